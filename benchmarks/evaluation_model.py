@@ -32,7 +32,7 @@ from hybrid_memory.models.language import as_language_model
 from hybrid_memory.ports import LanguageModel
 from hybrid_memory_evaluation import Evaluation, Probe, ProbeKind, Report, Transcript
 from hybrid_memory_evaluation.judging import Judge
-from hybrid_memory_evaluation.reporting.page import html
+from hybrid_memory_evaluation.reporting import html
 
 SAMPLE = Path(__file__).parents[1] / "examples" / "sample_chat.jsonl"
 MESSAGES = 60

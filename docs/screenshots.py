@@ -31,8 +31,8 @@ from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, open_mem
 from hybrid_memory.config import OrchestrationConfig
 from hybrid_memory.recall.hit import HUES
 from hybrid_memory_inspector import application
+from hybrid_memory_inspector.reading import SIGNALS
 from hybrid_memory_inspector.search import shares_of
-from hybrid_memory_inspector.words import SIGNALS
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs/assets"

@@ -25,12 +25,12 @@ from hybrid_memory import (
     SpaceMemory,
     open_memory,
 )
+from hybrid_memory import media as flow
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.sqlite import Database, SqliteIndex
 from hybrid_memory.errors import AccessDeniedError, EmbedderMismatchError, InvalidInputError, ModelError
 from hybrid_memory.index.record import Where
 from hybrid_memory.log.media import Media, media_in, media_of
-from hybrid_memory.media import media as flow
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.models.media import PROBES, as_media_embedder
 from hybrid_memory.ports import Floats, SemanticIndex

@@ -208,4 +208,4 @@ def test_off_each_operation_asks_once_and_nothing_else_is_called() -> None:
         on = calls(memory.scoped(user="other", session="off"))
     assert set(off) == {"begun"}
     assert off["begun"] >= len(watched.spans)
-    assert {"recorded", "_open", "_given"} <= set(on)
+    assert {"recorded", "_given"} <= set(on)

@@ -23,8 +23,8 @@ from llama_index.core.utils import get_tokenizer
 from benchmarks.compression.sets import IDENTITY, MAX_TOKENS, Table, load
 from hybrid_memory import Context, MemoryConfig, Message, Role, ScopedMemory, open_memory
 from hybrid_memory.context.layout import Layout
-from hybrid_memory_evaluation.measures import faults
 from hybrid_memory_evaluation.probing.probe import holds
+from hybrid_memory_evaluation.replaying import faults
 
 TURNS = 200
 COLUMNS = (

@@ -34,7 +34,7 @@ from benchmarks.compression.sets import IDENTITY, MAX_TOKENS, Table, count_token
 from hybrid_memory import CompactionConfig, MemoryConfig, Message, Role, ScopedMemory, open_memory
 from hybrid_memory.context.request import RECALLED_TURNS
 from hybrid_memory.text.tokens import message_tokens
-from hybrid_memory_evaluation.methods.strategies import COMPARED
+from hybrid_memory_evaluation.methods import COMPARED
 from hybrid_memory_evaluation.probing.probe import holds
 
 STEPS = 30

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hybrid_memory.recall.plan import Intent
     from hybrid_memory.runtime.tasks import Task
     from hybrid_memory.scope import Scope
-    from hybrid_memory.sharing.grant import Right
+    from hybrid_memory.sharing import Right
     from hybrid_memory.store.remember import as_messages
     from hybrid_memory.telemetry import observe
 
@@ -73,7 +73,7 @@ _HOME = {
     "Record": "index.record",
     "RecordKind": "index.record",
     "RetentionConfig": "config",
-    "Right": "sharing.grant",
+    "Right": "sharing",
     "Role": "log.message",
     "Scope": "scope",
     "ScopedMemory": "memory",

@@ -41,7 +41,7 @@ from hybrid_memory.runtime.runners import InlineRunner, Runner, two_faces
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
 from hybrid_memory.runtime.tracing import Span, listening
 from hybrid_memory.scope import check_name
-from hybrid_memory.sharing.grant import Right
+from hybrid_memory.sharing import Right
 from hybrid_memory.store.remember import Content
 from hybrid_memory.store.view import in_view
 from hybrid_memory.text.structured import encodable, encodable_json

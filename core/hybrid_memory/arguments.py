@@ -12,11 +12,11 @@ import types
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
-from functools import wraps
+from functools import cached_property, wraps
 from inspect import Parameter, iscoroutinefunction, signature
 from itertools import islice
 from operator import index
-from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from hybrid_memory.errors import InvalidInputError, InvalidScopeError
 from hybrid_memory.validation import LONGEST_SPAN, MAX_COUNT, bounded, check_nesting, shown
@@ -28,9 +28,6 @@ MAX_ITEMS = 100_000
 """The most elements read from an iterator, which may be endless."""
 
 _OF_SCOPES = ("tenant", "user", "agent", "session")
-
-Check: TypeAlias = Callable[[Any], Any]
-"""The value as passed on; raises `_RefusedError`."""
 
 
 class _RefusedError(Exception):
@@ -52,39 +49,39 @@ class Arguments:
         self._function = function
         self._own = own
         self._error = error
-        self._hints: dict[str, Any] | None = None
-        self._checks: dict[str, Check] = {}
-        self._positional: list[str] = []
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments as passed on; too many, too few and unknown ones are left to the call itself."""
-        if self._hints is None:
-            self._hints = self._read()
-        given = [*map(self._checked, self._positional, args), *args[len(self._positional) :]]
-        return given, {
-            name: self._checked(name, value) if name in self._checks else value for name, value in kwargs.items()
-        }
+        hints, positional = self._declared
+        given = [*map(self._checked, positional, args), *args[len(positional) :]]
+        return given, {name: self._checked(name, value) if name in hints else value for name, value in kwargs.items()}
+
+    @cached_property
+    def _declared(self) -> tuple[dict[str, Any], list[str]]:
+        """The types of the caller's arguments by name, and the names of those that may be given by position."""
+        hints, positional = {}, []
+        for parameter in list(signature(self._function).parameters.values())[self._own :]:
+            if parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY):
+                holder = types.SimpleNamespace(__annotations__={"value": parameter.annotation})
+                try:
+                    hint = get_type_hints(holder, globalns=getattr(self._function, "__globals__", {}))["value"]
+                except NameError:  # imported for type checkers only
+                    hint = Any
+                hints[parameter.name] = hint
+                if parameter.kind is Parameter.POSITIONAL_OR_KEYWORD:
+                    positional.append(parameter.name)
+        return hints, positional
 
     def _checked(self, name: str, value: Any) -> Any:
-        assert self._hints is not None  # noqa: S101 - read before
+        hint = self._declared[0][name]
         try:
-            result = self._checks[name](value)
+            result = _passed(hint, value)
         except _RefusedError as error:
             kind = InvalidScopeError if name in _OF_SCOPES else self._error
-            raise kind(f"{name} must be {_described(self._hints[name])}{error}, got {shown(value)}") from None
+            raise kind(f"{name} must be {_described(hint)}{error}, got {shown(value)}") from None
         except Exception as error:
             raise self._error(f"{name} cannot be read: {type(error).__name__}") from error
         return value if name == "at" and isinstance(value, datetime) else result  # stored: not moved as a limit is
-
-    def _read(self) -> dict[str, Any]:
-        hints = {}
-        for parameter in list(signature(self._function).parameters.values())[self._own :]:
-            if parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY):
-                hints[parameter.name] = hint = _type_of(parameter, self._function)
-                self._checks[parameter.name] = _check_of(hint)
-                if parameter.kind is Parameter.POSITIONAL_OR_KEYWORD:
-                    self._positional.append(parameter.name)
-        return hints
 
 
 def checked(function: Callable[P, T]) -> Callable[P, T]:
@@ -97,17 +94,11 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
         given, named = arguments(args[own:], kwargs)
         return function(*args[:own], *given, **named)  # type: ignore[arg-type]
 
-    return call if not iscoroutinefunction(function) else _awaited(call)
+    @wraps(function)
+    async def twin(*args: P.args, **kwargs: P.kwargs) -> Any:  # frameworks check for a coroutine function
+        return await call(*args, **kwargs)  # type: ignore[misc]
 
-
-def _awaited(call: Callable[P, Any]) -> Callable[P, Any]:
-    """A wrapper that is itself a coroutine function, since frameworks check for that."""
-
-    @wraps(call)
-    async def twin(*args: P.args, **kwargs: P.kwargs) -> Any:
-        return await call(*args, **kwargs)
-
-    return twin
+    return cast("Callable[P, T]", twin) if iscoroutinefunction(function) else call
 
 
 def check_fields(record: object) -> None:
@@ -122,52 +113,14 @@ def check_fields(record: object) -> None:
 _of_records: dict[type, Arguments] = {}
 
 
-def _type_of(parameter: Parameter, function: Callable[..., Any]) -> Any:
-    holder = types.SimpleNamespace(__annotations__={"value": parameter.annotation})
-    try:
-        return get_type_hints(holder, globalns=getattr(function, "__globals__", {}))["value"]
-    except NameError:  # imported for type checkers only
-        return Any
-
-
-def _check_of(hint: Any) -> Check:  # noqa: PLR0911 - one for each kind
-    origin, parts = get_origin(hint) or hint, get_args(hint)
-    if hint in _PLAIN:
-        return _PLAIN[hint]
-    if origin in (Union, types.UnionType):
-        return _first_of([_check_of(part) for part in parts])
-    if origin is Literal:
-        return _one_of(parts)
-    if origin is tuple and Ellipsis not in parts:
-        return _tuple_of([_check_of(part) for part in parts])
-    if hasattr(origin, "__required_keys__"):  # a TypedDict, also of typing_extensions
-        return _mapping
-    if parts and isinstance(origin, type) and issubclass(origin, Mapping):
-        return _mapping if parts[1] is Any else _mapping_of(_check_of(parts[1]))
-    if parts and isinstance(origin, type) and issubclass(origin, Iterable):
-        check = _collection_of(_check_of(parts[0]))
-        return (lambda value: tuple(check(value))) if origin is tuple else check
-    if origin is Callable or (getattr(origin, "_is_protocol", False) and "__call__" in vars(origin)):
-        return _callable
-    if isinstance(origin, type) and not getattr(origin, "_is_protocol", False):
-        return _instance_of(origin)
-    return _anything  # what a protocol's object has is seen where it is asked
-
-
-def _anything(value: Any) -> Any:
-    return value
-
-
-def _callable(value: Any) -> Any:
-    if not callable(value):
+def _instance(value: Any, kind: Any) -> Any:
+    if not isinstance(value, kind):
         raise _RefusedError
     return value
 
 
 def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise _RefusedError
-    return value if type(value) is str else str.__str__(value)
+    return value if type(value) is str else str.__str__(_instance(value, str))
 
 
 def _integer(value: Any) -> int:
@@ -185,9 +138,60 @@ def _number(value: Any) -> float:
     return _integer(value) if isinstance(value, int) else float(value)
 
 
-def _mapping(value: Any) -> Any:
+_BYTES = (bytes, bytearray, memoryview)
+_PLAIN: dict[Any, Callable[[Any], Any]] = {
+    str: _text,
+    int: _integer,
+    float: _number,
+    datetime: lambda value: bounded(_instance(value, datetime)),
+    timedelta: lambda value: max(-LONGEST_SPAN, min(_instance(value, timedelta), LONGEST_SPAN)),
+    bytes: lambda value: bytes(_instance(value, _BYTES)),
+    Any: lambda value: value,
+}
+
+
+def _passed(hint: Any, value: Any) -> Any:  # noqa: C901, PLR0911 - one for each kind
+    """The value as passed on; raises `_RefusedError` if it is not of this type."""
+    if hint in _PLAIN:
+        return _PLAIN[hint](value)
+    origin, parts = get_origin(hint) or hint, get_args(hint)
+    if origin in (Union, types.UnionType):
+        details: dict[str, None] = {}
+        for part in parts:
+            try:
+                return _passed(part, value)
+            except _RefusedError as error:
+                details[str(error)] = None
+        raise _RefusedError("".join(details))
+    if origin is Literal:
+        text = value if isinstance(value, Enum) else _text(value)
+        if isinstance(text, str) and text in parts:
+            return text
+        raise _RefusedError
+    if origin is tuple and Ellipsis not in parts:
+        if not isinstance(value, tuple | list) or len(value) != len(parts):
+            raise _RefusedError
+        return tuple(map(_passed, parts, value))
+    if hasattr(origin, "__required_keys__"):  # a TypedDict, also of typing_extensions
+        return _mapping(value, Any)
+    if parts and isinstance(origin, type) and issubclass(origin, Mapping):
+        return _mapping(value, parts[1])
+    if parts and isinstance(origin, type) and issubclass(origin, Iterable):
+        made = _collection(value, parts[0])
+        return tuple(made) if origin is tuple else made
+    protocol = getattr(origin, "_is_protocol", False)
+    if origin is Callable or (protocol and "__call__" in vars(origin)):
+        return _instance(value, Callable)
+    # What a protocol's object has is seen where it is asked.
+    return _instance(value, origin) if isinstance(origin, type) and not protocol else value
+
+
+def _mapping(value: Any, hint: Any) -> Any:
+    """A mapping of texts to values of this type; one to any values stays as it is."""
     if not isinstance(value, Mapping) or any(not isinstance(key, str) for key in value):
         raise _RefusedError
+    if hint is not Any:
+        return {_text(key): _passed(hint, each) for key, each in value.items()}
     try:
         check_nesting(value)
     except ValueError as error:
@@ -195,82 +199,16 @@ def _mapping(value: Any) -> Any:
     return value
 
 
-def _instance_of(kind: type | tuple[type, ...], convert: Check = _anything) -> Check:
-    def check(value: Any) -> Any:
-        if not isinstance(value, kind):
-            raise _RefusedError
-        return convert(value)
-
-    return check
-
-
-_PLAIN: dict[Any, Check] = {
-    str: _text,
-    int: _integer,
-    float: _number,
-    bool: _instance_of(bool),
-    type(None): _instance_of(type(None)),
-    datetime: _instance_of(datetime, bounded),
-    timedelta: _instance_of(timedelta, lambda value: max(-LONGEST_SPAN, min(value, LONGEST_SPAN))),
-    bytes: _instance_of((bytes, bytearray, memoryview), bytes),
-    Any: _anything,
-}
-
-
-def _one_of(allowed: tuple[Any, ...]) -> Check:
-    def check(value: Any) -> Any:
-        value = _text(value) if isinstance(value, str) and not isinstance(value, Enum) else value
-        if isinstance(value, str) and value in allowed:
-            return value
+def _collection(value: Any, hint: Any) -> Any:
+    if isinstance(value, (str, Mapping, *_BYTES)) or not isinstance(value, Iterable):
         raise _RefusedError
-
-    return check
-
-
-def _first_of(checks: Sequence[Check]) -> Check:
-    def check(value: Any) -> Any:
-        details: dict[str, None] = {}
-        for each in checks:
-            try:
-                return each(value)
-            except _RefusedError as error:
-                details[str(error)] = None
-        raise _RefusedError("".join(details))
-
-    return check
-
-
-def _mapping_of(check: Check) -> Check:
-    def checked_mapping(value: Any) -> dict[str, Any]:
-        if not isinstance(value, Mapping):
-            raise _RefusedError
-        return {_text(key): check(each) for key, each in value.items()}
-
-    return checked_mapping
-
-
-def _collection_of(check: Check) -> Check:
-    def checked_collection(value: Any) -> Any:
-        if isinstance(value, str | bytes | bytearray | memoryview | Mapping) or not isinstance(value, Iterable):
-            raise _RefusedError
-        if check is _anything and isinstance(value, Collection):
-            return value
-        finite = isinstance(value, list | tuple | set | frozenset)
-        made = [check(each) for each in (value if finite else islice(value, MAX_ITEMS + 1))]
-        if not finite and len(made) > MAX_ITEMS:
-            raise _RefusedError(f", at most {MAX_ITEMS:,}")
-        return made
-
-    return checked_collection
-
-
-def _tuple_of(checks: Sequence[Check]) -> Check:
-    def check(value: Any) -> tuple[Any, ...]:
-        if not isinstance(value, tuple | list) or len(value) != len(checks):
-            raise _RefusedError
-        return tuple(each(part) for each, part in zip(checks, value, strict=True))
-
-    return check
+    if hint is Any and isinstance(value, Collection):
+        return value
+    finite = isinstance(value, list | tuple | set | frozenset)
+    made = [_passed(hint, each) for each in (value if finite else islice(value, MAX_ITEMS + 1))]
+    if not finite and len(made) > MAX_ITEMS:
+        raise _RefusedError(f", at most {MAX_ITEMS:,}")
+    return made
 
 
 _NAMES = {

@@ -57,13 +57,11 @@ def amount(number: int, nouns: str) -> str:
 
 def text(words: object) -> str:
     """The words as HTML that shows all of them: markup escaped, invisible characters named, such as ``⟨U+202E⟩``."""
-    return f"<bdi>{escape(''.join(map(_seen, str(words))))}</bdi>"
-
-
-def _seen(char: str) -> str:
-    if char in "\n\t" or unicodedata.category(char)[0] != "C":
-        return char
-    return f"⟨U+{ord(char):04X}⟩"
+    visible = "".join(
+        f"⟨U+{ord(char):04X}⟩" if unicodedata.category(char)[0] == "C" and char not in "\n\t" else char
+        for char in str(words)
+    )
+    return f"<bdi>{escape(visible)}</bdi>"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -76,8 +76,12 @@ def _spans(tracer: Any, url: str, content: bool | None) -> Tracer:
     @contextmanager
     def traced(span: Span) -> Iterator[None]:
         operation = NAMES.get(span.name, span.name)
-        known = {"gen_ai.operation.name": operation, **_model(span, store), **_ours(span)}
-        title = f"{operation} {span.attributes['model']}" if span.name == "embed" else operation
+        title, subject = operation, {"gen_ai.memory.store.id": store}
+        if span.name == "embed":
+            model = span.attributes["model"]
+            title = f"{operation} {model}"
+            subject = {"gen_ai.provider.name": "hybrid_memory", "gen_ai.request.model": model}
+        known = {"gen_ai.operation.name": operation, **subject, **_ours(span)}
         shown = span.shown if content is None else content
         context = Context() if span.root else None
         with tracer.start_as_current_span(
@@ -93,12 +97,6 @@ def _spans(tracer: Any, url: str, content: bool | None) -> Tracer:
                 made.set_attributes({**_ours(span), **(_content(span) if shown else {})})
 
     return traced
-
-
-def _model(span: Span, store: str) -> dict[str, Any]:
-    if span.name == "embed":
-        return {"gen_ai.provider.name": "hybrid_memory", "gen_ai.request.model": span.attributes["model"]}
-    return {"gen_ai.memory.store.id": store}
 
 
 def _ours(span: Span) -> dict[str, Any]:

@@ -13,8 +13,17 @@ if TYPE_CHECKING:
     from hybrid_memory.apps.transcripts import Transcript, read_transcript
     from hybrid_memory_evaluation.evaluation import METHODS, Estimate, Evaluation
     from hybrid_memory_evaluation.methods import found_methods
-    from hybrid_memory_evaluation.methods.method import Method, Prompt, Replay, Setting
-    from hybrid_memory_evaluation.methods.stock import VERBATIM, StockMethod, StockReplay, Writer, embedder_of
+    from hybrid_memory_evaluation.methods.method import (
+        VERBATIM,
+        Method,
+        Prompt,
+        Replay,
+        Setting,
+        StockMethod,
+        StockReplay,
+        Writer,
+        embedder_of,
+    )
     from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind
     from hybrid_memory_evaluation.report import Figures, Judging, Outcome, Report
 
@@ -42,29 +51,17 @@ __all__ = [
     "read_transcript",
 ]
 
-_HOME = {
-    "Estimate": "hybrid_memory_evaluation.evaluation",
-    "Evaluation": "hybrid_memory_evaluation.evaluation",
-    "Figures": "hybrid_memory_evaluation.report",
-    "Judging": "hybrid_memory_evaluation.report",
-    "METHODS": "hybrid_memory_evaluation.evaluation",
-    "Method": "hybrid_memory_evaluation.methods.method",
-    "Outcome": "hybrid_memory_evaluation.report",
-    "Probe": "hybrid_memory_evaluation.probing.probe",
-    "ProbeKind": "hybrid_memory_evaluation.probing.probe",
-    "Prompt": "hybrid_memory_evaluation.methods.method",
-    "Replay": "hybrid_memory_evaluation.methods.method",
-    "Report": "hybrid_memory_evaluation.report",
-    "Setting": "hybrid_memory_evaluation.methods.method",
-    "StockMethod": "hybrid_memory_evaluation.methods.stock",
-    "StockReplay": "hybrid_memory_evaluation.methods.stock",
-    "Transcript": "hybrid_memory.apps.transcripts.transcript",
-    "VERBATIM": "hybrid_memory_evaluation.methods.stock",
-    "Writer": "hybrid_memory_evaluation.methods.stock",
-    "embedder_of": "hybrid_memory_evaluation.methods.stock",
-    "found_methods": "hybrid_memory_evaluation.methods",
-    "read_transcript": "hybrid_memory.apps.transcripts",
-}
+_MODULES = {
+    "hybrid_memory.apps.transcripts": ("Transcript", "read_transcript"),
+    "hybrid_memory_evaluation.evaluation": ("METHODS", "Estimate", "Evaluation"),
+    "hybrid_memory_evaluation.methods": ("found_methods",),
+    "hybrid_memory_evaluation.methods.method": (
+        "VERBATIM", "Method", "Prompt", "Replay", "Setting", "StockMethod", "StockReplay", "Writer", "embedder_of",
+    ),
+    "hybrid_memory_evaluation.probing.probe": ("Probe", "ProbeKind"),
+    "hybrid_memory_evaluation.report": ("Figures", "Judging", "Outcome", "Report"),
+}  # fmt: skip
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ import typer
 
 from hybrid_memory.apps.cli.chatting import chat_model
 from hybrid_memory.apps.cli.printing import agreed
-from hybrid_memory.apps.cli.stores import NAMED, EmbedderName
+from hybrid_memory.apps.cli.stores import AUTO, NAMED, embedder_name
 from hybrid_memory.apps.cli.transfer import read_transcripts
 from hybrid_memory.display import counted
 from hybrid_memory.errors import InvalidInputError, MissingDependencyError
@@ -49,10 +49,8 @@ Form = Annotated[
     str, typer.Option(help="Format of the files, such as openai or chatgpt; auto detects it.", metavar="NAME")
 ]
 Embedder = Annotated[
-    EmbedderName,
-    typer.Option(
-        parser=EmbedderName.parsed, metavar=NAMED, help="What makes vectors for recall; auto is the local one."
-    ),
+    str,
+    typer.Option(parser=embedder_name, metavar=NAMED, help="What makes vectors for recall; auto is the local one."),
 ]
 Model = Annotated[
     str | None,
@@ -64,10 +62,6 @@ Judge = Annotated[
 BaseUrl = Annotated[
     str | None,
     typer.Option(help="An OpenAI-compatible endpoint for the model.", rich_help_panel=MODELS, metavar="URL"),
-]
-JudgeUrl = Annotated[
-    str | None,
-    typer.Option("--judge-base-url", help="The same for the judge.", rich_help_panel=MODELS, metavar="URL"),
 ]
 Repeats = Annotated[int, typer.Option(min=1, help="How often each answer is graded.", rich_help_panel=MODELS)]
 Written = Annotated[
@@ -88,11 +82,10 @@ def evaluate(
     method: Methods = None,
     max_tokens: MaxTokens = 2000,
     form: Form = "auto",
-    embedder: Embedder = EmbedderName.AUTO,
+    embedder: Embedder = AUTO,
     model: Model = None,
     base_url: BaseUrl = None,
     judge: Judge = None,
-    judge_url: JudgeUrl = None,
     repeats: Repeats = 2,
     written: Written = 0,
     out: Out = Path("hybrid-memory-eval"),
@@ -107,17 +100,21 @@ def evaluate(
 
     Example: hybrid-memory eval chats/ --max-tokens 4000 --method anchored --method sliding-window
     """
+    from hybrid_memory.models.named import embedder_of  # noqa: PLC0415
     from hybrid_memory_evaluation import METHODS, Evaluation  # noqa: PLC0415
 
-    if (model is None and base_url) or (judge is None and judge_url):
-        raise InvalidInputError("a base URL needs the name of its model: give --model or --judge")
+    if model is None and base_url:
+        raise InvalidInputError("a base URL needs the name of its model: give --model")
+    vectors: Any = None if embedder == AUTO else embedder
+    if embedder == "hashing" or ":" in embedder:
+        vectors = embedder_of(embedder)
     evaluation = Evaluation(
         read_transcripts(transcripts, form),
         method or METHODS,
         max_tokens=max_tokens,
         model=chat_model(model, base_url=base_url),
-        judge=chat_model(judge, base_url=judge_url),
-        embedder=embedder_named(embedder),
+        judge=chat_model(judge),
+        embedder=vectors,
         written=written,
         repeats=repeats,
         folder=out,
@@ -131,13 +128,6 @@ def evaluate(
     _show_report(report, out, as_json=as_json)
     if report.failures:
         raise typer.Exit(1)
-
-
-def embedder_named(name: EmbedderName) -> Any:
-    """The embedder in the form that an evaluation takes."""
-    from hybrid_memory.models.named import embedder_of  # noqa: PLC0415
-
-    return embedder_of(name) if name == EmbedderName.HASHING or ":" in name else name.given
 
 
 def _announce(evaluation: Evaluation, out: Path, *, asks: bool, yes: bool) -> None:

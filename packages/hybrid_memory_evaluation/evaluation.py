@@ -20,11 +20,9 @@ from hybrid_memory.models.tokenizers import token_counter as default_counter
 from hybrid_memory.ports import LanguageModel
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
 from hybrid_memory_evaluation.judging import Judge
-from hybrid_memory_evaluation.judging.rubric import CRITERIA
-from hybrid_memory_evaluation.judging.scores import Grade, agreement, noise, order, scored
-from hybrid_memory_evaluation.methods import chosen_methods
+from hybrid_memory_evaluation.judging.scores import CRITERIA, Grade, agreement, noise, order, scored
+from hybrid_memory_evaluation.methods import chosen_methods, truncated
 from hybrid_memory_evaluation.methods.method import Method, Setting
-from hybrid_memory_evaluation.methods.own import truncated
 from hybrid_memory_evaluation.probing import probes_of
 from hybrid_memory_evaluation.probing.probe import Probe
 from hybrid_memory_evaluation.probing.writing import written_probes

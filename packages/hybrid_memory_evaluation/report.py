@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hybrid_memory_evaluation.judging.rubric import Dimension
-from hybrid_memory_evaluation.judging.scores import Scores
+from hybrid_memory_evaluation.judging.scores import Dimension, Scores
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,9 @@ from starlette.staticfiles import StaticFiles
 
 from hybrid_memory import HybridMemory, Scope, __version__
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, StoreUnavailableError
-from hybrid_memory_inspector import home, knowledge, log, prompts, search, words
+from hybrid_memory_inspector import knowledge, log, prompts, search
 from hybrid_memory_inspector.guard import HEADERS, Guard, finished, form_token, from_own_form
-from hybrid_memory_inspector.reading import PageRequest, key_of, moment_of, scope_of
+from hybrid_memory_inspector.reading import KINDS, SIGNALS, TIERS, PageRequest, key_of, moment_of, scope_of, split
 
 _log = logging.getLogger(__name__)
 
@@ -93,8 +93,8 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     pages.globals |= {
-        "navigation": NAVIGATION, "version": __version__, "kind_names": words.KINDS, "tier_names": words.TIERS,
-        "signal_names": words.SIGNALS, "split": words.split,
+        "navigation": NAVIGATION, "version": __version__, "kind_names": KINDS, "tier_names": TIERS,
+        "signal_names": SIGNALS, "split": split,
     }  # fmt: skip
     return pages
 
@@ -110,7 +110,7 @@ class _Inspector:
 
     def start(self, request: Request) -> Response:
         """The owners."""
-        return self._shown("overview", home.overview(self._reading, dict(request.query_params)), None)
+        return self._shown("overview", overview(self._reading, dict(request.query_params)), None)
 
     def page(self, name: str) -> Callable[[Request], Response]:
         """A page of an owner."""
@@ -263,3 +263,25 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._ready()
+
+
+OWNERS = 100
+"""Listed at once; the others are found by name."""
+
+
+def overview(memory: HybridMemory, query: dict[str, str]) -> dict[str, Any]:
+    """The owners whose name contains the query, those with the newest events first."""
+    words = query.get("q", "").strip()
+    heads = memory.heads()
+    owners = [owner for owner in memory.owners() if words.lower() in str(owner).lower()]
+    owners.sort(key=lambda owner: -heads.get(owner, 0))
+    rows = []
+    for owner in owners[:OWNERS]:
+        newest = memory.for_scope(owner).events(limit=1)
+        rows.append({"scope": owner, "key": key_of(owner), "last": newest[0].at if newest else None})
+    return {
+        "q": words,
+        "more": max(len(owners) - OWNERS, 0),
+        "owners": rows,
+        "stats": memory.stats(),
+    }

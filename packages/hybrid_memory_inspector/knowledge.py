@@ -34,6 +34,10 @@ def knowledge(request: PageRequest) -> dict[str, Any]:
     listed = sorted(chosen, key=lambda fact: (fact.valid_from, fact.id))[-FACTS:]
     profile = scoped.profile()
     blocks: list[Block] = [] if request.scope.space else list(scoped.blocks().values())
+    # Whether the newest message was read for facts yet; what was read late counts from its turn on.
+    newest = scoped.events(kinds=(EventKind.MESSAGE,), limit=1)
+    learned = request.memory.for_scope(request.scope.owner).events(kinds=(EventKind.LEARNED,), limit=1)
+    upto = max(learned[0].payload["cursors"].values(), default=0) if learned else 0
     return {
         "fields": {
             name.replace("_", " "): _with_turns(profile.sources.get(name, ())[-ENTRIES:], by_id)
@@ -46,7 +50,7 @@ def knowledge(request: PageRequest) -> dict[str, Any]:
         "current": sum(fact.current for fact in facts),
         "history": history,
         "q": words,
-        "unread": _unread(request),
+        "unread": bool(newest) and newest[0].position > upto,
     }
 
 
@@ -57,14 +61,6 @@ def _with_turns(entries: tuple[ProfileEntry, ...], facts: Mapping[int, Fact]) ->
         (entry, sorted({place for number in entry.facts if number in facts for place in facts[number].positions}))
         for entry in by_value.values()
     ]
-
-
-def _unread(request: PageRequest) -> bool:
-    """Whether the newest message was not read for facts yet; what was read late counts from its turn on."""
-    newest = request.seen(request.scope.owner).events(kinds=(EventKind.MESSAGE,), limit=1)
-    learned = request.memory.for_scope(request.scope.owner).events(kinds=(EventKind.LEARNED,), limit=1)
-    upto = max(learned[0].payload["cursors"].values(), default=0) if learned else 0
-    return bool(newest) and newest[0].position > upto
 
 
 def decide(memory: ScopedMemory, fields: Mapping[str, str]) -> None:

@@ -12,8 +12,7 @@ from hybrid_memory import Event, EventKind, HybridMemory, Tier
 from hybrid_memory.analysis import handle, spoken
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.validation import shown
-from hybrid_memory_inspector.reading import RECENT, PageRequest, moment_of, state_of, tiers_of
-from hybrid_memory_inspector.words import KINDS
+from hybrid_memory_inspector.reading import KINDS, RECENT, PageRequest, moment_of, state_of, tiers_of
 
 PAGE = 50
 SHOWN_CHARS = 500
@@ -57,7 +56,12 @@ def timeline(request: PageRequest) -> dict[str, Any]:
     kind, words = request.query.get("kind", ""), request.query.get("q", "").strip()
     kinds = (EventKind(kind),) if kind in set(EventKind) else ()
     before = moment_of(request.query.get("before", ""))
-    events, older = _holding(request, words, kinds, before) if words else _newest(request, kinds, before)
+    if words:
+        events, older = _holding(request, words, kinds, before)
+    else:
+        newest = request.scoped.events(**_until(before), kinds=kinds, limit=PAGE + 1)
+        events = newest[-PAGE:]
+        older = events[0].position if len(newest) > PAGE else None
     return {
         "rows": rows_of(request, events),
         "kind": kind if kinds else "",
@@ -67,13 +71,6 @@ def timeline(request: PageRequest) -> dict[str, Any]:
         "before": request.query.get("before", "").strip(),
         "older": older,
     }
-
-
-def _newest(request: PageRequest, kinds: Sequence[EventKind], before: Moment) -> tuple[list[Event], int | None]:
-    """A page of events, and from where on there are older ones."""
-    events = request.scoped.events(**_until(before), kinds=kinds, limit=PAGE + 1)
-    page = events[-PAGE:]
-    return page, page[0].position if len(events) > PAGE else None
 
 
 def _until(before: Moment) -> dict[str, Any]:
@@ -184,6 +181,9 @@ def event(request: PageRequest) -> dict[str, Any]:
     few = len(now.events(kinds=(EventKind.CLAIM,), limit=MOST_CLAIMS)) < MOST_CLAIMS
     facts = owner.facts(history=True) if few else []
     states = {session: state_of(request, session) for session in dict.fromkeys((event.scope.session, None))}
+    fields = {"position": position, "id": event.id, "kind": event.kind.value, "at": event.at.isoformat()}
+    fields |= {"scope": str(event.scope), "author": event.author, "origin": event.origin.value}
+    fields |= {"sources": list(event.sources), "payload": event.payload}
     return {
         "event": event,
         "row": row_of(event, tiers_of(request, newest)[position], most=len(json.dumps(event.payload))),
@@ -194,7 +194,7 @@ def event(request: PageRequest) -> dict[str, Any]:
             (session, line) for session, state in states.items() for line in state.lines if event.id in line.sources
         ],
         "around": _around(request, event),
-        "json": json.dumps(_as_json(event), ensure_ascii=False, indent=2),
+        "json": json.dumps(fields, ensure_ascii=False, indent=2),
         "has_session": event.scope.session is not None,
         "opens": event.kind is EventKind.MESSAGE and event.message.opens,
     }
@@ -208,20 +208,6 @@ def _around(request: PageRequest, event: Event) -> list[Row]:
     after = scoped.events(before=event.position + 1 + AROUND, kinds=messages, limit=AROUND)
     later = [other for other in after if other.position > event.position][:NEIGHBOURS]
     return [row_of(other, []) for other in (*before, *later)]
-
-
-def _as_json(event: Event) -> dict[str, Any]:
-    return {
-        "position": event.position,
-        "id": event.id,
-        "kind": event.kind.value,
-        "at": event.at.isoformat(),
-        "scope": str(event.scope),
-        "author": event.author,
-        "origin": event.origin.value,
-        "sources": list(event.sources),
-        "payload": event.payload,
-    }
 
 
 def asking(memory: HybridMemory, request: PageRequest) -> dict[str, Any]:

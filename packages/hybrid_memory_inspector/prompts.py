@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from hybrid_memory import Context, Event, EventKind
+from hybrid_memory import Context, EventKind
 from hybrid_memory.analysis import LEAST_TOKENS, handle, spoken
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import message_tokens
@@ -40,7 +40,12 @@ def prompts(request: PageRequest) -> dict[str, Any]:
     budget = request.memory.config.compaction.max_tokens
     tokens = request.number("tokens", budget, least=LEAST_TOKENS, most=MOST_TOKENS)
     chosen = request.number("turn", 0, least=0)
-    turns = _turns(request, chosen)
+    # The turns that ask for something, next to the chosen one or the newest, oldest first.
+    before = chosen + 1 + AROUND if chosen else None
+    events = request.scoped.events(before=before, kinds=MESSAGES, limit=2 * AROUND)
+    if chosen and all(event.position != chosen for event in events):
+        events = request.scoped.events(before=chosen + 1, kinds=MESSAGES, limit=AROUND)
+    turns = [event for event in events if event.message.opens]
     sessions = [] if request.scope.session else request.sessions()
     whole = bool(sessions) and ("all" in request.query or state_of(request, None).cursor > 0)
     page: dict[str, Any] = {"tokens": tokens, "turns": [], "sessions": sessions, "whole": whole, "context": None}
@@ -60,15 +65,6 @@ def prompts(request: PageRequest) -> dict[str, Any]:
     except InvalidInputError as error:
         return page | {"refused": str(error)}
     return page | {"context": context, "messages": _messages(request, context), "plan": _plan(context)}
-
-
-def _turns(request: PageRequest, chosen: int) -> list[Event]:
-    """The turns that ask for something, next to the chosen one or the newest, oldest first."""
-    before = chosen + 1 + AROUND if chosen else None
-    events = request.scoped.events(before=before, kinds=MESSAGES, limit=2 * AROUND)
-    if chosen and all(event.position != chosen for event in events):
-        events = request.scoped.events(before=chosen + 1, kinds=MESSAGES, limit=AROUND)
-    return [event for event in events if event.message.opens]
 
 
 def _context(request: PageRequest, turn: int, tokens: int) -> Context:

@@ -19,10 +19,18 @@ from hybrid_memory.text.structured import encodable
 from hybrid_memory.text.tokens import PRIMING, message_tokens
 from hybrid_memory.tools.tool import Answer
 from hybrid_memory.validation import checked_count, checked_text, positive_seconds, shown
-from hybrid_memory_paging.executor import INTERRUPTED, CustomFunction, failure, unread
-from hybrid_memory_paging.functions import FETCH, functions_named
+from hybrid_memory_paging.functions import (
+    FETCH,
+    HEARTBEAT,
+    INTERRUPTED,
+    THOUGHTS,
+    CustomFunction,
+    failure,
+    functions_named,
+    unread,
+)
 from hybrid_memory_paging.instructions import Function, answer_tokens, instructions, prepared, rendered
-from hybrid_memory_paging.reading import HEARTBEAT, THOUGHTS, read
+from hybrid_memory_paging.reading import read
 
 MAX_CALLS = 4
 """The most calls in one answer; each result may fill its share of the window, and they leave it together."""

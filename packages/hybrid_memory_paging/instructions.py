@@ -8,9 +8,7 @@ from typing import Any, TypeAlias
 
 from hybrid_memory import Block, Message, Role, ScopedMemory, ToolCall
 from hybrid_memory.tools import MAX_TOKENS, MemoryTool
-from hybrid_memory_paging.executor import CustomFunction
-from hybrid_memory_paging.functions import SEND
-from hybrid_memory_paging.reading import HEARTBEAT, THOUGHTS
+from hybrid_memory_paging.functions import HEARTBEAT, SEND, THOUGHTS, CustomFunction
 
 Function: TypeAlias = MemoryTool | CustomFunction
 

@@ -10,12 +10,7 @@ from typing import Any
 
 from hybrid_memory import ToolCall
 from hybrid_memory.text.structured import Piece, cut_off, encodable, parse_object, pieces
-from hybrid_memory_paging.functions import SEND
-
-HEARTBEAT = "request_heartbeat"
-"""The argument with which the model asks to be called again at once; every call may have it."""
-
-THOUGHTS = "thoughts"
+from hybrid_memory_paging.functions import HEARTBEAT, SEND, THOUGHTS
 
 NAMES = ("function", "name", "tool", "function_name")
 ARGUMENTS = ("arguments", "params", "parameters", "args", "input")

@@ -134,7 +134,7 @@ def test_json_is_the_report_and_nothing_else(command: Any, chat: Path, tmp_path:
         (["--max-tokens", "100000"], "fits into 100000"),
         (["--method", "nobody"], "no method 'nobody': choose from anchored"),
         (["--form", "parchment"], "unknown format 'parchment'"),
-        (["--judge-base-url", "http://127.0.0.1:9"], "a base URL needs the name of its model"),
+        (["--base-url", "http://127.0.0.1:9"], "a base URL needs the name of its model"),
         (["--model", "nobody"], "'nobody' has no provider: write provider:model"),
         (["--model", "nobody:home"], "'nobody:home' cannot be used: "),
         (["--written", "3"], "need a model"),

@@ -10,8 +10,7 @@ import pytest
 from hybrid_memory import Message
 from hybrid_memory.errors import ModelError
 from hybrid_memory_evaluation.judging import Judge
-from hybrid_memory_evaluation.judging.rubric import Dimension, criteria
-from hybrid_memory_evaluation.judging.scores import Grade
+from hybrid_memory_evaluation.judging.scores import Dimension, Grade, criteria
 from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind
 
 PROBE = Probe("p1", ProbeKind.RECALL, "Which city?", "Porto, 里斯本 before", ("Porto",), ("m1",))

@@ -8,8 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory_evaluation.judging.rubric import CRITERIA, Dimension, criteria, dimension_scores, overall_score
-from hybrid_memory_evaluation.judging.scores import Grade, Mean, order, scored
+from hybrid_memory_evaluation.judging.scores import (
+    CRITERIA,
+    Dimension,
+    Grade,
+    Mean,
+    criteria,
+    dimension_scores,
+    order,
+    overall_score,
+    scored,
+)
 from hybrid_memory_evaluation.probing.probe import ProbeKind
 
 NAMES = [criterion.name for criterion in CRITERIA]

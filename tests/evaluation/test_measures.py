@@ -7,7 +7,7 @@ import pytest
 from hybrid_memory import Message
 from hybrid_memory.errors import ModelError
 from hybrid_memory_evaluation import Prompt
-from hybrid_memory_evaluation.measures import Metered, Prompts, faults
+from hybrid_memory_evaluation.replaying import Metered, Prompts, faults
 
 USER = {"role": "user", "content": "go"}
 CALLS = {"role": "assistant", "content": "", "tool_calls": [{"id": "a"}, {"id": "b"}]}

@@ -8,10 +8,8 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory_evaluation import Probe, Setting, Transcript
-from hybrid_memory_evaluation.measures import faults
-from hybrid_memory_evaluation.methods import chosen_methods
-from hybrid_memory_evaluation.methods.own import OWN
-from hybrid_memory_evaluation.replaying import replayed
+from hybrid_memory_evaluation.methods import OWN, chosen_methods
+from hybrid_memory_evaluation.replaying import faults, replayed
 
 SETTING = Setting(400, estimate_tokens, embedder=HashingEmbedder())
 

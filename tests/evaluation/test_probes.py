@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory.apps.transcripts.transcript import Transcript
+from hybrid_memory.apps.transcripts import Transcript
 from hybrid_memory_evaluation.probing import MAX_PER_KIND, probes_of
 from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind, holds
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory.apps.transcripts.transcript import Transcript
+from hybrid_memory.apps.transcripts import Transcript
 from hybrid_memory.models.language import as_language_model
 from hybrid_memory.testing import FaultyModel, ScriptedModel
 from hybrid_memory.testing.models import Fault

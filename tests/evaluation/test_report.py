@@ -13,11 +13,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from hybrid_memory_evaluation import Figures, Judging, Outcome, Probe, ProbeKind, Report
-from hybrid_memory_evaluation.judging.rubric import criteria
-from hybrid_memory_evaluation.judging.scores import Grade, scored
+from hybrid_memory_evaluation.judging.scores import Grade, criteria, scored
 from hybrid_memory_evaluation.report import figures
-from hybrid_memory_evaluation.reporting import html, table
-from hybrid_memory_evaluation.reporting.columns import COSTS, KEPT, Column, measured
+from hybrid_memory_evaluation.reporting import COSTS, KEPT, Column, html, measured, table
 
 CRAFTED = (
     "<script>document.title = 'taken over'</script><img src=//evil.test/x onerror=alert(1)> \"&amp;\" {{ 7 * 7 }} "

@@ -55,7 +55,7 @@ REFUSED = {
     "nothing": (b"", "is empty"),
     "blank lines": (b"\xef\xbb\xbf\n \n", "is empty"),
     "a line in another encoding": (b'{"role": "user", "content": "\xff"}\n', "line 1: not UTF-8"),
-    "a file in another encoding": (b'[\n{"role": "user", "content": "\xff"}]\n', "is not UTF-8"),
+    "a file in another encoding": (b'[\n{"role": "user", "content": "\xff"}]\n', "not UTF-8"),
     "endless nesting": (b"[" * 200_000, "line 1: "),
     "an empty list": (b"[]", "not a known transcript format"),
     "no messages": (b'{"messages": []}', "not a known transcript format"),

@@ -16,8 +16,7 @@ from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.store.view import HIDING
 from hybrid_memory_inspector.app import PAGES
 from hybrid_memory_inspector.guard import visible
-from hybrid_memory_inspector.reading import key_of
-from hybrid_memory_inspector.words import KINDS
+from hybrid_memory_inspector.reading import KINDS, key_of
 
 ALICE = "/o/user=alice"
 TRIP = Scope(user="alice", session="s/1 & more")

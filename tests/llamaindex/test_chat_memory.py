@@ -20,7 +20,7 @@ from workflows.context import PickleSerializer
 
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
 from hybrid_memory.adapters import close_all
-from hybrid_memory.config.compaction import DEFAULT_TOKENS
+from hybrid_memory.config.memory import DEFAULT_TOKENS
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.recall import recall
 from hybrid_memory.text.tokens import estimate_tokens

@@ -12,7 +12,7 @@ from hybrid_memory import HybridMemory
 
 Said = Callable[..., Awaitable[tuple[bool, str]]]
 
-RUN = "from hybrid_memory.apps.cli.serving import mcp; import typer; typer.run(mcp)"
+RUN = "from hybrid_memory.apps.cli.app import mcp; import typer; typer.run(mcp)"
 
 
 @pytest.fixture

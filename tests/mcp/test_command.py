@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 import hybrid_memory.apps.mcp
-from hybrid_memory.apps.cli.serving import mcp
+from hybrid_memory.apps.cli.app import mcp
 from hybrid_memory.apps.mcp import Binding
 from hybrid_memory.errors import InvalidInputError
 

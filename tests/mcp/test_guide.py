@@ -12,7 +12,7 @@ import typer
 from typer.main import get_command
 
 from hybrid_memory import MemoryConfig
-from hybrid_memory.apps.cli.serving import TOKEN, mcp
+from hybrid_memory.apps.cli.app import TOKEN, mcp
 from hybrid_memory.apps.mcp.server import ADDS, CHANGES, DESTROYS, KINDS, READS, RESOURCES
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text(encoding="utf-8")

@@ -14,8 +14,7 @@ import pytest
 from hybrid_memory.errors import ModelError
 from hybrid_memory.memory import runtime
 from hybrid_memory.models.embedders import HashingEmbedder
-from hybrid_memory.runtime.breaker import Breaker
-from hybrid_memory.runtime.time_limit import MAX_HANGING
+from hybrid_memory.runtime.breaker import MAX_HANGING, Breaker
 from tests.doubles import texts, wait_until
 from tests.faces import Face, Open
 

@@ -17,7 +17,7 @@ from llama_index.core.llms import MockLLM
 from hybrid_memory import Message, Role
 from hybrid_memory.errors import ModelError
 from hybrid_memory.models.language import as_language_model
-from hybrid_memory.runtime.time_limit import MAX_HANGING
+from hybrid_memory.runtime.breaker import MAX_HANGING
 from hybrid_memory.testing import FaultyModel, ScriptedModel
 from tests.doubles import wait_until
 

@@ -18,7 +18,7 @@ from hybrid_memory import Message, Role
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory_paging import PagedAgent
 from hybrid_memory_paging.agent import _event_message
-from hybrid_memory_paging.executor import INTERRUPTED
+from hybrid_memory_paging.functions import INTERRUPTED
 from tests.faces import Face, Open
 from tests.paging.conftest import Make, Script, call, says, shown
 

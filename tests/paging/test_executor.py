@@ -14,7 +14,7 @@ import pytest
 
 from hybrid_memory import Message, Role
 from hybrid_memory.errors import ModelError
-from hybrid_memory.runtime.time_limit import MAX_HANGING
+from hybrid_memory.runtime.breaker import MAX_HANGING
 from hybrid_memory.text.tokens import message_tokens
 from hybrid_memory_paging import AgentRun, PagedAgent
 from hybrid_memory_paging.agent import MAX_CALLS

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from hybrid_memory import Message, Role, ToolCall
 from hybrid_memory.text.structured import cut_off
+from hybrid_memory_paging.functions import HEARTBEAT, THOUGHTS
 from hybrid_memory_paging.instructions import rendered
-from hybrid_memory_paging.reading import HEARTBEAT, THOUGHTS, read
+from hybrid_memory_paging.reading import read
 
 BESIDE = {"thoughts": "so", "request_heartbeat": True}
 SEARCH: dict[str, Any] = {"name": "conversation_search", "arguments": {"query": "boat", "page": 1}}

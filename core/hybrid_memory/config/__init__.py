@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from hybrid_memory.config.compaction import CompactionConfig, PagingConfig, PresetName, PromptConfig
 from hybrid_memory.config.memory import (
     ArchiveConfig,
     CleaningLevel,
+    CompactionConfig,
     ConflictRule,
     IndexConfig,
     LearningConfig,
     MemoryConfig,
     OrchestrationConfig,
+    PagingConfig,
+    PresetName,
+    PromptConfig,
     RecallConfig,
     RedactionConfig,
     RetentionConfig,

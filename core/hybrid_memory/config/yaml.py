@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import timedelta
 from difflib import get_close_matches
@@ -101,25 +100,24 @@ class Document:
         self.places.setdefault(path, Place.of(node, ".".join(map(str, path))))
         if isinstance(node, yaml.MappingNode):
             loader.flatten_mapping(node)
-            return dict(self._items(loader, node, path))
+            values = {}
+            for key, value in node.value:
+                inner = (*path, str(key.value))
+                place = Place.of(key, ".".join(map(str, inner)))
+                if not isinstance(key, yaml.ScalarNode):
+                    self.refuse(Place.of(key, self.places[path].name), "the name of a setting must be text")
+                elif inner in self.places:
+                    self.refuse(place, f"given twice, first on line {self.places[inner].line + 1}")
+                else:
+                    self.places[inner] = place
+                    values[key.value] = self._read(loader, value, inner)
+            return values
         if isinstance(node, yaml.SequenceNode):
             return [self._read(loader, item, (*path, row)) for row, item in enumerate(node.value)]
         try:
             return loader.construct_object(node)
         except (ValueError, LookupError):  # a tag that the value does not fit, such as !!int x
             self.refuse(self.places[path], f"{shown(node.value)} is no {node.tag.rpartition(':')[2]}")
-
-    def _items(self, loader: _Loader, node: yaml.MappingNode, path: Path) -> Iterator[tuple[str, Any]]:
-        for key, value in node.value:
-            inner = (*path, str(key.value))
-            place = Place.of(key, ".".join(map(str, inner)))
-            if not isinstance(key, yaml.ScalarNode):
-                self.refuse(Place.of(key, self.places[path].name), "the name of a setting must be text")
-            elif inner in self.places:
-                self.refuse(place, f"given twice, first on line {self.places[inner].line + 1}")
-            else:
-                self.places[inner] = place
-                yield key.value, self._read(loader, value, inner)
 
 
 class _Loader(yaml.SafeLoader):
@@ -158,8 +156,10 @@ def loaded(model: type[S], content: bytes, file: str) -> S:
     """
     document = Document(content, file)
     values = document.values
+    kinds = {name: field.annotation for name, field in model.model_fields.items()}
+    sections = {name for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, Settings)}
     if isinstance(values, dict):  # a section without anything below it says nothing
-        values = {name: value for name, value in values.items() if value is not None or not _is_section(model, name)}
+        values = {name: value for name, value in values.items() if value is not None or name not in sections}
     try:
         return model.model_validate(values)
     except ValidationError as error:
@@ -185,31 +185,19 @@ def dumped(settings: Settings, *, passwords: bool = False) -> str:
     return text
 
 
-def nearest(name: object, names: Iterable[str]) -> str:
-    """`` (did you mean 'NAME'?)`` for the name that looks most like this one; empty if none does."""
-    close = get_close_matches(str(name), list(names), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
-
-
 def _reason(problem: ErrorDetails, model: type[BaseModel]) -> str:
     value, kind = problem["input"], problem["type"]
     if kind in _UNKNOWN:
         *above, name = problem["loc"]
-        return f"there is no such setting{nearest(name, _names(model, above))}"
+        owner: Any = model
+        for step in above:
+            field = owner.model_fields[step].annotation
+            owner = next((part for part in get_args(field) if part is not NoneType), field)
+        names = [field.name for field in fields(owner)] if is_dataclass(owner) else list(owner.model_fields)
+        close = get_close_matches(str(name), names, n=1)
+        return f"there is no such setting{f' (did you mean {close[0]!r}?)' if close else ''}"
     reason = _REASONS.get(kind, problem["msg"].removeprefix("Value error, "))
     if isinstance(value, str):
         return f"{reason} (got {shown(value)})"
     plain = value is None or isinstance(value, bool | int | float | timedelta)
     return f"{reason} (got {'null' if value is None else value})" if plain else reason
-
-
-def _is_section(model: type[BaseModel], name: str) -> bool:
-    field = model.model_fields.get(name)
-    return field is not None and isinstance(field.annotation, type) and issubclass(field.annotation, Settings)
-
-
-def _names(model: Any, above: Iterable[str | int]) -> list[str]:
-    for name in above:
-        field = model.model_fields[name].annotation
-        model = next((part for part in get_args(field) if part is not NoneType), field)
-    return [field.name for field in fields(model)] if is_dataclass(model) else list(model.model_fields)

@@ -27,7 +27,7 @@ from hybrid_memory.recall.recall import recall
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
-from hybrid_memory.sharing.decide import origin
+from hybrid_memory.sharing import origin
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, at_positions, in_view, present, retained
 from hybrid_memory.text.tokenize import terms

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from hybrid_memory import sharing
 from hybrid_memory.documents.document import (
     MAX_CHARS,
     Block,
@@ -31,8 +32,7 @@ from hybrid_memory.log.message import Origin, lowest
 from hybrid_memory.log.port import Draft
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.sharing import decide as sharing
-from hybrid_memory.sharing.grant import Asked, Member, Right
+from hybrid_memory.sharing import Asked, Member, Right
 from hybrid_memory.store.projection import head
 from hybrid_memory.store.remember import forgotten, stored_text
 from hybrid_memory.store.services import Services

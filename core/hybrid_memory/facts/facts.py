@@ -28,7 +28,7 @@ from hybrid_memory.log.views import Stretches, visible
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.sharing.decide import trust
+from hybrid_memory.sharing import trust
 from hybrid_memory.store.erasure import Erasure
 from hybrid_memory.store.projection import Newest, Projection, head
 from hybrid_memory.store.services import Services

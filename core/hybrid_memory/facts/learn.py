@@ -17,7 +17,7 @@ from hybrid_memory.facts.statements import Statements, stated_in
 from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.message import RESERVED
 from hybrid_memory.log.port import Draft
-from hybrid_memory.models.limited import limited, model_limit
+from hybrid_memory.runtime.breaker import limited, model_limit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope

@@ -136,7 +136,12 @@ def open_engines(
             engines.media = second.index(MEDIA)
             opened.callback(engines.media.close)
         if config.outbox is not None:
-            engines.outbox = _outbox(config, engines, at).log()
+            file = Path(config.outbox).expanduser().resolve()  # with the key of the store
+            taken = [getattr(engine, "path", None) for engine in engines.opened]
+            if file in [path.resolve() for path in taken if path is not None]:
+                raise InvalidConfigError(f"outbox={config.outbox!r} is the store itself: choose another file")
+            engines.opened.append(at(f"sqlite:///{file}"))
+            engines.outbox = engines.opened[-1].log()
             opened.callback(engines.outbox.close)
         if config.archive.url is not None:
             archive = engine_at(config.archive.url, config).archive()
@@ -164,13 +169,3 @@ def _rekey(engines: Sequence[Engine], key: Key) -> None:
         raise
     for engine in engines:
         engine.settle_rekey(value)
-
-
-def _outbox(config: MemoryConfig, engines: Engines, at: Callable[[str], Engine]) -> Engine:
-    """The engine of the outbox, a file of its own with the key of the store."""
-    file = Path(config.outbox or "").expanduser().resolve()
-    taken = [getattr(engine, "path", None) for engine in engines.opened]
-    if file in [path.resolve() for path in taken if path is not None]:
-        raise InvalidConfigError(f"outbox={config.outbox!r} is the store itself: choose another file")
-    engines.opened.append(at(f"sqlite:///{file}"))
-    return engines.opened[-1]

@@ -21,7 +21,7 @@ from hybrid_memory.log.views import Horizon, ReadOnlyLog
 from hybrid_memory.memory.runtime import Runtime
 from hybrid_memory.runtime.runners import Runner, two_faces
 from hybrid_memory.scope import Scope
-from hybrid_memory.sharing.grant import Asked, Right
+from hybrid_memory.sharing import Asked, Right
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.services import Services
 

@@ -11,7 +11,7 @@ from hybrid_memory.documents.editing import Change
 from hybrid_memory.log.message import Origin
 from hybrid_memory.memory.faces import Part, faces, owned
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.sharing.grant import Right
+from hybrid_memory.sharing import Right
 
 Listed: TypeAlias = list[File]
 Revisions: TypeAlias = list[FileRevision]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable
 from copy import copy
 from datetime import UTC, datetime, timedelta
 from functools import partial, wraps
@@ -41,22 +41,22 @@ from hybrid_memory.index.record import Where
 from hybrid_memory.log.event import TimeOrderedIds
 from hybrid_memory.log.port import Clock, EventLog, Key
 from hybrid_memory.log.views import ReadOnlyLog
-from hybrid_memory.media.media import MediaIndex
+from hybrid_memory.media import MediaIndex
 from hybrid_memory.memory import HybridMemory
 from hybrid_memory.memory.engines import Engines, engine_at, open_engines
 from hybrid_memory.models import tokenizers
 from hybrid_memory.models.batching import BatchingEmbedder
 from hybrid_memory.models.embedders import AGREE, WrappedEmbedder, model_in
-from hybrid_memory.models.limited import LimitedCompressor, LimitedRanker, model_limit
 from hybrid_memory.models.media import as_media_embedder
 from hybrid_memory.models.named import any_embedder, embedder_of, given_embedder, language_model_of
 from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
-from hybrid_memory.models.rerankers import WrappedReranker, as_reranker, is_ranker
+from hybrid_memory.models.rerankers import LimitedRanker, WrappedReranker, as_reranker, is_ranker
 from hybrid_memory.recall.cache import RecallProjection
+from hybrid_memory.runtime.breaker import limited, model_limit
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.scope import Scope
-from hybrid_memory.sharing.grant import GrantsProjection
+from hybrid_memory.sharing import GrantsProjection
 from hybrid_memory.sockets import load
 from hybrid_memory.store.engine import Engine, Finding, check_contents
 from hybrid_memory.store.indexing import TextIndex, content_key
@@ -235,25 +235,20 @@ def _counter(count: TokenCounter, statistics: Statistics) -> TokenCounter:
 
     def counted(text: str, /) -> int:
         key = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
-        tokens = cache.get(key)
-        if tokens is None:
-            tokens = _counted(count, text)
-            cache.put(key, tokens)
-        return tokens
+        if (known := cache.get(key)) is not None:
+            return known
+        try:
+            tokens = count(text)
+        except HybridMemoryError:
+            raise
+        except Exception as error:
+            raise ModelError(f"the token counter failed: {error}") from error
+        if not hasattr(type(tokens), "__index__") or tokens < 0:
+            raise ModelError(f"the token counter returned {shown(tokens)} instead of a number of tokens")
+        cache.put(key, index(tokens))
+        return index(tokens)
 
     return counted
-
-
-def _counted(count: TokenCounter, text: str) -> int:
-    try:
-        tokens = count(text)
-    except HybridMemoryError:
-        raise
-    except Exception as error:
-        raise ModelError(f"the token counter failed: {error}") from error
-    if not hasattr(type(tokens), "__index__") or tokens < 0:
-        raise ModelError(f"the token counter returned {shown(tokens)} instead of a number of tokens")
-    return index(tokens)
 
 
 def _guarded(log: EventLog, policy: RedactionConfig) -> EventLog:
@@ -298,6 +293,18 @@ def _rankers(*wanted: Any, timeout: timedelta) -> tuple[Ranker, WrappedReranker 
         elif one is not None:
             reranker = as_reranker(model, timeout)
     return ranker, reranker
+
+
+class LimitedCompressor:
+    """A compressor with a time limit."""
+
+    def __init__(self, model: TextCompressor, timeout: timedelta) -> None:
+        self._model = model
+        self._limit = model_limit("the compressor", timeout)
+
+    def compress(self, text: str, *, max_tokens: int) -> str:
+        """See `TextCompressor.compress`."""
+        return limited(self._limit, self._model.compress, text, max_tokens=max_tokens)
 
 
 def _able(model: T, *methods: str) -> T:
@@ -416,26 +423,20 @@ def _cosine(
     index: SemanticIndex, owners: Iterable[Scope], embedder: Embedder, name: str, cleaning: CleaningLevel
 ) -> float | None:
     """The cosine of a stored vector and this embedder's for the same text; None without one to compare."""
-    for text, vector in _embedded(index, owners, name, cleaning):
-        try:
-            made = embedder.embed_documents([text])[0]
-        except ModelError:
-            raise
-        except Exception as error:  # a package of its own raises what it likes
-            raise ModelError(f"embedder {embedder.name!r} failed: {type(error).__name__}: {error}") from error
-        return float(made @ vector / (np.linalg.norm(vector) or 1)) if made.shape == vector.shape else 0.0
-    return None
-
-
-def _embedded(
-    index: SemanticIndex, owners: Iterable[Scope], name: str, cleaning: CleaningLevel
-) -> Iterator[tuple[str, Floats]]:
-    """Texts of turns, with their vectors."""
     for owner in islice(owners, LOOKED_AT):
         records = index.get(index.search(None, Where(owner), LOOKED_AT).ids.tolist())
         before = index.previous(owner, records)
-        for record in records:
-            for text in passage_and_alone(record, before.get(record.id), cleaning):
-                known = index.known([content_key(name, text)]) if len(text) <= COMPARED_CHARS else {}
-                for vector in known.values():
-                    yield text, vector
+        passages = (text for one in records for text in passage_and_alone(one, before.get(one.id), cleaning))
+        for text in passages:
+            known = index.known([content_key(name, text)]) if len(text) <= COMPARED_CHARS else {}
+            if not known:
+                continue
+            (vector,) = known.values()
+            try:
+                made = embedder.embed_documents([text])[0]
+            except ModelError:
+                raise
+            except Exception as error:  # a package of its own raises what it likes
+                raise ModelError(f"embedder {embedder.name!r} failed: {type(error).__name__}: {error}") from error
+            return float(made @ vector / (np.linalg.norm(vector) or 1)) if made.shape == vector.shape else 0.0
+    return None

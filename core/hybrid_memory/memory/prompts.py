@@ -28,7 +28,7 @@ from hybrid_memory.memory.turns import Turns
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
-from hybrid_memory.sharing.grant import Asked, Right
+from hybrid_memory.sharing import Asked, Right
 
 PAGE_CHARS = 4000
 DIGEST_TOKENS = 200

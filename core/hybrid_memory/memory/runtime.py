@@ -294,17 +294,16 @@ def _drop(scheduler: Scheduler, services: Services, pid: int, *, shared: bool) -
     """
     if os.getpid() != pid:
         return
-    release = partial(_release, scheduler, services, shared)
+
+    def release() -> None:
+        scheduler.close(until=time.monotonic() + CLOSING.total_seconds())
+        if not shared:
+            _note_last_uses(services)
+            _close(services)
+
     thread = partial(threading.Thread, target=release, name="hybrid-memory-release", daemon=True)
     with suppress(RuntimeError):  # the interpreter ends
         _thread.start_new_thread(lambda: thread().start(), ())
-
-
-def _release(scheduler: Scheduler, services: Services, shared: bool) -> None:
-    scheduler.close(until=time.monotonic() + CLOSING.total_seconds())
-    if not shared:
-        _note_last_uses(services)
-        _close(services)
 
 
 async def flush_owners(run: Runner, services: Services, owners: Sequence[Scope] | None, shown: bool | None) -> Receipt:

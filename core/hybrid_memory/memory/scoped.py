@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
-from hybrid_memory import display
+from hybrid_memory import display, sharing
 from hybrid_memory.arguments import checked
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import explain as explaining
@@ -34,8 +34,7 @@ from hybrid_memory.recall.plan import Intent, Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tasks import PATIENT, at_priority
 from hybrid_memory.scope import Scope
-from hybrid_memory.sharing import decide as sharing
-from hybrid_memory.sharing.grant import Asked, Denial, Grant, Member, Right, Standing
+from hybrid_memory.sharing import Asked, Denial, Grant, Member, Right, Standing
 from hybrid_memory.store import forget as forgetting
 from hybrid_memory.store import view as rolling
 from hybrid_memory.store.services import Services

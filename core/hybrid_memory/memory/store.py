@@ -77,21 +77,11 @@ class Stats:
     vectors_of: str | None = None
 
     def __repr__(self) -> str:
-        behind = f"; {self.unindexed:,} to be indexed, {self.pending:,} to be embedded" if self._behind else ""
-        return f"<Stats of {self.url}: {self._log}, {self._index}, {self.size_bytes / 1e6:,.1f} MB{behind}>"
-
-    @property
-    def _log(self) -> str:
-        counts = {"owner": self.owners, "session": self.sessions, "event": self.events}
-        return ", ".join(display.counted(number, noun) for noun, number in counts.items())
-
-    @property
-    def _index(self) -> str:
-        return f"{display.counted(self.records, 'record')}, {display.counted(self.vectors, 'vector')}"
-
-    @property
-    def _behind(self) -> bool:
-        return bool(self.unindexed or self.pending)
+        names = ("owner", "session", "event", "record", "vector")
+        counts = ", ".join(display.counted(getattr(self, f"{name}s"), name) for name in names)
+        behind = f"; {self.unindexed:,} to be indexed, {self.pending:,} to be embedded"
+        left = behind if self.unindexed or self.pending else ""
+        return f"<Stats of {self.url}: {counts}, {self.size_bytes / 1e6:,.1f} MB{left}>"
 
 
 class HybridMemory(Texts):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 
+from hybrid_memory import media
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import conversation as logged
 from hybrid_memory.context.request import Host
@@ -16,7 +17,6 @@ from hybrid_memory.index.record import RecordKind
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message, Origin, Role
 from hybrid_memory.log.port import Receipt
-from hybrid_memory.media import recall as media_recall
 from hybrid_memory.memory.faces import Handle, faces
 from hybrid_memory.memory.texts import ItemMemory
 from hybrid_memory.recall.cache import count_uses
@@ -28,8 +28,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
 from hybrid_memory.runtime.tracing import traced
 from hybrid_memory.scope import Scope
-from hybrid_memory.sharing.decide import reached
-from hybrid_memory.sharing.grant import Right
+from hybrid_memory.sharing import Right, reached
 from hybrid_memory.store import remember
 from hybrid_memory.store import view as reading
 from hybrid_memory.store.remember import Content, as_messages
@@ -246,7 +245,9 @@ class Turns(Handle):
         )  # fmt: skip
         services = self._services
         with at_priority(INTERACTIVE), services.statistics.timed("recall"):
-            beside = None if items is None else await self._beside(run, request, items)
+            if items is not None and services.horizon is not None:
+                raise InvalidInputError("items have no past: leave them out of a view of the past")
+            beside = None if items is None else await items.beside(run, self._runtime, self.scope, request)
             hits = await _recalled(run, services, request, self._principal, beside)
         self._runtime.make_vectors()
         if count_uses(services, self.scope.owner, hits):
@@ -254,11 +255,6 @@ class Turns(Handle):
         return hits
 
     recall, arecall = faces(_recall, needs=Right.READ)
-
-    async def _beside(self, run: Runner, request: Request, items: ItemMemory) -> Beside | None:
-        if self._services.horizon is not None:
-            raise InvalidInputError("items have no past: leave them out of a view of the past")
-        return await items.beside(run, self._runtime, self.scope, request)
 
     async def _recall_media(
         self,
@@ -295,9 +291,7 @@ class Turns(Handle):
         """
         services = self._services
         with at_priority(INTERACTIVE), services.statistics.timed("recall_media"):
-            request = media_recall.MediaRequest.of(
-                self.scope, query, k=k, kinds=kinds, since=since, until=until, within=scope
-            )
-            return await media_recall.recall_media(run, services, request)
+            request = media.MediaRequest.of(self.scope, query, k=k, kinds=kinds, since=since, until=until, within=scope)
+            return await media.recall_media(run, services, request)
 
     recall_media, arecall_media = faces(_recall_media, needs=Right.READ)

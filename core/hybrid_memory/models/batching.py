@@ -13,13 +13,12 @@ import numpy as np
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.errors import InvalidInputError, ModelError
-from hybrid_memory.models.limited import limited
 from hybrid_memory.models.port import Embedder
+from hybrid_memory.runtime.breaker import TimeLimit, limited
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tasks import INTERACTIVE, Condition, current_priority
-from hybrid_memory.runtime.time_limit import TimeLimit
-from hybrid_memory.runtime.tracing import Given, Span, traced_step
+from hybrid_memory.runtime.tracing import traced_step
 from hybrid_memory.validation import whole
 
 P = ParamSpec("P")
@@ -61,10 +60,6 @@ class _Call:
         self.until = time.monotonic() + seconds
         self.texts: list[_Text] = []
         self.batch: list[_Text] = []
-
-
-def _embeds(span: Span, given: Given) -> None:
-    span.attributes |= {"model": given["self"].name, "texts": len(given["texts"]), "query": given["query"]}
 
 
 class BatchingEmbedder:
@@ -253,7 +248,12 @@ class BatchingEmbedder:
                 self._unlist(text)
                 text.row = row
 
-    @traced_step("embed", _embeds)
+    @traced_step(
+        "embed",
+        lambda span, call: span.attributes.update(
+            model=call["self"].name, texts=len(call["texts"]), query=call["query"]
+        ),
+    )
     def _rows(self, texts: Sequence[str], *, query: bool) -> Sequence[Floats]:
         if self._statistics is not None:
             self._statistics.batch(len(texts))

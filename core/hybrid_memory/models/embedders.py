@@ -162,7 +162,19 @@ class WrappedEmbedder:
     """
 
     def __init__(self, model: Any, *, name: str | None = None, also: Collection[str] = ()) -> None:
-        self._documents, self._query = _methods(model)
+        self._documents: Callable[[list[str]], Any]
+        self._query: Callable[[str], Any]
+        if hasattr(model, "embed_documents") and hasattr(model, "embed_query"):  # LangChain
+            self._documents, self._query = model.embed_documents, model.embed_query
+        elif hasattr(model, "get_text_embedding_batch") and hasattr(model, "get_query_embedding"):  # LlamaIndex
+            self._documents, self._query = model.get_text_embedding_batch, model.get_query_embedding
+        elif callable(model):
+            self._documents, self._query = model, lambda text: model([text])[0]
+        else:
+            raise InvalidInputError(
+                f"{shown(model)} is not an embedder: give a LangChain Embeddings, a LlamaIndex BaseEmbedding, "
+                "or a callable from a list of texts to rows of numbers"
+            )
         self.name = name or name_of(model)
         self.also = frozenset(also)
         self._dim: int | None = None
@@ -219,19 +231,6 @@ def as_embedder(model: Any) -> Embedder:
     return model if isinstance(model, LocalEmbedder | HashingEmbedder | WrappedEmbedder) else WrappedEmbedder(model)
 
 
-def _methods(model: Any) -> tuple[Callable[[list[str]], Any], Callable[[str], Any]]:
-    if hasattr(model, "embed_documents") and hasattr(model, "embed_query"):  # LangChain
-        return model.embed_documents, model.embed_query
-    if hasattr(model, "get_text_embedding_batch") and hasattr(model, "get_query_embedding"):  # LlamaIndex
-        return model.get_text_embedding_batch, model.get_query_embedding
-    if callable(model):
-        return model, lambda text: model([text])[0]
-    raise InvalidInputError(
-        f"{shown(model)} is not an embedder: give a LangChain Embeddings, a LlamaIndex BaseEmbedding, "
-        "or a callable from a list of texts to rows of numbers"
-    )
-
-
 def name_of(model: Any) -> str:
     """The name of a model: its own, or one made from its class and its model name."""
     if isinstance(own := getattr(model, "name", None), str):
@@ -239,6 +238,7 @@ def name_of(model: Any) -> str:
     kind = getattr(model, "__qualname__", type(model).__qualname__)
     # Many keep a client object under one of these names, and what it loads under the other.
     variants = [getattr(model, field, None) for field in ("model", "model_name", "model_id")]
+    variants.append(getattr(getattr(model, "metadata", None), "model_name", None))  # a LlamaIndex LLM
     variant = next((variant for variant in variants if isinstance(variant, str) and variant), None)
     if variant is None and (cached := getattr(model, "underlying_embeddings", None)) is not None:  # LangChain's cache
         return name_of(cached)

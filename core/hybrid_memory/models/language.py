@@ -14,11 +14,11 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.log.message import Message, Role
+from hybrid_memory.models.embedders import name_of
 from hybrid_memory.models.port import LanguageModel
-from hybrid_memory.runtime.breaker import Breaker
+from hybrid_memory.runtime.breaker import Breaker, NoResultError, TimeLimit
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tasks import PATIENT
-from hybrid_memory.runtime.time_limit import NoResultError, TimeLimit
 from hybrid_memory.text.structured import parse_object, without_thoughts
 from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import shown
@@ -61,7 +61,7 @@ class WrappedLanguageModel:
     """See `as_language_model`."""
 
     def __init__(self, model: Any, timeout: timedelta, hurried: timedelta) -> None:
-        self.name = _name_of(model)
+        self.name = name_of(model)
         self._is_port = _has(model, "complete", "structured")
         self._ask = _asker(model)
         self._structured = model.structured if self._is_port else None
@@ -104,7 +104,14 @@ class WrappedLanguageModel:
             raise ModelError(str(error)) from error.__cause__
 
     def _in_text(self, chat: Chat, schema: Mapping[str, Any]) -> dict[str, Any]:
-        chat = _with_schema(chat, schema)
+        task = (
+            "Answer with one JSON object that follows this JSON schema, and with nothing else:\n"
+            f"{json.dumps(schema, ensure_ascii=False)}"
+        )
+        if chat and chat[-1]["role"] == "user":  # some models refuse two messages of one role in a row
+            *chat, last = chat
+            task = f"{last['content']}\n\n{task}"
+        chat = [*chat, {"role": "user", "content": task}]
         answer = self._text(self._called(self._ask, chat))
         found = parse_object(answer)
         if found is None:
@@ -138,7 +145,13 @@ def _asker(model: Any) -> Callable[[Any], Any]:
         chat_message = importlib.import_module("llama_index.core.llms").ChatMessage
         return lambda chat: model.chat([chat_message(**message) for message in chat])
     if callable(model):
-        return model if _takes_messages(model) else lambda chat: model(_as_prompt(chat))
+        try:
+            first = next(iter(inspect.signature(model).parameters.values()))
+        except (StopIteration, TypeError, ValueError):
+            return lambda chat: model(_as_prompt(chat))
+        if first.name == "messages" or first.annotation not in (first.empty, str, "str", Any, "Any"):
+            return model  # type: ignore[no-any-return]
+        return lambda chat: model(_as_prompt(chat))
     raise InvalidInputError(
         f"{shown(model)} is not a language model: give a LangChain chat model, a LlamaIndex LLM, a LanguageModel, "
         "or a callable from a prompt, or from messages, to text"
@@ -152,22 +165,19 @@ def _native(model: Any) -> Callable[[Chat, Mapping[str, Any]], Any] | None:
         return lambda chat, schema: model.with_structured_output(_named(schema), include_raw=True).invoke(
             _turns(chat), _UNSEEN
         )
-    if _is_of("llama_index", model) and _predicts_objects(model):
-        return partial(_predicted, model)
+    if _is_of("llama_index", model):
+        # It can call tools, or has its own way to follow a schema. For the others its base class writes the schema into
+        # the prompt and accepts nothing but faultless JSON.
+        owner = next((base for base in type(model).__mro__ if "structured_predict" in vars(base)), None)
+        inherited = owner is not None and owner.__module__ == "llama_index.core.llms.llm"
+        calls_tools = inherited and model.metadata.is_function_calling_model and _has(model, "chat_with_tools")
+        if calls_tools or (owner is not None and not inherited):
+            return partial(_predicted, model)
     return None
 
 
 def _named(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"title": "answer", "description": "The answer.", **schema}
-
-
-def _predicts_objects(model: Any) -> bool:
-    """Whether a LlamaIndex model can call tools, or has its own way to follow a schema."""
-    # For the others its base class writes the schema into the prompt and accepts nothing but faultless JSON.
-    owner = next((base for base in type(model).__mro__ if "structured_predict" in vars(base)), None)
-    if owner is None or owner.__module__ != "llama_index.core.llms.llm":
-        return owner is not None
-    return bool(model.metadata.is_function_calling_model) and _has(model, "chat_with_tools")
 
 
 def _predicted(model: Any, chat: Chat, schema: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -223,14 +233,6 @@ def _has(model: Any, *methods: str) -> bool:
     return all(callable(getattr(model, method, None)) for method in methods)
 
 
-def _takes_messages(function: Callable[..., Any]) -> bool:
-    try:
-        first = next(iter(inspect.signature(function).parameters.values()))
-    except (StopIteration, TypeError, ValueError):
-        return False
-    return first.name == "messages" or first.annotation not in (first.empty, str, "str", Any, "Any")
-
-
 def _chat(messages: Sequence[Message]) -> Chat:
     return [
         {"role": (Role.USER if message.role is Role.TOOL else message.role).value, "content": message.text}
@@ -243,17 +245,6 @@ def _as_prompt(chat: Chat) -> str:
     if all(message["role"] != "assistant" for message in chat):
         return "\n\n".join(message["content"] for message in chat)
     return "\n\n".join([*(f"{message['role']}: {message['content']}" for message in chat), "assistant:"])
-
-
-def _with_schema(chat: Chat, schema: Mapping[str, Any]) -> Chat:
-    """Add the instruction to the last user message, since some models refuse two messages of one role in a row."""
-    wanted = (
-        "Answer with one JSON object that follows this JSON schema, and with nothing else:\n"
-        f"{json.dumps(schema, ensure_ascii=False)}"
-    )
-    if chat and chat[-1]["role"] == "user":
-        return [*chat[:-1], {"role": "user", "content": f"{chat[-1]['content']}\n\n{wanted}"}]
-    return [*chat, {"role": "user", "content": wanted}]
 
 
 def _text_of(answer: Any) -> str | None:
@@ -269,16 +260,6 @@ def _text_of(answer: Any) -> str | None:
         if inner is not None and not callable(inner):
             return _text_of(inner)
     return None
-
-
-def _name_of(model: Any) -> str:
-    if isinstance(own := getattr(model, "name", None), str):
-        return own
-    kind = getattr(model, "__qualname__", type(model).__qualname__)
-    for holder, field in ((model, "model_name"), (model, "model"), (getattr(model, "metadata", None), "model_name")):
-        if isinstance(variant := getattr(holder, field, None), str):
-            return f"{kind}/{variant}"
-    return str(kind)
 
 
 class MeasuredModel:

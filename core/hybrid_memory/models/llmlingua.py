@@ -118,8 +118,11 @@ class LlmLinguaCompressor:
             # In equal parts: the library leaves as it is what remains behind the last whole part.
             iterative_size=length // -(-length // MAX_PART),
         )["compressed_prompt"].strip()
-        begin = piece.index(core)
-        return _joinable(_left_of(core, result), piece[:begin], core, piece[begin + len(core) :])
+        begin, left = piece.index(core), _left_of(core, result)
+        # The original's surrounding spaces, or a space if punctuation parted it from its neighbour.
+        before = piece[:begin] or (" " if _WORD.match(left[:1]) and not core[0].isalnum() else "")
+        after = piece[begin + len(core) :] or (" " if _WORD.match(left[-1:]) and not core[-1].isalnum() else "")
+        return f"{before}{left}{after}"
 
     def _count(self, text: str) -> int:
         return len(self._library.oai_tokenizer.encode(text))
@@ -151,13 +154,6 @@ def _left_of(core: str, result: str) -> str:
             text += "\n" if "\n" in between else " "
         text, last = text + words[row], units[row].end()
     return text
-
-
-def _joinable(result: str, before: str, core: str, after: str) -> str:
-    """The result with the original's surrounding spaces, or a space if punctuation parted it from its neighbour."""
-    before = before or (" " if _WORD.match(result[:1]) and not core[0].isalnum() else "")
-    after = after or (" " if _WORD.match(result[-1:]) and not core[-1].isalnum() else "")
-    return f"{before}{result}{after}"
 
 
 def _loaded(model: str, device: str, *, llmlingua2: bool) -> Any:

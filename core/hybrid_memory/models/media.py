@@ -15,8 +15,8 @@ import numpy as np
 from hybrid_memory.arrays import Floats
 from hybrid_memory.errors import ModelError
 from hybrid_memory.models.embedders import checked_rows, name_of
-from hybrid_memory.models.limited import limited, model_limit
 from hybrid_memory.models.port import MediaEmbedder
+from hybrid_memory.runtime.breaker import limited, model_limit
 
 Method: TypeAlias = Callable[[list[bytes]], Any]
 
@@ -57,26 +57,25 @@ class WrappedMediaEmbedder:
         """
         if not media:
             return np.empty((0, self.dim), dtype=np.float32)
-        return limited(self._limit, self._embedded, media, kind)
 
-    def _embedded(self, media: Sequence[bytes], kind: str) -> Floats:
-        try:
-            return self._rows(media, kind)
-        except ModelError:
-            probed = self._rows([PROBES[kind]], kind)
-        rows = [self._row(one, kind) for one in media]
-        return np.stack([np.zeros_like(probed[0]) if row is None else row for row in rows])
+        def embedded() -> Floats:
+            try:
+                return self._rows(media, kind)
+            except ModelError:
+                unreadable = np.zeros_like(self._rows([PROBES[kind]], kind)[0])
+            rows = []
+            for medium in media:
+                try:
+                    rows.append(self._rows([medium], kind)[0])
+                except ModelError:
+                    rows.append(unreadable)
+            return np.stack(rows)
+
+        return limited(self._limit, embedded)
 
     def embed_query(self, text: str) -> Floats:
         """A unit vector of shape (dim,); raises `ModelError` if the model fails, or as `embed_media` does."""
         row: Floats = limited(self._limit, self._checked, 1, lambda: [self._query(text)])[0]
-        return row
-
-    def _row(self, one: bytes, kind: str) -> Floats | None:
-        try:
-            row: Floats = self._rows([one], kind)[0]
-        except ModelError:
-            return None
         return row
 
     def _rows(self, media: Sequence[bytes], kind: str) -> Floats:

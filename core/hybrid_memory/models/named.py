@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -61,31 +62,46 @@ def any_embedder(wanted: Any) -> Embedder:
     return model
 
 
-def embedder_of(wanted: str) -> Embedder | None:
+def embedder_of(wanted: str) -> Embedder | None:  # noqa: PLR0911 - one for each kind
     """The embedder of this name; None if recall uses words alone.
 
     Raises:
         InvalidConfigError: the name is unknown, or the embedder cannot be created, for example without its API key.
         MissingDependencyError: a package that it needs is not installed.
     """
-    if wanted not in OURS:
-        return _other(wanted)
     if wanted == "none":
         return None
     if wanted == "hashing":
         return HashingEmbedder()
-    try:
-        return LocalEmbedder()
-    except MissingDependencyError as error:
-        if wanted == "local":
-            raise
-        warnings.warn(
-            f"recall works with words alone: {error}; or give open_memory(embedder=...) a LangChain Embeddings, a "
-            "LlamaIndex BaseEmbedding or a callable; or silence this with MemoryConfig(embedder='none')",
-            TextOnlyWarning,
-            stacklevel=3,
+    if wanted in OURS:
+        try:
+            return LocalEmbedder()
+        except MissingDependencyError as error:
+            if wanted == "local":
+                raise
+            warnings.warn(
+                f"recall works with words alone: {error}; or give open_memory(embedder=...) a LangChain Embeddings, a "
+                "LlamaIndex BaseEmbedding or a callable; or silence this with MemoryConfig(embedder='none')",
+                TextOnlyWarning,
+                stacklevel=3,
+            )
+            return None
+    if wanted in registered("embedder"):
+        offered = load("embedder", wanted, {})
+        return as_embedder(offered() if callable(offered) else offered)
+    provider, _, model = wanted.partition(":")
+    if not (provider and model):
+        raise InvalidConfigError(
+            f"the embedder {wanted!r} is none of ours: give the model to open_memory(embedder=...), use auto, local, "
+            "none, hashing or provider:model, such as openai:text-embedding-3-small, or install a package that "
+            f"registers it under {GROUPS['embedder']}"
         )
-        return None
+    if provider in _RUN_HERE:
+        return _run_here(provider, model)
+    offered = _asked(provider, "embedder", provider, model)
+    if wants_prefixes(model):
+        return WrappedEmbedder(_prefixed(offered), name=f"{name_of(offered)}+prefixes")
+    return WrappedEmbedder(offered, also={wanted})
 
 
 def given_embedder(embedder: Any, name: str) -> Embedder:
@@ -107,25 +123,6 @@ def language_model_of(wanted: Any) -> Any:
     return _asked(provider, "language_model", provider, model)
 
 
-def _other(name: str) -> Embedder:
-    if name in registered("embedder"):
-        offered = load("embedder", name, {})
-        return as_embedder(offered() if callable(offered) else offered)
-    provider, _, model = name.partition(":")
-    if not (provider and model):
-        raise InvalidConfigError(
-            f"the embedder {name!r} is none of ours: give the model to open_memory(embedder=...), use auto, local, "
-            "none, hashing or provider:model, such as openai:text-embedding-3-small, or install a package that "
-            f"registers it under {GROUPS['embedder']}"
-        )
-    if provider in _RUN_HERE:
-        return _run_here(provider, model)
-    offered = _asked(provider, "embedder", provider, model)
-    if wants_prefixes(model):
-        return WrappedEmbedder(_Prefixed(offered), name=f"{name_of(offered)}+prefixes")
-    return WrappedEmbedder(offered, also={name})
-
-
 def _asked(provider: str, what: str, *given: str) -> Any:
     """The model that a provider creates; any failure is a configuration error."""
     others = registered("model provider")
@@ -135,8 +132,11 @@ def _asked(provider: str, what: str, *given: str) -> Any:
     except HybridMemoryError:
         raise
     except Exception as error:  # each provider raises what it likes
-        said = " ".join(str(error).split())[:400] or type(error).__name__
-        raise InvalidConfigError(f"{what} {':'.join(given)!r} cannot be used: {said}") from error
+        raise InvalidConfigError(f"{what} {':'.join(given)!r} cannot be used: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split())[:400] or type(error).__name__
 
 
 def wants_prefixes(model: str) -> bool:
@@ -144,17 +144,16 @@ def wants_prefixes(model: str) -> bool:
     return bool(_E5.search(model)) and "instruct" not in model.lower()
 
 
-class _Prefixed:
-    """A model with the prefixes added to its texts."""
+def _model_of(documents: Callable[[list[str]], Any], query: Callable[[str], Any]) -> Any:
+    return SimpleNamespace(embed_documents=documents, embed_query=query)
 
-    def __init__(self, model: Any) -> None:
-        self._model = model
 
-    def embed_documents(self, texts: Sequence[str]) -> Any:
-        return self._model.embed_documents([PASSAGE + text for text in texts])
-
-    def embed_query(self, text: str) -> Any:
-        return self._model.embed_query(QUERY + text)
+def _prefixed(model: Any) -> Any:
+    """The model with the prefixes added to its texts."""
+    return _model_of(
+        lambda texts: model.embed_documents([PASSAGE + text for text in texts]),
+        lambda text: model.embed_query(QUERY + text),
+    )
 
 
 def _run_here(provider: str, model: str) -> WrappedEmbedder:
@@ -164,66 +163,44 @@ def _run_here(provider: str, model: str) -> WrappedEmbedder:
     except ImportError as error:
         raise MissingDependencyError((error.name or provider).replace("_", "-")) from error
     except Exception as error:  # a hub that cannot be reached, a file that is no model
-        said = " ".join(str(error).split())[:400] or type(error).__name__
-        raise InvalidConfigError(f"embedder {provider}:{model} cannot be used: {said}") from error
+        raise InvalidConfigError(f"embedder {provider}:{model} cannot be used: {_reason(error)}") from error
     name = f"{provider}/{model}"
     if model_in(name) == LOCAL_MODEL:
-        return WrappedEmbedder(_InScript(made), name=f"{name}+script")
+
+        def documents(texts: Sequence[str]) -> Floats:
+            rows = checked_rows(made.embed_documents(list(texts)), len(texts), None, LOCAL_MODEL)
+            return passages_in_script(rows, texts)
+
+        def query(text: str) -> Floats:
+            return query_in_script(checked_rows([made.embed_query(text)], 1, None, LOCAL_MODEL)[0], text)
+
+        # With the local embedder's last coordinate, so that their vectors are the same.
+        return WrappedEmbedder(_model_of(documents, query), name=f"{name}+script")
     return WrappedEmbedder(made, name=name)
 
 
-class _Asked:
-    """The functions that embed texts and a question."""
-
-    def __init__(self, documents: Callable[[list[str]], Any], query: Callable[[str], Any]) -> None:
-        self.embed_documents = documents
-        self.embed_query = query
-
-
-class _InScript:
-    """An embedder that adds the local embedder's last coordinate, so that their vectors are the same."""
-
-    def __init__(self, model: Any) -> None:
-        self._model = model
-
-    def embed_documents(self, texts: Sequence[str]) -> Floats:
-        rows = checked_rows(self._model.embed_documents(list(texts)), len(texts), None, LOCAL_MODEL)
-        return passages_in_script(rows, texts)
-
-    def embed_query(self, text: str) -> Floats:
-        return query_in_script(checked_rows([self._model.embed_query(text)], 1, None, LOCAL_MODEL)[0], text)
-
-
 def _fastembed(model: str) -> Any:
-    import fastembed  # noqa: PLC0415 - optional
+    from fastembed import TextEmbedding  # noqa: PLC0415 - optional
+    from fastembed.common.model_description import ModelSource, PoolingType  # noqa: PLC0415 - optional
 
-    known = {described["model"].lower() for described in fastembed.TextEmbedding.list_supported_models()}
-    folder = Path(model).expanduser()
+    known = {described["model"].lower() for described in TextEmbedding.list_supported_models()}
+    folder, name = Path(model).expanduser(), model
     settings: dict[str, Any] = {"specific_model_path": str(folder)} if folder.is_dir() else {}
-    name = _described(model) if settings or (model.lower() not in known and wants_prefixes(model)) else model
-    loaded = fastembed.TextEmbedding(name, **settings)
-    plain = _Asked(
+    if settings or (model.lower() not in known and wants_prefixes(model)):
+        name = f"{CUSTOM}/{model}"
+        if name.lower() not in known:  # averaged over its tokens, of unit length
+            mean, source = PoolingType.MEAN, ModelSource(hf=model)
+            TextEmbedding.add_custom_model(name, pooling=mean, normalization=True, sources=source, dim=0)
+    loaded = TextEmbedding(name, **settings)
+    plain = _model_of(
         lambda texts: np.stack(list(loaded.embed(texts))),
         lambda text: next(iter(loaded.embed([text]))),
     )
     if wants_prefixes(model):
-        return _Prefixed(plain)
-    return _Asked(
+        return _prefixed(plain)
+    return _model_of(
         lambda texts: np.stack(list(loaded.passage_embed(texts))), lambda text: next(iter(loaded.query_embed(text)))
     )
-
-
-def _described(model: str) -> str:
-    """Register a model that fastembed does not know: averaged over its tokens, of unit length."""
-    from fastembed import TextEmbedding  # noqa: PLC0415 - optional
-    from fastembed.common.model_description import ModelSource, PoolingType  # noqa: PLC0415 - optional
-
-    name = f"{CUSTOM}/{model}"
-    if not any(described["model"] == name for described in TextEmbedding.list_supported_models()):
-        TextEmbedding.add_custom_model(
-            name, pooling=PoolingType.MEAN, normalization=True, sources=ModelSource(hf=model), dim=0
-        )
-    return name
 
 
 def _sentence_transformers(model: str) -> Any:
@@ -231,9 +208,9 @@ def _sentence_transformers(model: str) -> Any:
 
     loaded = SentenceTransformer(model)
     if any(loaded.prompts.values()):
-        return _Asked(loaded.encode_document, loaded.encode_query)
-    plain = _Asked(loaded.encode, loaded.encode)
-    return _Prefixed(plain) if wants_prefixes(model) else plain
+        return _model_of(loaded.encode_document, loaded.encode_query)
+    plain = _model_of(loaded.encode, loaded.encode)
+    return _prefixed(plain) if wants_prefixes(model) else plain
 
 
 _RUN_HERE = {"fastembed": _fastembed, "sentence-transformers": _sentence_transformers}

@@ -56,7 +56,11 @@ def token_counter(encoding: str = "o200k_base") -> TokenCounter:
     """
     if encoding not in _TABLES:
         raise InvalidInputError(f"encoding must be one of {', '.join(_TABLES)}, got {encoding!r}")
-    return _Counter(encoding, _table_file(encoding) if _package("tiktoken") else None)
+    # In tiktoken's cache or in LlamaIndex; tiktoken names files by the SHA-1 of their URL.
+    address = f"https://openaipublic.blob.core.windows.net/encodings/{encoding}.tiktoken"
+    name = hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
+    folders = _table_folders() if _package("tiktoken") else ()
+    return _Counter(encoding, next((folder / name for folder in folders if (folder / name).is_file()), None))
 
 
 def resolve_counter(wanted: TokenCounter | str | None) -> TokenCounter:
@@ -83,16 +87,14 @@ class _Counter:
         return f"<token counter {self.name!r}>"
 
     def __call__(self, text: str, /) -> int:
-        return (self._count or self._load())(text)
-
-    def _load(self) -> Callable[[str], int]:
-        with self._loading:
-            if self._count is None:
-                count = None if self._table is None else _exact(self._encoding, self._table)
-                if count is None:
-                    self.name = "estimate"
-                self._count = count or estimate_tokens
-            return self._count
+        if self._count is None:
+            with self._loading:
+                if self._count is None:
+                    count = None if self._table is None else _exact(self._encoding, self._table)
+                    if count is None:
+                        self.name = "estimate"
+                    self._count = count or estimate_tokens
+        return self._count(text)
 
 
 @lru_cache
@@ -115,13 +117,6 @@ def _exact(encoding: str, table: Path) -> Callable[[str], int] | None:
         return sum(len(tokenizer.encode_ordinary(part)) for part in slices)
 
     return count
-
-
-def _table_file(encoding: str) -> Path | None:
-    """The table's file in tiktoken's cache or in LlamaIndex; tiktoken names files by the SHA-1 of their URL."""
-    address = f"https://openaipublic.blob.core.windows.net/encodings/{encoding}.tiktoken"
-    name = hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
-    return next((folder / name for folder in _table_folders() if (folder / name).is_file()), None)
 
 
 def _table_folders() -> Iterator[Path]:

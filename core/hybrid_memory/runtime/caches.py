@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterable
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from hybrid_memory.errors import InvalidInputError
@@ -44,7 +45,7 @@ class LruCache(Generic[K, V]):
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _empty, (self.capacity, self.ttl)  # what a copy lacks it finds again
+        return partial(LruCache, ttl=self.ttl), (self.capacity,)  # what a copy lacks it finds again
 
     @property
     def size(self) -> int:
@@ -95,10 +96,6 @@ class LruCache(Generic[K, V]):
 
     def __repr__(self) -> str:
         return f"LruCache({self.size} of {self.capacity} entries, {self.hits} hits, {self.misses} misses)"
-
-
-def _empty(capacity: int, ttl: float | None) -> LruCache[Any, Any]:
-    return LruCache(capacity, ttl=ttl)
 
 
 class Counts(Generic[H]):

@@ -88,7 +88,7 @@ class Scheduler:
                 raise MemoryClosedError
             self.statistics.queued(task.kind)
             if task.deadline is not None:
-                job.expiry = self._timer.later(job.expires - job.since, partial(self._expire, job))
+                job.expiry = self._timer.later(job.expires - job.since, partial(self._cancelled, job, late=True))
             self._queue.put(job)
             self._wake()
         return job
@@ -108,7 +108,7 @@ class Scheduler:
         """
         self._debounced.ask(key, max(0.0, delay.total_seconds()), task)
 
-    def close(self, *, wait: bool = True, until: float | None = None) -> bool:
+    def close(self, *, until: float | None = None) -> bool:
         """Cancel queued tasks and wait for running ones; False if some still run at this time of the clock."""
         with self._lock:
             self._closed = True
@@ -118,8 +118,6 @@ class Scheduler:
         self._timer.close()
         for job in jobs:
             job.cancel()
-        if not wait:
-            return True
         # Waited for by the real clock, whatever the tasks go by; each of them, even if one hangs.
         ended = [self._timer.join(until), *(joined(worker.thread, until) for worker in self._workers)]
         return all(ended)
@@ -223,26 +221,19 @@ class Scheduler:
         else:
             job.set_exception(error)
 
-    def _withdrawn(self, job: AnyJob) -> bool:
-        """Whether the job was queued; the caller that withdraws it ends it."""
+    def _cancelled(self, job: AnyJob, *, late: bool = False) -> None:
+        """End a job that is queued: its caller cancelled it, or it is too late for it."""
         with self._lock:
-            return self._queue.remove(job)
-
-    def _cancelled(self, job: AnyJob) -> None:
-        if self._withdrawn(job):
-            job.set_running_or_notify_cancel()
+            if not self._queue.remove(job):
+                return
+        if job.set_running_or_notify_cancel() and late:
+            self._fail_late(job)
+        else:
             self._count_cancelled(job)
 
     def _count_cancelled(self, job: AnyJob) -> None:
         self._timer.cancel(job.expiry)
         self.statistics.cancelled(job.task.kind)
-
-    def _expire(self, job: AnyJob) -> None:
-        if self._withdrawn(job):
-            if job.set_running_or_notify_cancel():
-                self._fail_late(job)
-            else:
-                self._count_cancelled(job)
 
     def _fail_late(self, job: AnyJob) -> None:
         self._timer.cancel(job.expiry)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +16,8 @@ ALPHA = 0.1
 """Weight of the newest value in the moving averages."""
 RECENT = 1024
 """How many run times the quantiles cover."""
+
+_COUNTS = ("done", "failed", "cancelled", "missed", "running", "queued")
 
 
 class Statistics:
@@ -103,8 +105,14 @@ class Statistics:
             fields = {kind: counts.stats() for kind, counts in self._kinds.items()}
             caches = dict(self._caches)
             sums = (self._model_calls, self._tokens, self._batches, self._batched)
-        # Sorted outside the lock: nobody who records waits for it.
-        kinds = {kind: KindStats(**stats, **_quantiles(sorted(recent[kind]))) for kind, stats in fields.items()}
+        kinds = {}
+        for kind, stats in fields.items():  # outside the lock: nobody who records waits for the sorting
+            values = sorted(recent[kind])
+            # The smallest value that this percentage does not exceed.
+            quantiles: dict[str, Any] = {
+                f"p{percent}": values[(len(values) * percent - 1) // 100] for percent in (50, 95, 99) if values
+            }
+            kinds[kind] = KindStats(**stats, **quantiles)
         return WorkStats(
             kinds,
             {name: CacheStats(cache.size, cache.capacity, cache.hits, cache.misses) for name, cache in caches.items()},
@@ -140,11 +148,6 @@ class _Kind:
 
 def _averaged(average: float | None, value: float) -> float:
     return value if average is None else average + ALPHA * (value - average)
-
-
-def _quantiles(values: Sequence[float]) -> dict[str, Any]:
-    """p50, p95 and p99 of sorted values: the smallest value that this percentage does not exceed."""
-    return {f"p{percent}": values[(len(values) * percent - 1) // 100] for percent in (50, 95, 99) if values}
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,47 +214,29 @@ class WorkStats:
 
     def table(self) -> str:
         """All figures as aligned text; times in milliseconds."""
-        parts = [_aligned(rows) for rows in (self._kind_rows(), self._cache_rows()) if len(rows) > 1]
+        times = ("latency", "waiting", "p50", "p95", "p99")
+        kinds = [["kind", *_COUNTS, *(f"{name} ms" for name in times)]]
+        for kind, stats in sorted(self.kinds.items()):
+            figures = [f"{getattr(stats, name):,}" for name in _COUNTS]
+            seconds = [getattr(stats, name) for name in times]
+            kinds.append([kind, *figures, *("" if value is None else f"{value * 1000:,.1f}" for value in seconds)])
+        caches = [["cache", "size", "capacity", "hits", "misses", "hit rate"]]
+        for name, cache in sorted(self.caches.items()):
+            figures = [f"{figure:,}" for figure in (cache.size, cache.capacity, cache.hits, cache.misses)]
+            caches.append([name, *figures, "" if cache.hit_rate is None else f"{cache.hit_rate:.0%}"])
+        parts = []
+        for rows in (kinds, caches):
+            widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+            aligned = [[cell.rjust(width) for cell, width in zip(row, widths, strict=True)] for row in rows]
+            lines = ["  ".join([row[0].ljust(widths[0]), *cells[1:]]) for row, cells in zip(rows, aligned, strict=True)]
+            parts += ["\n".join(lines)] if len(rows) > 1 else []
         return "\n\n".join([*parts, self._models()])
 
     def __repr__(self) -> str:
         kinds = self.kinds.values()
-        counts = ", ".join(
-            f"{sum(getattr(kind, name) for kind in kinds):,} {name}"
-            for name in ("done", "failed", "cancelled", "missed", "running", "queued")
-        )
+        counts = ", ".join(f"{sum(getattr(kind, name) for kind in kinds):,} {name}" for name in _COUNTS)
         return f"WorkStats({counts}; {self._models()})"
 
     def _models(self) -> str:
         size = f" of {self.batch_size:.1f} texts" if self.batch_size is not None else ""
         return f"{self.model_calls:,} model calls, {self.tokens:,} tokens, {self.batches:,} batches{size}"
-
-    def _kind_rows(self) -> list[list[str]]:
-        counts = ("done", "failed", "cancelled", "missed", "running", "queued")
-        times = ("latency", "waiting", "p50", "p95", "p99")
-        rows = [["kind", *counts, *(f"{name} ms" for name in times)]]
-        for kind, stats in sorted(self.kinds.items()):
-            figures = [f"{getattr(stats, name):,}" for name in counts]
-            rows.append([kind, *figures, *(_milliseconds(getattr(stats, name)) for name in times)])
-        return rows
-
-    def _cache_rows(self) -> list[list[str]]:
-        rows = [["cache", "size", "capacity", "hits", "misses", "hit rate"]]
-        for name, cache in sorted(self.caches.items()):
-            rate = "" if cache.hit_rate is None else f"{cache.hit_rate:.0%}"
-            rows.append([name, f"{cache.size:,}", f"{cache.capacity:,}", f"{cache.hits:,}", f"{cache.misses:,}", rate])
-        return rows
-
-
-def _milliseconds(seconds: float | None) -> str:
-    return "" if seconds is None else f"{seconds * 1000:,.1f}"
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        )
-        for row in rows
-    )

@@ -142,7 +142,7 @@ class Promise(Future[T]):
             self._condition.notify_all()
         self._invoke_callbacks()
 
-    def _invoke_callbacks(self) -> None:
+    def _invoke_callbacks(self) -> None:  # the base's, which calls some of them again
         while self._done_callbacks:  # type: ignore[attr-defined]
             callback = self._done_callbacks.pop(0)  # type: ignore[attr-defined]  # each once
             try:
@@ -179,11 +179,12 @@ class Job(Promise[T]):
 
     def run(self) -> T:
         """The result of the work, in the context that scheduled it."""
-        return self._context.run(self._at_priority)
 
-    def _at_priority(self) -> T:
-        with at_priority(self.task.priority):
-            return self.task.work()
+        def work() -> T:
+            with at_priority(self.task.priority):
+                return self.task.work()
+
+        return self._context.run(work)
 
     def __await__(self) -> Generator[Any, None, T]:
         return asyncio.wrap_future(self).__await__()

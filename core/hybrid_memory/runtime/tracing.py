@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
     AsyncExitStack,
     ExitStack,
-    asynccontextmanager,
     contextmanager,
 )
 from contextvars import ContextVar
@@ -113,12 +112,24 @@ def traced(
                 before(span, _given(signature, args, kwargs))
             return recorded(span, services.tracers, partial(flow, *args, **kwargs))
 
-        async def recorded(span: Span, tracers: Sequence[Tracer], work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-            async with _open(span, tuple(dict.fromkeys((*tracers, *_listening.get())))):
-                result = await work()
-                if after is not None:
-                    after(span, result)
-                return result
+        async def recorded(span: Span, own: Sequence[Tracer], work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+            tracers = tuple(dict.fromkeys((*own, *_listening.get())))
+            async with AsyncExitStack() as stack:
+                for tracer in tracers:
+                    entered = tracer(span)
+                    if isinstance(entered, AbstractContextManager):
+                        stack.enter_context(entered)
+                    else:
+                        await stack.enter_async_context(entered)
+                tokens = _listening.set(tracers), _current.set(span)
+                try:
+                    result = await work()
+                    if after is not None:
+                        after(span, result)
+                    return result
+                finally:
+                    _listening.reset(tokens[0])
+                    _current.reset(tokens[1])
 
         return begun
 
@@ -154,20 +165,3 @@ def _given(signature: inspect.Signature, args: Any, kwargs: Any) -> Given:
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
     return bound.arguments
-
-
-@asynccontextmanager
-async def _open(span: Span, tracers: tuple[Tracer, ...]) -> AsyncIterator[None]:
-    async with AsyncExitStack() as stack:
-        for tracer in tracers:
-            entered = tracer(span)
-            if isinstance(entered, AbstractContextManager):
-                stack.enter_context(entered)
-            else:
-                await stack.enter_async_context(entered)
-        tokens = _listening.set(tracers), _current.set(span)
-        try:
-            yield
-        finally:
-            _listening.reset(tokens[0])
-            _current.reset(tokens[1])

@@ -133,8 +133,13 @@ def check_contents(log: EventLog, index: SemanticIndex, outbox: EventLog | None 
             told = f"of {owner} it has seen #{status.applied}, and the log ends at #{head} or has another event there"
             yield Finding("index", "wrong", f"{told}: the log was restored", f"the next search or {REBUILD}")
         unindexed += log.count(owner, after=applied)
-        here, missing = _compared(log, index, owner, applied)
-        indexed += here
+        after, missing = 0, list[int]()
+        while events := log.read(owner, after=after, limit=BATCH):
+            after = events[-1].position
+            stored = {record.id for record in index.get([event.position for event in events])}
+            turns = [event for event in events if event.kind is EventKind.MESSAGE and event.position <= applied]
+            missing += [turn.record.id for turn in derive(turns, {}) if turn.record.id not in stored]
+            indexed += len(stored)
         if missing:
             named = ", ".join(f"#{place}" for place in missing[:SHOWN])
             yield Finding("orphans", "wrong", f"{len(missing):,} turns of {owner} have no record: {named}", REBUILD)
@@ -172,16 +177,3 @@ def astray(log: EventLog, owner: Scope, status: Status) -> bool:
         return found != stands
     erased = log.read(owner.owner, after=status.applied, kinds=(EventKind.ERASED,))
     return not any(first <= status.applied <= last for one in erased for first, last in one.payload["positions"])
-
-
-def _compared(log: EventLog, index: SemanticIndex, owner: Scope, applied: int) -> tuple[int, list[int]]:
-    """How many records the owner's events should have, and which turns lack theirs."""
-    indexed = after = 0
-    missing: list[int] = []
-    while events := log.read(owner, after=after, limit=BATCH):
-        after = events[-1].position
-        known = {record.id for record in index.get([event.position for event in events])}
-        turns = [event for event in events if event.kind is EventKind.MESSAGE and event.position <= applied]
-        missing += [one.record.id for one in derive(turns, {}) if one.record.id not in known]
-        indexed += len(known)
-    return indexed, missing

@@ -9,6 +9,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import Any, ClassVar, TypeAlias
 
 from hybrid_memory.display import Progress, counted
@@ -221,13 +222,15 @@ class IndexProjection(Projection):
     async def _agreement(self, run: Runner, services: Services, owner: Scope, applied: int) -> tuple[int, set[int]]:
         """The position up to which the index agrees with the log, and the ids of the records up to there."""
         standing: set[int] = set()
-        upto = 0
+        upto, same = 0, attrgetter("scope", "kind", "text", "at", "turn", "sources")
         while events := await run.call(
             services.truth.read, owner.owner, after=upto, upto=applied, kinds=self.reads, limit=self.batch
         ):
             records = await self.records(run, services, owner, events)
-            stored = {one.id: one for one in await run.call(self.port(services).get, [one.id for one in records])}
-            end = min((self.place(one) for one in records if not _alike(one, stored.get(one.id))), default=applied + 1)
+            there = await run.call(self.port(services).get, [record.id for record in records])
+            stored = {record.id: same(record) for record in there}  # made from the same events
+            differing = [self.place(record) for record in records if stored.get(record.id) != same(record)]
+            end = min(differing, default=applied + 1)
             standing |= {one.id for one in records if self.place(one) < end}
             upto = max([upto, *(event.position for event in events if event.position < end)])
             if end <= applied:
@@ -290,24 +293,19 @@ class IndexProjection(Projection):
         embeds, most = self.embeds(services), EMBED_BATCH if self._filling[owner] else AT_ONCE
         state = await run.call(services.truth.state, owner) if state is None else state
         if services.read_only:
-            return await self._as_it_is(run, services, owner, state)
+            status = await run.call(self.port(services).status, owner, pending=int(embeds), sums=embeds)
+            if anchored(status)[0] != state.mark and await run.call(astray, services.truth, owner, status):
+                raise StoreUnavailableError(f"the log of {owner} was restored to before its index: open it for writing")
+            if status.applied < state.head:
+                behind = await run.call(services.truth.count, owner, after=status.applied)
+                return status, f"read-only: {behind:,} new events are not indexed"
+            return status, await self._missing(run, services) if status.pending else ""
         pending = most + 1 if embeds else 0
         _, status = await self._followed(run, services, owner, state, pending=pending, sums=embeds)
         if not status.pending:
             return status, ""
         note = await self._embedded(run, services, owner, len(status.pending), most)
         return await run.call(self.port(services).status, owner, sums=True), note
-
-    async def _as_it_is(self, run: Runner, services: Services, owner: Scope, state: LogState) -> tuple[Status, str]:
-        """The state of an index that must not be written, and what is missing in it."""
-        embeds = self.embeds(services)
-        status = await run.call(self.port(services).status, owner, pending=int(embeds), sums=embeds)
-        if anchored(status)[0] != state.mark and await run.call(astray, services.truth, owner, status):
-            raise StoreUnavailableError(f"the log of {owner} was restored to before its index: open it for writing")
-        if status.applied < state.head:
-            behind = await run.call(services.truth.count, owner, after=status.applied)
-            return status, f"read-only: {behind:,} new events are not indexed"
-        return status, await self._missing(run, services) if status.pending else ""
 
     async def _embedded(self, run: Runner, services: Services, owner: Scope, pending: int, most: int) -> str:
         """Make some of the missing vectors, as far as a recall waits for them; returns a note if some remain."""
@@ -334,13 +332,6 @@ class IndexProjection(Projection):
 
 def _unmade(count: int) -> str:
     return f"{counted(count, 'vector')} still to be made, what has none is found by its words"
-
-
-def _alike(record: Record, other: Record | None) -> bool:
-    """Whether both were made from the same event."""
-    return other is not None and all(
-        getattr(record, name) == getattr(other, name) for name in ("scope", "kind", "text", "at", "turn", "sources")
-    )
 
 
 def _clear(services: Services) -> None:

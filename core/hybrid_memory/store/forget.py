@@ -69,16 +69,10 @@ class ForgetRequest:
             raise InvalidInputError(f"this is the memory of {scope}: it cannot forget user {shown(user)}")
         if before is not None:
             check_span(before, None)
-        return cls(_listed(ids), words, user or "", before, expired, dry_run)
-
-
-def _listed(ids: Any) -> tuple[Any, ...]:
-    if ids is None:
-        return ()
-    listed = (ids,) if isinstance(ids, str) or not isinstance(ids, Collection) else tuple(ids)
-    if not listed:
-        raise InvalidInputError("ids is empty: there is nothing to forget")
-    return listed
+        listed = (ids,) if isinstance(ids, str) or not isinstance(ids, Collection) else tuple(ids)
+        if not listed:
+            raise InvalidInputError("ids is empty: there is nothing to forget")
+        return cls(() if ids is None else listed, words, user or "", before, expired, dry_run)
 
 
 def _names(services: Services, item: Any) -> Sequence[str]:
@@ -236,21 +230,17 @@ async def _add_repeating(run: Runner, services: Services, erasure: Erasure) -> N
         for event in events:
             if event.position in erasure.places:
                 continue
-            if _made_of(event, erasure):
+            extra = event.payload.get("extra", {}) if event.kind is EventKind.MESSAGE else {}
+            names = extra.get("made_of")
+            # A note, an edited message, a piece of a file; or a message that was released into a space.
+            made = (isinstance(names, list) and erasure.made_of(names)) or erasure.made_of(extra.get(EARLIER, ()))
+            released = event.scope.space is not None and erasure.made_of(event.sources, event.scope.session)
+            if made or released:
                 erasure.add(event)
                 echoes.add(event)
             elif (payload := echoes.without(event)) is not None:
                 cleared[event.position] = payload
         erasure.rewrite(cleared, "tool messages rewritten")
-
-
-def _made_of(event: Event, erasure: Erasure) -> bool:
-    """Whether a note, edited message, piece of a file or message released into a space is made from erased ones."""
-    extra = event.payload.get("extra", {}) if event.kind is EventKind.MESSAGE else {}
-    names = extra.get("made_of")
-    if (isinstance(names, list) and erasure.made_of(names)) or erasure.made_of(extra.get(EARLIER, ())):
-        return True
-    return event.scope.space is not None and erasure.made_of(event.sources, event.scope.session)
 
 
 async def _closed(run: Runner, services: Services, scope: Scope, chosen: list[Event]) -> list[Event]:
@@ -289,15 +279,11 @@ async def _asked(
             yield events
     else:
         async for events in stream(run, services.truth, scope.owner, kinds=SAID):
-            found = await run.call(_holding, events, request.query)
+            holding = await run.call(_holding, events, request.query)
             # With a session its turns, and notes, which belong to none.
-            mine = [event for event in found if scope.session is None or event.scope.session in (scope.session, None)]
-            elsewhere.update({event.position for event in found} - {event.position for event in mine})
+            mine = [event for event in holding if scope.session is None or event.scope.session in (scope.session, None)]
+            elsewhere.update({event.position for event in holding} - {event.position for event in mine})
             yield mine
-
-
-def _holding(events: Sequence[Event], words: str) -> list[Event]:
-    return [event for event in events if holds(words, plain(texts_of(event)))]
 
 
 async def _named(
@@ -310,6 +296,10 @@ async def _named(
             raise InvalidInputError(f"{scope} has nothing with the id {name!r}: nothing was forgotten")
     by_position = {event.position: event for events in found.values() for event in events}
     return [by_position[position] for position in sorted(by_position)]
+
+
+def _holding(events: Sequence[Event], words: str) -> list[Event]:
+    return [event for event in events if holds(words, plain(texts_of(event)))]
 
 
 async def _by_name(run: Runner, services: Services, scope: Scope, names: Sequence[str]) -> dict[str, list[Event]]:

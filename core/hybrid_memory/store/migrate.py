@@ -61,17 +61,16 @@ async def derived(
             async for count in index.take_over(run, target, copy.owner, index.port(source)):
                 embedded += count
                 progress(embedded, total)
+
+    def further(done: int, left: int) -> None:
+        progress(embedded + done, embedded + left)
+
     for index in indexes(target):
         for copy in copies:
-            made = await index.derive(run, target, copy.owner, _beyond(progress, embedded))
+            made = await index.derive(run, target, copy.owner, further)
             indexed, embedded = indexed + made.indexed, embedded + made.embedded
     digest = hashlib.sha256("".join(copy.digest.hexdigest() for copy in copies).encode())
     return Migration(len(copies), sum(copy.events for copy in copies), indexed, embedded, digest.hexdigest())
-
-
-def _beyond(progress: Progress, before: int) -> Progress:
-    """The progress of a part of the work, after this much was done before."""
-    return lambda done, total: progress(before + done, before + total)
 
 
 @dataclass(frozen=True, slots=True)

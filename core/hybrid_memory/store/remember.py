@@ -65,7 +65,14 @@ async def remember(
     drafts = [draft_of(services, scope, message) for message in messages]
     ids = tuple(draft.id for draft in drafts)
     if (superseded or restored) and services.trusted:
-        payload = {**_superseded(messages, superseded or {}, restored), **({"corrects": True} if corrects else {})}
+        gone = superseded or {}
+        payload = {
+            "positions": list(gone),
+            "ids": list(gone.values()),
+            "restored": list(restored),
+            "by": {str(message.replaces): message.id for message in messages if message.replaces},
+            **({"corrects": True} if corrects else {}),
+        }
         drafts.append(services.draft(EventKind.SUPERSEDED, payload, session=scope.session, author=services.author))
     try:
         await drain(run, services)
@@ -78,17 +85,6 @@ async def remember(
     left_out = tuple(name for name in ids if name in buried)
     receipt = replace(receipt_of(appended[: len(ids) - len(left_out)]), ids=ids, forgotten=left_out)
     return receipt if services.trusted else replace(receipt, quarantined=receipt.ids)
-
-
-def _superseded(messages: Sequence[Message], gone: Mapping[int, str], restored: Sequence[int]) -> dict[str, Any]:
-    """What marks messages as superseded, and names the replacement of edited ones."""
-    edited = {message.replaces: message.id for message in messages if message.replaces}
-    return {
-        "positions": list(gone),
-        "ids": list(gone.values()),
-        "restored": list(restored),
-        "by": {str(place): name for place, name in edited.items()},
-    }
 
 
 async def _check_visible(run: Runner, services: Services, scope: Scope, drafts: Sequence[Draft]) -> None:
@@ -183,10 +179,19 @@ def _message(
 
 def draft_of(services: Services, scope: Scope, message: Message) -> Draft:
     """The event for a message, with an id and a time, and no more authority than its author."""
-    message = _attributed(services, scope, message)
+    if scope.space is not None and (message.origin is not None or message.role is Role.SYSTEM):
+        # In a shared space only an admin speaks as operator or states roles.
+        origin = lowest((message.spoken_by, services.speaks))
+        message = message if origin is message.origin else message.model_copy(update={"origin": origin})
     name = message.id or services.new_id()
+    if not services.trusted:  # quarantined, so that it does not occupy an id of a trusted author
+        if len(name) > MAX_NAME_CHARS - len(QUARANTINE):
+            raise InvalidMessageError(
+                f"ids of messages that await approval have {MAX_NAME_CHARS - len(QUARANTINE)} characters at most"
+            )
+        name = QUARANTINE + name
     return Draft(
-        id=name if services.trusted else _held_back(name),
+        id=name,
         fixed_id=message.id is not None,
         session=scope.session,
         kind=EventKind.MESSAGE if services.trusted else EventKind.QUARANTINED,
@@ -194,23 +199,6 @@ def draft_of(services: Services, scope: Scope, message: Message) -> Draft:
         payload=_payload(message),
         author=services.author,
     )
-
-
-def _attributed(services: Services, scope: Scope, message: Message) -> Message:
-    """The message with its author; in a shared space only an admin speaks as operator or states roles."""
-    if scope.space is None or (message.origin is None and message.role is not Role.SYSTEM):
-        return message
-    origin = lowest((message.spoken_by, services.speaks))
-    return message if origin is message.origin else message.model_copy(update={"origin": origin})
-
-
-def _held_back(name: str) -> str:
-    """The id under which a message is quarantined, so that it does not occupy one of a trusted author."""
-    if len(name) > MAX_NAME_CHARS - len(QUARANTINE):
-        raise InvalidMessageError(
-            f"ids of messages that await approval have {MAX_NAME_CHARS - len(QUARANTINE)} characters at most"
-        )
-    return QUARANTINE + name
 
 
 def stored(services: Services, message: Message) -> Message:
@@ -260,13 +248,13 @@ async def drain(run: Runner, services: Services) -> int:
 
     Events that were already moved are recognized by their id, so that a crash neither loses nor repeats any.
     """
-    if services.outbox is None:
+    outbox, count = services.outbox, 0
+    if outbox is None:
         return 0
-    count = 0
-    for owner in await run.call(services.outbox.heads):
+    for owner in await run.call(outbox.heads):
         while True:
             seen = (await run.call(services.truth.heads, owner)).get(owner, 0)
-            if not (events := await run.call(services.outbox.read, owner, limit=BATCH)):
+            if not (events := await run.call(outbox.read, owner, limit=BATCH)):
                 break
             try:
                 for event in events:
@@ -274,19 +262,14 @@ async def drain(run: Runner, services: Services) -> int:
                         await _give(run, services, event, seen)
             except OutdatedError:  # another one took it out, and it was forgotten
                 continue
-            await _taken_out(run, services, services.outbox, events)
+            # What the log has is erased here; unlike those of dropped events, its ids may be used again.
+            marker = services.draft(EventKind.ERASED, {"positions": []})
+            erased = await run.call(outbox.erase, owner, [event.position for event in events], {}, marker)
+            await run.call(outbox.drop, owner, [erased.position])
             count += sum(event.kind is not EventKind.ERASED for event in events)
     if count:
-        await run.call(services.outbox.scrub)
+        await run.call(outbox.scrub)
     return count
-
-
-async def _taken_out(run: Runner, services: Services, outbox: EventLog, events: Sequence[Event]) -> None:
-    """Remove from the outbox what the log has; unlike dropped events, their ids may be used again."""
-    owner = events[0].scope.owner
-    marker = services.draft(EventKind.ERASED, {"positions": []})
-    erased = await run.call(outbox.erase, owner, [event.position for event in events], {}, marker)
-    await run.call(outbox.drop, owner, [erased.position])
 
 
 async def _give(run: Runner, services: Services, event: Event, seen: int) -> None:

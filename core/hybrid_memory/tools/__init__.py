@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.tools.files import FILE
-from hybrid_memory.tools.knowing import PROFILE, WHY
 from hybrid_memory.tools.notes import FORGET, REMEMBER, SHARE, UPDATE
-from hybrid_memory.tools.reading import EXPAND, FETCH, RECALL
+from hybrid_memory.tools.reading import EXPAND, FETCH, PROFILE, RECALL, WHY
 from hybrid_memory.tools.tool import MAX_TOKENS, Answer, MemoryTool
 from hybrid_memory.validation import shown
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from copy import copy
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
@@ -91,16 +91,13 @@ async def update(call: Call, memory: ScopedMemory, request: Updating) -> str:
     return f"Remembered as {now}. It replaces {named(place)}, which stays in the history.{stands}"
 
 
-def _listed(handles: Any) -> Any:
-    return handles.replace(",", " ").split() if isinstance(handles, str) else handles
-
-
 class Forgetting(CheckedModel):
     """What to destroy."""
 
-    handles: Annotated[list[str], BeforeValidator(_listed)] = Field(
-        min_length=1, max_length=MAX_HANDLES, description="From memory_recall, such as ['#12']"
-    )
+    handles: Annotated[
+        list[str],
+        BeforeValidator(lambda given: given.replace(",", " ").split() if isinstance(given, str) else given),
+    ] = Field(min_length=1, max_length=MAX_HANDLES, description="From memory_recall, such as ['#12']")
     code: str = Field(default="", description="Empty to see what would be destroyed; then the code from that answer")
 
 

@@ -1,4 +1,4 @@
-"""Tools that read: `memory_recall`, `memory_expand` and `memory_fetch`."""
+"""Tools that read: `memory_recall`, `memory_expand` and `memory_fetch`, `memory_why` and `memory_profile`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from pydantic import Field
 from hybrid_memory.context.memories import question_line, without_questions
 from hybrid_memory.context.offload.payloads import Page, grep, page
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.facts.fact import Explanation, Fact
+from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import handle, principal_of
 from hybrid_memory.log.media import digest_media, media_blocks, standard_media
@@ -26,7 +28,19 @@ from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.speakers import speaker
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.tools.tool import NOTED_WITH, Answer, Call, MemoryTool, home, homes, named, newest, stretch, updates
+from hybrid_memory.tools.tool import (
+    NOTED_WITH,
+    Answer,
+    Call,
+    MemoryTool,
+    home,
+    homes,
+    named,
+    newest,
+    position,
+    stretch,
+    updates,
+)
 from hybrid_memory.validation import CheckedModel, shown
 
 MAX_HITS = 10
@@ -284,4 +298,81 @@ FETCH = MemoryTool(
     "summary (#12-40); page by page, or only the lines that match a pattern. Also images and files.",
     Fetching,
     fetch,
+)
+
+STEP_TOKENS = 300
+"""The size of one step of an explanation."""
+
+
+class Asking(CheckedModel):
+    """What to explain."""
+
+    about: str = Field(
+        description="A handle such as '#12', a profile field such as 'goals', or an attribute such as 'home'"
+    )
+    query: str = Field(default="", description="With a handle: why memory_recall returns it for this query, or not")
+
+
+async def why(call: Call, memory: ScopedMemory, request: Asking) -> str:
+    """Explain how a turn ranks for a query, or what was learned from it, or which turns support a fact."""
+    about = request.about.strip()
+    if not about.startswith(("#", "[")) and not about.isdecimal():
+        facts: list[Fact] = await call(memory.facts, history=True)
+        behind = [fact for fact in facts if fact.attribute == about]
+        if behind:
+            current = [fact for fact in behind if fact.superseded_by is None]
+            return "\n".join([_explained(await call(memory.why, fact)) for fact in current])
+        profile: UserProfile = await call(memory.profile)
+        fields = type(profile).model_fields
+        if about in fields:
+            return _explained(await call(memory.why, about))
+        raise InvalidInputError(
+            f"{shown(about)} is not a handle, a profile field ({', '.join(fields)}) or a known attribute "
+            f"({', '.join({fact.attribute: None for fact in facts}) or 'nothing yet'})"
+        )
+    place = position(about)
+    memory = await home(call, memory, place)
+    if request.query.strip():
+        return _explained(await call(memory.why, named(place), request.query, k=MAX_HITS))
+    messages: list[Message] = await call(memory.expand, named(place))
+    facts = await call(memory.facts, history=True)
+    read = [_explained(await call(memory.why, fact)) for fact in facts if place in fact.positions]
+    if not read:
+        return f"{_turn(named(place), messages[0])}\nNothing was learned from it."
+    return "\n".join([f"What was learned from {named(place)}:", *read])
+
+
+def _explained(explanation: Explanation) -> str:
+    """The explanation as text, with long turns shortened."""
+    steps = [f"  {shortened(step, '', STEP_TOKENS)}" for step in explanation.steps]
+    turns = [f"  {_turn(name, turn)}" for name, turn in explanation.turns]
+    return "\n".join([shortened(explanation.about, ""), *steps, *turns])
+
+
+def _turn(name: str, turn: Message) -> str:
+    at = "" if turn.at is None else f"[{turn.at:%Y-%m-%d}] "
+    return f"{name} {at}{speaker(turn.spoken_by, turn.speaker, turn.text)}: {escaped(shortened(turn.text, ''))}"
+
+
+class Profiling(CheckedModel):
+    """The whole profile needs no arguments."""
+
+
+async def profile(call: Call, memory: ScopedMemory, _: Profiling) -> str:
+    """The profile, without its least important values if it is too long."""
+    known: UserProfile = await call(memory.profile)
+    return known.render(call.max_tokens, estimate_tokens) or "Nothing is known about the user yet."
+
+
+WHY = MemoryTool(
+    "memory_why",
+    "Where something you remember comes from, or why memory_recall returns a turn for a query, or not.",
+    Asking,
+    why,
+)
+PROFILE = MemoryTool(
+    "memory_profile",
+    "What is known about the user: name, family, work, needs, likes, dislikes, goals. Use it before you advise them.",
+    Profiling,
+    profile,
 )

@@ -19,7 +19,7 @@ from hybrid_memory.errors import (
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import handle
 from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.runtime.runners import drive
+from hybrid_memory.runtime.runners import INLINE, drive
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.validation import CheckedModel, shown
 
@@ -128,11 +128,17 @@ class MemoryTool:
             InvalidScopeError: the scope names no owner.
             MemoryClosedError: the memory was closed.
         """
-        return drive(self._answer(Call(_here, **known), memory, arguments))
+        return drive(self._answer(Call(INLINE.call, **known), memory, arguments))
 
     async def arun(self, memory: ScopedMemory, arguments: Mapping[str, Any], **known: Any) -> Answer:
         """Async twin of `run`."""
-        return await self._answer(Call(_by_twin, **known), memory, arguments)
+
+        def twin(verb: Callable[..., Any], *args: Any, **kwargs: Any) -> Awaitable[Any]:
+            of: Any = verb
+            answer: Awaitable[Any] = getattr(of.__self__, f"a{of.__name__}")(*args, **kwargs)
+            return answer
+
+        return await self._answer(Call(twin, **known), memory, arguments)
 
     async def _answer(self, call: Call, memory: ScopedMemory, arguments: Mapping[str, Any]) -> Answer:
         try:
@@ -148,14 +154,6 @@ class MemoryTool:
                 raise
             _log.warning("%s failed: %s", self.name, error)
             return Answer("Error: the memory cannot be reached now. Continue without it.", failed=True)
-
-
-async def _here(verb: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    return verb(*args, **kwargs)
-
-
-async def _by_twin(verb: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    return await getattr(verb.__self__, f"a{verb.__name__}")(*args, **kwargs)  # type: ignore[attr-defined]
 
 
 def bounded(text: str, max_tokens: int = MAX_TOKENS) -> str:

@@ -12,8 +12,7 @@ from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.ports import LanguageModel
 from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory_evaluation.judging.rubric import BEST, Criterion, criteria
-from hybrid_memory_evaluation.judging.scores import Grade
+from hybrid_memory_evaluation.judging.scores import BEST, Criterion, Grade, criteria
 from hybrid_memory_evaluation.probing.probe import Probe
 
 T = TypeVar("T")
@@ -126,7 +125,7 @@ _DATA = (
 
 def grading(probe: Probe, evidence: str, answer: str, asked: Sequence[Criterion]) -> list[Message]:
     """The prompt for the scores of an answer."""
-    rubric = "\n".join(_described(criterion) for criterion in asked)
+    rubric = "\n".join(f"- {one.name}: {one.question} 0: {one.none} 3: {one.some} {BEST}: {one.full}" for one in asked)
     task = (
         "You grade an answer to a question about an earlier conversation. The gold answer is right; the evidence is "
         f"what it was taken from. {_DATA}\n\n"
@@ -135,7 +134,14 @@ def grading(probe: Probe, evidence: str, answer: str, asked: Sequence[Criterion]
         "Length earns nothing. An answer that says it does not know has stated nothing.\n\n"
         f"Criteria:\n{rubric}"
     )
-    return _messages(task, {**_subject(probe, evidence), "answer": cut(answer, MAX_ANSWER)})
+    related = frozenset(terms(f"{probe.gold} {probe.question}"[:MAX_PROBE]))
+    data = {
+        "question": cut(probe.question, MAX_PROBE),
+        "gold_answer": cut(probe.gold, MAX_PROBE),
+        "evidence": excerpt(cut(evidence, MAX_READ), related, MAX_EVIDENCE),
+        "answer": cut(answer, MAX_ANSWER),
+    }
+    return [Message(role=Role.SYSTEM, content=task), Message(role=Role.USER, content=f"Data:\n{encoded(data)}")]
 
 
 def again(messages: Sequence[Message], problem: str) -> list[Message]:
@@ -169,24 +175,6 @@ def cut(text: str, max_chars: int) -> str:
 def _escaped(char: str) -> str:
     units = char.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
-
-
-def _described(criterion: Criterion) -> str:
-    guidance = f"0: {criterion.none} 3: {criterion.some} {BEST}: {criterion.full}"
-    return f"- {criterion.name}: {criterion.question} {guidance}"
-
-
-def _subject(probe: Probe, evidence: str) -> dict[str, str]:
-    wanted = frozenset(terms(f"{probe.gold} {probe.question}"[:MAX_PROBE]))
-    return {
-        "question": cut(probe.question, MAX_PROBE),
-        "gold_answer": cut(probe.gold, MAX_PROBE),
-        "evidence": excerpt(cut(evidence, MAX_READ), wanted, MAX_EVIDENCE),
-    }
-
-
-def _messages(task: str, data: Mapping[str, str]) -> list[Message]:
-    return [Message(role=Role.SYSTEM, content=task), Message(role=Role.USER, content=f"Data:\n{encoded(data)}")]
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:

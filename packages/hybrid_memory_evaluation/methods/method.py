@@ -1,15 +1,20 @@
-"""The interface of methods that fit a long conversation into a model's prompt."""
+"""The interface of methods that fit a long conversation into a model's prompt, and the base for frameworks' own."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
-from hybrid_memory import Message
-from hybrid_memory.ports import LanguageModel
-from hybrid_memory.text.tokens import TokenCounter
+from hybrid_memory import Context, Message, Role
+from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, as_embedder
+from hybrid_memory.ports import Embedder, LanguageModel
+from hybrid_memory.text.tokens import TokenCounter, message_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +107,165 @@ class Method(Protocol):
             MissingDependencyError: a package that it needs is not installed.
         """
         ...
+
+
+LEAST_ROOM = 0.25
+"""The share of the budget reserved for the conversation, however long the initial system messages are."""
+
+SUMMARY = 0.3
+"""The share of the room that the stand-in for a model may use."""
+
+VERBATIM = 0.5
+"""The share of the room for verbatim turns next to a summary; the rest is for the next turn."""
+
+COUNTED = 10_000
+"""How many token counts are cached, since the memories count the same turns repeatedly."""
+
+
+EXCERPT = 200
+"""How many characters of each line are kept."""
+
+
+class StandIn:
+    """A stand-in model that summarises by excerpts: the first 200 characters of each line, the newest that fit.
+
+    It cannot judge what matters, and keeps words and figures unchanged. Our own methods never need it: without a model
+    they write deterministic summaries.
+
+    Args:
+        max_tokens: the size limit of an answer.
+        count: counts tokens.
+    """
+
+    name = "excerpts"
+
+    def __init__(self, max_tokens: int, count: TokenCounter) -> None:
+        self._max_tokens = max_tokens
+        self._count = count
+
+    def complete(self, messages: Sequence[Message]) -> str:
+        """The excerpts, oldest first."""
+        lines = [line.strip()[:EXCERPT] for message in messages for line in message.text.splitlines() if line.strip()]
+        kept: list[str] = []
+        left = self._max_tokens
+        for line in reversed(lines):
+            left -= self._count(line) + 1
+            if left < 0:
+                break
+            kept.append(line)
+        return "\n".join(reversed(kept)) or "-"
+
+    def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
+        """Raises `ModelError`, since excerpts follow no schema."""
+        raise ModelError(f"excerpts of {len(messages)} messages follow no schema such as {schema.get('title', 'this')}")
+
+
+@dataclass(slots=True)
+class StockMethod:
+    """A framework's memory; the framework is imported on the first replay, which takes seconds.
+
+    Attributes:
+        name: the name of the method.
+        module: the module with ``replaying(name, setting)``.
+    """
+
+    name: str
+    module: str
+
+    def replay(self, setting: Setting, /) -> AbstractContextManager[Replay]:
+        """An empty conversation with this memory."""
+        replay: AbstractContextManager[Replay] = import_module(self.module).replaying(self.name, setting)
+        return replay
+
+
+class Writer:
+    """The model of a setting, or its stand-in.
+
+    Repeated prompts get the same answer without a call: each question of an evaluation summarises the same turns, and
+    you would pay for every one.
+
+    Args:
+        setting: the setting of the replay.
+        ``room``: the tokens of the conversation, of which the stand-in may use a share.
+    """
+
+    def __init__(self, setting: Setting, room: int) -> None:
+        self.model = setting.model or StandIn(int(SUMMARY * room), setting.count)
+        self.count = lru_cache(COUNTED)(setting.count)
+        self.instructed = setting.model is not None
+        self._answers: dict[tuple[str, ...], str] = {}
+
+    def __call__(self, asked: Sequence[Message]) -> str:
+        """The answer."""
+        key = tuple(f"{message.role}: {message.text}" for message in asked)
+        if key not in self._answers:
+            self._answers[key] = self.model.complete(asked)
+        return self._answers[key]
+
+
+def embedder_of(setting: Setting) -> Embedder:
+    """The setting's embedder, or the local one; raises `InvalidInputError` if the setting has none."""
+    given: Any = setting.embedder
+    if given == "none":
+        raise InvalidInputError("a vector memory needs an embedder, but none is set")
+    if given == "hashing":
+        return HashingEmbedder()
+    return _local() if given is None or isinstance(given, str) else as_embedder(given)
+
+
+@cache
+def _local() -> LocalEmbedder:
+    return LocalEmbedder()
+
+
+class StockReplay(ABC):
+    """A conversation with a memory that cannot read again what it left out; initial system messages come first."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self._count = lru_cache(COUNTED)(setting.count)
+        self._front: list[Message] = []
+        self._begun = False
+
+    def say(self, message: Message, /) -> None:
+        """Add a message."""
+        if message.role is Role.SYSTEM and not self._begun:
+            self._front.append(message)
+        else:
+            self._begun = True
+            self._add(message)
+
+    def prompt(self, question: str | None = None, /) -> Prompt:
+        """The prompt that the framework would send."""
+        shown = self._shown(None if question is None else Message(role=Role.USER, content=question))
+        tokens = self._tokens(shown)
+        return Prompt(Context(tuple(shown), {}, tokens, tokens).as_dicts(), tokens)
+
+    def reaches(self, prompt: Prompt, source: str, /) -> bool:
+        """Never: what was left out is gone."""
+        del prompt, source
+        return False
+
+    def fetch(self, question: str, prompt: Prompt, /) -> Iterator[Fetched]:
+        """Nothing."""
+        del question, prompt
+        return iter(())
+
+    @abstractmethod
+    def _add(self, message: Message) -> None: ...
+
+    @abstractmethod
+    def _shown(self, question: Message | None) -> Sequence[Message]: ...
+
+    def _tokens(self, messages: Sequence[Message]) -> int:
+        return sum(message_tokens(message, self._count) for message in messages)
+
+    @cached_property
+    def _room(self) -> int:
+        """The tokens that the initial system messages leave."""
+        budget = self._setting.max_tokens
+        return max(budget - self._tokens(self._front), int(LEAST_ROOM * budget))
+
+    @cached_property
+    def _writer(self) -> Writer:
+        return Writer(self._setting, self._room)

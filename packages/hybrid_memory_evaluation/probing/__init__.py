@@ -13,10 +13,8 @@ from dataclasses import replace
 
 from hybrid_memory.apps.transcripts import Transcript
 from hybrid_memory_evaluation.probing.decisions import decision_probes
-from hybrid_memory_evaluation.probing.history import History
-from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind, held, plain
-from hybrid_memory_evaluation.probing.records import record_probes
-from hybrid_memory_evaluation.probing.statements import statement_probes
+from hybrid_memory_evaluation.probing.probe import History, Probe, ProbeKind, held, plain
+from hybrid_memory_evaluation.probing.statements import record_probes, statement_probes
 from hybrid_memory_evaluation.probing.work import artifact_probes, continuation_probes, error_probes
 
 MAX_PER_KIND = 10

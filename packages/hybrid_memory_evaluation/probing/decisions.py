@@ -9,8 +9,7 @@ from typing import NamedTuple
 from hybrid_memory import Line
 from hybrid_memory.analysis import MAX_LINE_CHARS, actions
 from hybrid_memory.text.tokenize import cjk_share, terms
-from hybrid_memory_evaluation.probing.history import History, shortened, trimmed
-from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind
+from hybrid_memory_evaluation.probing.probe import History, Probe, ProbeKind, shortened, trimmed
 from hybrid_memory_evaluation.probing.statements import GAP
 
 MAX_TOPIC_WORDS = 6
@@ -82,17 +81,16 @@ def _taken_up(decision: _Decision, later: Sequence[_Decision]) -> bool:
 
 
 def _decision(history: History, line: Line) -> _Decision | None:
-    """The decision in a sentence and its topic; None if either is unclear."""
+    """The decision in a sentence and its topic; None if either is unclear.
+
+    A choice instead of something, for something, as the answer to a question, or as a gap in its sentence.
+    """
     said = history.spoken(line)
     asks = said.endswith(("?", "？", "吗", "呢", "呢。"))
-    if asks or len(line.text) >= MAX_LINE_CHARS or history.advises(line):
+    unclear = asks or len(line.text) >= MAX_LINE_CHARS or history.advises(line)
+    result = None if unclear else _CHOSEN.search(said)
+    if result is None:
         return None
-    match = _CHOSEN.search(said)
-    return _chosen(history, line, said, match) if match else None
-
-
-def _chosen(history: History, line: Line, said: str, result: re.Match[str]) -> _Decision | None:
-    """A choice: instead of something, for something, as the answer to a question, or as a gap in its sentence."""
     what = said[result.start(result.lastindex or 0) :]
     reason = _WHY.search(what)
     why = trimmed(reason["why"] or reason["zh"]) if reason else ""

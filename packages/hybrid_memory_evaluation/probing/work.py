@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from hybrid_memory import Line, Message, Role
-from hybrid_memory.analysis import FileState, Operation, TestRun, actions, errors, outcome, prose, refused
+from hybrid_memory import Message, Role
+from hybrid_memory.analysis import FileState, Operation, actions, errors, outcome, prose, refused
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory_evaluation.probing.history import History, is_result, listed, shortened, trimmed
-from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind
+from hybrid_memory_evaluation.probing.probe import History, Probe, ProbeKind, is_result, listed, shortened, trimmed
 
 _GROUPS = {
     Operation.CREATED: ("Which files were created, and are still there?", "创建了哪些文件（现在仍然存在）？"),
@@ -28,19 +27,12 @@ def artifact_probes(history: History) -> Iterator[Probe]:
     """Probes for each kind of change to files, and the last test run."""
     for operation in _GROUPS:
         yield from _group(history, operation)
-    runs = history.ledger.tests
-    if runs:
-        asked = ("What was the outcome of the last test run?", "最后一次运行测试的结果是什么？")
-        yield from _outcome(history, runs[-1], asked)
-
-
-def _outcome(history: History, run: TestRun, asked: Sequence[str]) -> Iterator[Probe]:
-    """A probe about the outcome of a test run, as counted in its output; the question is in English and Chinese."""
-    keys = tuple(key for key in _COUNTS.findall(run.outcome) if any(history.says(by, key) for by in run.sources))
-    if keys:
+    for run in history.ledger.tests[-1:]:  # as counted in its output
+        keys = tuple(key for key in _COUNTS.findall(run.outcome) if any(history.says(by, key) for by in run.sources))
         failing = f" ({', '.join(run.failing)})" if run.failing else ""
-        question = asked[history.in_chinese]
-        yield Probe("", ProbeKind.ARTIFACT, question, run.outcome + failing, keys, run.sources, by="ledger")
+        asked = ("What was the outcome of the last test run?", "最后一次运行测试的结果是什么？")[history.in_chinese]
+        if keys:
+            yield Probe("", ProbeKind.ARTIFACT, asked, run.outcome + failing, keys, run.sources, by="ledger")
 
 
 def _group(history: History, operation: Operation) -> Iterator[Probe]:
@@ -100,7 +92,13 @@ def continuation_probes(history: History) -> Iterator[Probe]:
     """Probes about the user's goal, announced steps that were not taken, and the tests that failed last."""
     yield from _goal(history)
     yield from _announced_steps(history)
-    yield from _failing(history)
+    for run in history.ledger.tests[-1:]:
+        if 0 < len(run.failing) <= MAX_FAILING:
+            asked = ("Which tests failed in the last test run?", "最后一次运行测试时哪些测试失败了？")[
+                history.in_chinese
+            ]
+            gold, sources = ", ".join(run.failing), run.sources
+            yield Probe("", ProbeKind.CONTINUATION, asked, gold, run.failing, sources, by="ledger")
 
 
 def _goal(history: History) -> Iterator[Probe]:
@@ -138,38 +136,18 @@ def _announced_steps(history: History) -> Iterator[Probe]:
             continue
         what = trimmed(match["what"] or match["zh"])
         key = shortened(what)
-        if len(set(terms(key))) > 1 and not _taken_up(history, line, what):
-            yield _step(history, line, what, key)
-
-
-def _step(history: History, line: Line, what: str, key: str) -> Probe:
-    said = history.spoken(line)
-    rest = trimmed(said.replace(what, "…"))
-    if history.chinese(line.sources):
-        question = f"说到“{rest}”，具体还有什么事要做？"
-    else:
+        if len(set(terms(key))) <= 1:
+            continue
+        words, later = set(terms(what)), history.messages[line.first :]
+        # It was taken up if a later message contains half of its words.
+        if any(2 * len(words & set(terms(message.text[:20_000]))) >= len(words) for message in later):
+            continue
+        said = history.spoken(line)
+        rest = trimmed(said.replace(what, "…"))
         question = f"What was left to be done where it was said: “{rest}”?"
-    return Probe("", ProbeKind.CONTINUATION, question, said, (key,), line.sources, by="next steps")
-
-
-def _taken_up(history: History, line: Line, what: str) -> bool:
-    """Whether a later message contains half of its words."""
-    words = set(terms(what))
-    later = history.messages[line.first :]
-    return any(2 * len(words & set(terms(message.text[:20_000]))) >= len(words) for message in later)
-
-
-def _failing(history: History) -> Iterator[Probe]:
-    """The tests that failed in the last run, if any."""
-    runs = history.ledger.tests
-    if runs and 0 < len(runs[-1].failing) <= MAX_FAILING:
-        last = runs[-1]
-        question = (
-            "最后一次运行测试时哪些测试失败了？" if history.in_chinese else "Which tests failed in the last test run?"
-        )
-        yield Probe(
-            "", ProbeKind.CONTINUATION, question, ", ".join(last.failing), last.failing, last.sources, by="ledger"
-        )
+        if history.chinese(line.sources):
+            question = f"说到“{rest}”，具体还有什么事要做？"
+        yield Probe("", ProbeKind.CONTINUATION, question, said, (key,), line.sources, by="next steps")
 
 
 def error_probes(history: History) -> Iterator[Probe]:

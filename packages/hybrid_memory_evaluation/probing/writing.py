@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -13,8 +13,7 @@ from hybrid_memory.errors import ModelError
 from hybrid_memory.ports import LanguageModel
 from hybrid_memory.text.tokenize import cjk_share
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory_evaluation.probing.history import CHINESE, History
-from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind, plain
+from hybrid_memory_evaluation.probing.probe import CHINESE, History, Probe, ProbeKind, plain
 
 STRETCH_TOKENS = 3000
 """The most tokens of turns in one call."""
@@ -91,10 +90,11 @@ def written_probes(transcript: Transcript, truncated: int, model: LanguageModel,
         stretch = stretches[(2 * call + 1) * len(stretches) // (2 * calls)]
         wanted = (call + 1) * count // calls - call * count // calls
         try:
-            answer = model.structured(_prompt(history, stretch, wanted), _schema(wanted))
+            answer: Any = model.structured(_prompt(history, stretch, wanted), _schema(wanted))
         except ModelError:
             continue
-        for item in _items(answer)[:wanted]:
+        items = answer.get("probes") if isinstance(answer, Mapping) else None
+        for item in (items if isinstance(items, list) else [answer])[:wanted]:
             probe = _read(history, stretch, item, model.name)
             if probe is None or plain(probe.question) in result:
                 refused += 1
@@ -135,18 +135,13 @@ def _schema(count: int) -> dict[str, Any]:
     return {"title": "probes", "type": "object", "properties": {"probes": items}, "required": ["probes"]}
 
 
-def _items(answer: Any) -> list[Any]:
-    """The items of an answer; an answer without a list is one item."""
-    result = answer.get("probes") if isinstance(answer, Mapping) else None
-    return result if isinstance(result, list) else [answer]
-
-
 def _read(history: History, stretch: Sequence[int], item: Any, name: str) -> Probe | None:
     """The probe described by an item, if it is fair."""
     if not isinstance(item, Mapping) or item.get("kind") not in tuple(ProbeKind):
         return None
-    question, gold = (item.get(field) for field in ("question", "answer"))
-    keys = list(_strings(item.get("keys")))
+    question, gold, given = (item.get(field) for field in ("question", "answer", "keys"))
+    # An invalid key becomes one that occurs nowhere.
+    keys = [key.strip() if isinstance(key, str) else "" for key in (given if isinstance(given, list) else [given])]
     turns = item.get("turns")
     if not all(isinstance(text, str) and text.strip() for text in (question, gold)) or not isinstance(turns, list):
         return None
@@ -156,9 +151,3 @@ def _read(history: History, stretch: Sequence[int], item: Any, name: str) -> Pro
     sources = tuple(history.messages[row].id or "" for row in rows)
     probe = Probe("", ProbeKind(item["kind"]), str(question), str(gold), tuple(dict.fromkeys(keys)), sources, by=name)
     return history.checked(probe)
-
-
-def _strings(keys: Any) -> Iterator[str]:
-    """The keys; an invalid key becomes one that occurs nowhere."""
-    for key in keys if isinstance(keys, list) else [keys]:
-        yield key.strip() if isinstance(key, str) else ""

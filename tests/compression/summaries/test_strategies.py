@@ -23,7 +23,7 @@ from hybrid_memory.context.lines import SummaryRoom, cost
 from hybrid_memory.context.strategies import ModelKind, SummaryJob, resolve_strategy
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory_evaluation.methods.strategies import COMPARED
+from hybrid_memory_evaluation.methods import COMPARED
 from tests.compression.summaries.conftest import span
 
 STRATEGIES = {name: resolve_strategy(given) for name, given in COMPARED.items()}

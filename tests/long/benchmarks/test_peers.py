@@ -11,7 +11,7 @@ from benchmarks.peers.own import Own
 from benchmarks.peers.systems import OURS, SYSTEMS, Turn
 from benchmarks.peers.texts import Shape
 from hybrid_memory.models.embedders import HashingEmbedder
-from hybrid_memory_evaluation.measures import faults
+from hybrid_memory_evaluation.replaying import faults
 
 OWN = SYSTEMS[0]
 SAID = ["I adopted a grey cat", "My brother plays the cello", "We moved to Lisbon in May", "The boat needs new paint"]

@@ -36,7 +36,7 @@ from hybrid_memory import (
     open_memory,
 )
 from hybrid_memory.errors import AccessDeniedError
-from hybrid_memory.sharing.grant import Grant
+from hybrid_memory.sharing import Grant
 
 
 class Patient(UserProfile):

@@ -1,7 +1,9 @@
-"""The command: its verbs, its version, and its error messages."""
+"""The command: its verbs, among them ``mcp``, which serves a memory to agents; its version, and its error messages."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -12,14 +14,20 @@ import typer
 from typer.core import TyperGroup
 
 from hybrid_memory import __version__
-from hybrid_memory.apps.cli.changing import forget, remember
 from hybrid_memory.apps.cli.chatting import chat
 from hybrid_memory.apps.cli.demo import demo
 from hybrid_memory.apps.cli.knowledge import facts, profile
 from hybrid_memory.apps.cli.maintenance import check, migrate, rebuild, stats
-from hybrid_memory.apps.cli.recalling import history, search, why
-from hybrid_memory.apps.cli.serving import mcp
+from hybrid_memory.apps.cli.stores import (
+    OWNER,
+    AgentName,
+    SessionName,
+    StoreName,
+    TenantName,
+    open_store,
+)
 from hybrid_memory.apps.cli.transfer import export, import_chats
+from hybrid_memory.apps.cli.turns import forget, history, remember, search, why
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MissingDependencyError
 from hybrid_memory.sockets import registered
 
@@ -29,7 +37,7 @@ FAILED = 1
 
 
 class Verbs(TyperGroup):
-    """Verbs of one word or of two: those of this package, and those that packages register as entry points.
+    """The verbs of this package, and those that packages register as entry points.
 
     An entry point is a `typer.Typer`; it is loaded when the group is made, since its module may import this one.
     """
@@ -44,13 +52,6 @@ class Verbs(TyperGroup):
                 continue
             self.commands.update(others.commands)
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The longest verb at the beginning of the arguments, and the rest."""
-        two = " ".join(args[:2])
-        if two in self.commands:
-            return two, self.commands[two], args[2:]
-        return super().resolve_command(ctx, args)
-
 
 app = typer.Typer(
     name=NAME,
@@ -61,6 +62,87 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+TOKEN = "HYBRID_MEMORY_MCP_TOKEN"  # noqa: S105 - the name of a variable
+"""The environment variable with the token that clients must show over HTTP: on the command line others would see it."""
+
+HTTP = "HTTP"
+"""Panel of the help."""
+
+User = Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", rich_help_panel=OWNER, help="The user.")]
+Spaces = Annotated[
+    list[str] | None,
+    typer.Option("--space", metavar="NAME", help="A shared space to open; may be repeated."),
+]
+Port = Annotated[
+    int | None,
+    typer.Option(
+        "--http",
+        min=0,
+        max=65535,
+        metavar="PORT",
+        rich_help_panel=HTTP,
+        help="Use HTTP, not stdio; 0: any port.",
+    ),
+]
+Host = Annotated[
+    str, typer.Option(metavar="ADDRESS", rich_help_panel=HTTP, help="Address to listen on, if other machines connect.")
+]
+Allowed = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-host",
+        metavar="NAME",
+        rich_help_panel=HTTP,
+        help="A name that clients reach it by, such as a proxy's.",
+    ),
+]
+
+
+def mcp(
+    store: StoreName,
+    *,
+    tenant: TenantName = None,
+    user: User = None,
+    agent: AgentName = None,
+    session: SessionName = None,
+    space: Spaces = None,
+    http: Port = None,
+    host: Host = "127.0.0.1",
+    allow_host: Allowed = None,
+) -> None:
+    """Serve one owner's memory to the hosts of the Model Context Protocol, such as Claude.
+
+    The options here fix the owner: no client can choose another. A missing store is created. Over HTTP, clients send a
+    bearer token: the one in HYBRID_MEMORY_MCP_TOKEN, or one that is generated and printed here.
+
+    Example: hybrid-memory mcp memory.db --user alice
+    """
+    from hybrid_memory.apps.mcp import Binding, serve_http, serve_stdio  # noqa: PLC0415
+
+    if tenant is None and user is None and agent is None:  # the error of `Binding` names the arguments of Python
+        raise InvalidInputError("no owner given: add --user NAME, --agent NAME or --tenant NAME")
+    binding = Binding(tenant=tenant, user=user, agent=agent, session=session, spaces=tuple(space or ()))
+    given = os.environ.get(TOKEN) or None
+
+    def print_address(url: str, token: str) -> None:
+        if given is None:
+            typer.echo(f"clients must send this header: Authorization: Bearer {token}", err=True)
+        typer.echo(f"serving {url}; stop with Ctrl-C", err=True)
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a host that stops it lets it close the store
+    try:
+        with open_store(store, create=True) as memory:
+            if http is None:
+                if sys.stdin.isatty():
+                    typer.echo("waiting for an MCP host, which starts this command itself; stop with Ctrl-C", err=True)
+                serve_stdio(memory, binding)
+            else:
+                hosts = allow_host or ()
+                serve_http(memory, binding, port=http, host=host, hosts=hosts, token=given, ready=print_address)
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
 
 PANELS: dict[str, dict[str, Callable[..., None]]] = {
     "Start": {"demo": demo, "chat": chat, "import": import_chats, "remember": remember},

@@ -15,8 +15,8 @@ import typer
 from hybrid_memory.apps.cli import printing as shapes
 from hybrid_memory.apps.cli.knowledge import show_profile
 from hybrid_memory.apps.cli.printing import one_line, printable, show
-from hybrid_memory.apps.cli.recalling import show_hits
 from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, catch_up, open_store, with_owner
+from hybrid_memory.apps.cli.turns import show_hits
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MissingDependencyError
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import typer
 
 from hybrid_memory.apps.cli.knowledge import show_profile
 from hybrid_memory.apps.cli.printing import bar, one_line, show, show_rows
-from hybrid_memory.apps.cli.recalling import show_hits
-from hybrid_memory.apps.cli.stores import EmbeddedBy, EmbedderName, open_store
+from hybrid_memory.apps.cli.stores import AUTO, EmbeddedBy, open_store
 from hybrid_memory.apps.cli.transfer import OWN, read_sessions, remember_all
+from hybrid_memory.apps.cli.turns import show_hits
 from hybrid_memory.display import counted
 from hybrid_memory.errors import InvalidInputError
 
@@ -38,7 +38,7 @@ Store = Annotated[
 ]
 
 
-def demo(store: Store = None, *, embedder: EmbeddedBy = EmbedderName.AUTO) -> None:
+def demo(store: Store = None, *, embedder: EmbeddedBy = AUTO) -> None:
     """See what a memory does: a small chat is remembered, searched, explained and summarised, all offline.
 
     Example: hybrid-memory demo demo.db
@@ -47,7 +47,7 @@ def demo(store: Store = None, *, embedder: EmbeddedBy = EmbedderName.AUTO) -> No
         name = store
         if name is None:
             name = str(Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="hybrid-memory-"))) / "demo.db")
-        memory = opened.enter_context(open_store(name, create=True, background=False, embedder=embedder.given))
+        memory = opened.enter_context(open_store(name, create=True, background=False, embedder=embedder))
         if any(owner.user != USER for owner in memory.owners()):
             raise InvalidInputError(f"{name} holds another memory: give the demo its own file, such as demo.db")
         scoped = memory.scoped(user=USER)

@@ -11,9 +11,9 @@ import typer
 from hybrid_memory import __version__
 from hybrid_memory.apps.cli.printing import fields_of, print_json, show, show_rows
 from hybrid_memory.apps.cli.stores import (
+    AUTO,
     AsJson,
     EmbeddedBy,
-    EmbedderName,
     StoreName,
     open_store,
     settings,
@@ -92,9 +92,7 @@ Target = Annotated[
 ]
 
 
-def migrate(
-    source: Source, target: Target, *, embedder: EmbeddedBy = EmbedderName.AUTO, as_json: AsJson = False
-) -> None:
+def migrate(source: Source, target: Target, *, embedder: EmbeddedBy = AUTO, as_json: AsJson = False) -> None:
     """Copy a store to another engine or embedder, and compare the two.
 
     Vectors are copied too if the embedder is the same. Run it again to go on after an interruption, or to copy what is
@@ -108,7 +106,7 @@ def migrate(
         )
     with (
         open_store(source, background=False, embedder="none") as original,
-        open_store(target, create=True, background=False, embedder=embedder.given) as copy,
+        open_store(target, create=True, background=False, embedder=embedder) as copy,
     ):
         report = original.migrate(copy)
     if as_json:
@@ -119,15 +117,15 @@ def migrate(
     show(f"indexed {report.indexed:,}, embedded {report.embedded:,}; SHA-256 {report.checksum}", style="dim")
 
 
-def rebuild(store: StoreName, *, embedder: EmbeddedBy = EmbedderName.AUTO, as_json: AsJson = False) -> None:
+def rebuild(store: StoreName, *, embedder: EmbeddedBy = AUTO, as_json: AsJson = False) -> None:
     """Make the index again from the log, with another embedder if you name one.
 
     Example: hybrid-memory rebuild memory.db --embedder local
     """
     from hybrid_memory.models.named import embedder_of  # noqa: PLC0415 - see above
 
-    present = embedder == EmbedderName.AUTO
-    with open_store(store, background=False, embedder=None if present else "none") as memory:
+    present = embedder == AUTO
+    with open_store(store, background=False, embedder=AUTO if present else "none") as memory:
         figures = memory.stats()
         if present and figures.embedder is None and figures.vectors:
             raise InvalidInputError(

@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import wraps
 from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,7 +27,7 @@ from hybrid_memory.errors import (
 from hybrid_memory.urls import shown_url
 
 if TYPE_CHECKING:
-    from hybrid_memory import HybridMemory, MemoryConfig, Scope, ScopedMemory
+    from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory
 
 KEY = "HYBRID_MEMORY_KEY"
 """The environment variable with the key of an encrypted store: on the command line others would see it."""
@@ -35,7 +35,8 @@ KEY = "HYBRID_MEMORY_KEY"
 OWNER = "Whose memory"
 """Panel of the help."""
 
-EMBEDDERS = ("auto", "local", "hashing", "none")
+AUTO = "auto"
+EMBEDDERS = (AUTO, "local", "hashing", "none")
 """That need nobody else's package."""
 
 NAMED = "|".join((*EMBEDDERS, "PROVIDER:MODEL"))
@@ -45,27 +46,11 @@ SHOWN_NAMES = 10
 _FILE = "sqlite:///"
 
 
-class EmbedderName(str):
-    """The name of an embedder: one of `EMBEDDERS`, or ``provider:model``."""
-
-    __slots__ = ()
-    AUTO: ClassVar[EmbedderName]
-    HASHING: ClassVar[EmbedderName]
-
-    @property
-    def given(self) -> str | None:
-        """The value for `open_store`: None leaves it to the settings."""
-        return None if self == EmbedderName.AUTO else str(self)
-
-    @classmethod
-    def parsed(cls, text: str) -> EmbedderName:
-        """The value parsed from the command line."""
-        if text not in EMBEDDERS and not all(text.partition(":")):
-            raise typer.BadParameter(f"{text!r} is not one of {', '.join(EMBEDDERS)} or provider:model")
-        return cls(text)
-
-
-EmbedderName.AUTO, EmbedderName.HASHING = EmbedderName("auto"), EmbedderName("hashing")
+def embedder_name(text: str) -> str:
+    """The name of an embedder from the command line: one of `EMBEDDERS`, or ``provider:model``."""
+    if text not in EMBEDDERS and not all(text.partition(":")):
+        raise typer.BadParameter(f"{text!r} is not one of {', '.join(EMBEDDERS)} or provider:model")
+    return text
 
 
 def moment(text: str | datetime) -> datetime:
@@ -98,10 +83,10 @@ SessionName = Annotated[
     typer.Option("--session", "-s", metavar="NAME", rich_help_panel=OWNER, help="Only this conversation."),
 ]
 EmbeddedBy = Annotated[
-    EmbedderName,
+    str,
     typer.Option(
         "--embedder",
-        parser=EmbedderName.parsed,
+        parser=embedder_name,
         metavar=NAMED,
         help="What makes vectors: auto takes it from the settings, none leaves words alone.",
     ),
@@ -115,7 +100,7 @@ Until = Annotated[datetime | None, typer.Option(parser=moment, metavar=MOMENT, h
 
 
 def open_store(
-    store: str, *, create: bool = False, read_only: bool = False, background: bool = True, embedder: Any = None
+    store: str, *, create: bool = False, read_only: bool = False, background: bool = True, embedder: Any = AUTO
 ) -> HybridMemory:
     """Open the memory with this name; the key of an encrypted store is taken from the environment, see `KEY`.
 
@@ -129,7 +114,7 @@ def open_store(
         read_only: as for `open_memory`: nothing is written, and what is not indexed yet is not found.
         background: index and learn in the background; short verbs do without, and then recalled turns are not counted
             as used.
-        embedder: as for `open_memory`; None leaves it to the settings.
+        embedder: as for `open_memory`; ``auto`` leaves it to the settings.
 
     Raises:
         InvalidInputError: the file does not exist, or a setting is invalid.
@@ -137,7 +122,7 @@ def open_store(
     """
     from hybrid_memory import open_memory  # noqa: PLC0415 - half a second that help need not take
 
-    config = settings(store, create=create)
+    config, embedder = settings(store, create=create), None if embedder == AUTO else embedder
     if not background:
         parts = {
             "orchestration": config.orchestration.model_copy(update={"background": False}),
@@ -151,7 +136,7 @@ def open_store(
     except WrongKeyError as error:
         raise WrongKeyError(f"{error}; the key comes from the environment variable {KEY}") from error
     except EmbedderMismatchError as error:
-        if embedder is not None or config.embedder != EmbedderName.AUTO:
+        if embedder is not None or config.embedder != AUTO:
             raise
         problem: Exception = error
         with suppress(EmbedderMismatchError):
@@ -213,7 +198,7 @@ class Owner:
     session: str | None = None
 
     @contextmanager
-    def opened(self, store: str, *, embedder: Any = None, derives: bool = False) -> Iterator[ScopedMemory]:
+    def opened(self, store: str, *, embedder: Any = AUTO, derives: bool = False) -> Iterator[ScopedMemory]:
         """The owner's memory in a store, for a verb that ends at once; see `catch_up` for ``derives``."""
         with open_store(store, background=False, embedder=embedder) as memory:
             scoped = self.of(memory, known=True)
@@ -241,10 +226,21 @@ class Owner:
         match exact or fitting:
             case [owner]:
                 if known and self.session is not None:
-                    _check_session(memory.for_scope(owner), self.session)
+                    events = memory.for_scope(owner).events(kinds=["message"])
+                    sessions = sorted({event.scope.session for event in events if event.scope.session is not None})
+                    if self.session not in sessions:
+                        there = f"there are: {listed(sessions)}" if sessions else "there are none"
+                        raise InvalidInputError(f"{owner} has no session {self.session!r}; {there}")
                 return memory.scoped(tenant=owner.tenant, user=owner.user, agent=owner.agent, session=self.session)
+            case [] if not owners:
+                raise InvalidInputError(
+                    f"{memory.url} is empty: name its owner with --user, or fill it with hybrid-memory import"
+                )
             case []:
-                raise InvalidInputError(_nobody(memory, given, owners))
+                wanted = " ".join(f"{part}={name!r}" for part, name in given.items())
+                raise InvalidInputError(
+                    f"{memory.url} has nothing of {wanted}; there are: {listed([*map(str, owners)])}"
+                )
             case several:
                 raise InvalidInputError(
                     f"the store has several owners, give --user, --agent or --tenant: {listed([*map(str, several)])}"
@@ -259,21 +255,6 @@ def catch_up(scoped: ScopedMemory) -> None:
         scoped.flush()
     except ModelError as error:  # recall goes by words
         typer.echo(str(error), err=True)
-
-
-def _check_session(scoped: ScopedMemory, session: str) -> None:
-    events = scoped.events(kinds=["message"])
-    names = sorted({event.scope.session for event in events if event.scope.session is not None})
-    if session not in names:
-        there = f"there are: {listed(names)}" if names else "there are none"
-        raise InvalidInputError(f"{scoped.scope} has no session {session!r}; {there}")
-
-
-def _nobody(memory: HybridMemory, given: dict[str, str], owners: list[Scope]) -> str:
-    if not owners:
-        return f"{memory.url} is empty: name its owner with --user, or fill it with hybrid-memory import"
-    names = " ".join(f"{part}={name!r}" for part, name in given.items())
-    return f"{memory.url} has nothing of {names}; there are: {listed([*map(str, owners)])}"
 
 
 def listed(names: list[str]) -> str:

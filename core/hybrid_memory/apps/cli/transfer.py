@@ -18,9 +18,9 @@ import typer
 from hybrid_memory.apps.cli import printing as shapes
 from hybrid_memory.apps.cli.printing import as_json, print_json, show
 from hybrid_memory.apps.cli.stores import (
+    AUTO,
     AsJson,
     EmbeddedBy,
-    EmbedderName,
     Owner,
     StoreName,
     listed,
@@ -32,8 +32,8 @@ from hybrid_memory.errors import IdConflictError, InvalidInputError, InvalidMess
 
 if TYPE_CHECKING:
     from hybrid_memory import HybridMemory, Message, ScopedMemory
-    from hybrid_memory.apps.transcripts.documents import Record
-    from hybrid_memory.apps.transcripts.transcript import Transcript
+    from hybrid_memory.apps.transcripts import Transcript
+
 
 STDOUT = Path("-")
 OWN = "jsonl"
@@ -106,35 +106,30 @@ def _is_own(path: Path) -> bool:
 
 def _own(path: Path, refusals: list[str] | None) -> list[SessionMessages]:
     """The sessions that `export` wrote: runs of messages of one session, in log order."""
+    from hybrid_memory import Message  # noqa: PLC0415 - see above
     from hybrid_memory.apps.transcripts import file_time  # noqa: PLC0415 - see above
     from hybrid_memory.apps.transcripts.documents import records  # noqa: PLC0415 - see above
     from hybrid_memory.apps.transcripts.messages import dated  # noqa: PLC0415 - see above
 
     numbers: Counter[str | None] = Counter()
-    messages = [message for record in records(path, refusals) for message in _own_message(record, numbers)]
+    messages: list[tuple[str | None, Message]] = []
+    for record in records(path, refusals):
+        value = record.value
+        if not isinstance(value, Mapping) or not isinstance(value.get("session", 0), str | None):
+            record.refuse("not a message with a session, as written by hybrid-memory export")
+            continue
+        fields = dict(value)
+        session = fields.pop("session")
+        numbers[session] += 1
+        try:  # without an id it gets its number, by which later imports find it
+            messages.append((session, Message.of({"id": f"turn-{numbers[session]}", **fields})))
+        except InvalidMessageError as error:
+            record.refuse(str(error))
     runs = [(session, [message for _, message in run]) for session, run in groupby(messages, key=itemgetter(0))]
     return [
         SessionMessages(session, dated(run, file_time(path)), frozenset(one.id for one in run if one.at is None))
         for session, run in runs
     ]
-
-
-def _own_message(record: Record, numbers: Counter[str | None]) -> list[tuple[str | None, Message]]:
-    """The message, if it is one, with its session; without an id it gets its number, by which later imports find it."""
-    from hybrid_memory import Message  # noqa: PLC0415 - see above
-
-    value = record.value
-    if not isinstance(value, Mapping) or not isinstance(value.get("session", 0), str | None):
-        record.refuse("not a message with a session, as written by hybrid-memory export")
-        return []
-    fields = dict(value)
-    session = fields.pop("session")
-    numbers[session] += 1
-    try:
-        return [(session, Message.of({"id": f"turn-{numbers[session]}", **fields}))]
-    except InvalidMessageError as error:
-        record.refuse(str(error))
-        return []
 
 
 BATCH = 500
@@ -160,7 +155,7 @@ def import_chats(
     files: Files,
     *,
     form: Form = "auto",
-    embedder: EmbeddedBy = EmbedderName.AUTO,
+    embedder: EmbeddedBy = AUTO,
     owner: Owner,
     as_json: AsJson = False,
 ) -> None:
@@ -180,7 +175,7 @@ def import_chats(
         if len(chats) > 1:
             raise InvalidInputError(f"--session imports one conversation, these files hold {len(chats)}: leave it out")
         chats = [replace(chat, session=owner.session) for chat in chats]
-    with open_store(store, create=True, background=False, embedder=embedder.given) as memory:
+    with open_store(store, create=True, background=False, embedder=embedder) as memory:
         scoped = replace(owner, session=None).of(memory)
         unread = len(refusals)
         written = remember_all(memory, scoped, chats, refusals)

@@ -8,8 +8,7 @@ from __future__ import annotations
 from hybrid_memory.errors import MissingDependencyError
 
 try:
-    from hybrid_memory.apps.mcp.server import Binding, server
-    from hybrid_memory.apps.mcp.transports import application, serve_http, serve_stdio
+    from hybrid_memory.apps.mcp.server import Binding, application, serve_http, serve_stdio, server
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] not in {"mcp", "uvicorn"}:
         raise

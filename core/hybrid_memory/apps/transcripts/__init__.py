@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import chain, islice
+from itertools import chain, count, islice
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, Self, TypeAlias, get_args
 
+from hybrid_memory import Message, Role, ToolCall, as_messages
 from hybrid_memory.apps.transcripts.documents import MAX_LOOKED_AT, Reader, Record, records
 from hybrid_memory.apps.transcripts.exports import CHATGPT, CLAUDE_AI
 from hybrid_memory.apps.transcripts.messages import (
@@ -18,7 +20,6 @@ from hybrid_memory.apps.transcripts.messages import (
     langchain_messages,
     openai_messages,
 )
-from hybrid_memory.apps.transcripts.transcript import Transcript, paired
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.validation import shown
 
@@ -91,22 +92,20 @@ def _read(
     if not path.exists():
         raise InvalidInputError(f"{path}: no such file or folder")
     empty = True
-    for file in _files(path, form) if path.is_dir() else [path]:
+    files = [path]
+    if path.is_dir():
+        patterns = _ANY if form == "auto" else _READERS[form].files
+        matching = {file for pattern in patterns for file in path.rglob(pattern)}
+        files = sorted(file for file in matching if file.is_file() and not file.name.startswith("."))
+        if not files:
+            raise InvalidInputError(f"{path} has no file named {' or '.join(patterns)}")
+    for file in files:
         name = file.relative_to(path).as_posix() if path.is_dir() else file.name
         chats = _transcripts(file, name, form, refusals)
         empty = empty and not chats
         yield file, chats
     if empty and refusals is None:
         raise InvalidInputError(f"{path} holds no messages")
-
-
-def _files(folder: Path, form: Form | Literal["auto"]) -> list[Path]:
-    patterns = _ANY if form == "auto" else _READERS[form].files
-    files = {file for pattern in patterns for file in folder.rglob(pattern)}
-    named = sorted(file for file in files if file.is_file() and not file.name.startswith("."))
-    if not named:
-        raise InvalidInputError(f"{folder} has no file named {' or '.join(patterns)}")
-    return named
 
 
 def _transcripts(file: Path, name: str, given: Form | Literal["auto"], refusals: list[str] | None) -> list[Transcript]:
@@ -142,3 +141,111 @@ def _detected(values: Iterator[Record]) -> tuple[Form | None, Iterator[Record]]:
 
 def _known() -> str:
     return ", ".join(get_args(Form))
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A conversation of one user with one assistant, oldest message first.
+
+    Attributes:
+        name: its name in the report.
+        messages: the messages, with unique ids.
+        form: the form it was read from.
+        key: its key in its file; empty if it has none.
+        undated: ids of the messages without a time of their own.
+    """
+
+    name: str
+    messages: tuple[Message, ...]
+    form: str = "messages"
+    key: str = ""
+    undated: frozenset[str | None] = frozenset()
+
+    @classmethod
+    def of(
+        cls,
+        messages: Sequence[Message | dict[str, Any]],
+        *,
+        name: str = "chat",
+        form: str = "messages",
+        key: str = "",
+    ) -> Self:
+        """The conversation of these messages; those without an id, or with a repeated one, get a numbered id.
+
+        Raises:
+            InvalidInputError: there are no messages, or one of them is not a message.
+        """
+        if not messages:
+            raise InvalidInputError(f"{name} has no messages")
+        given = as_messages(list(messages))
+        taken = {message.id for message in given}
+        seen: set[str] = set()
+        said = []
+        for number, message in enumerate(given, 1):
+            names = chain([f"turn-{number}"], (f"turn-{number}-{again}" for again in count(2)))
+            free = next(name for name in names if name not in taken)
+            id_ = message.id if message.id and message.id not in seen else free
+            taken.add(id_)
+            seen.add(id_)
+            said.append(message if message.id == id_ else message.model_copy(update={"id": id_}))
+        return cls(name, tuple(said), form, key, frozenset(message.id for message in said if message.at is None))
+
+    @property
+    def digest(self) -> str:
+        """A digest of the whole conversation, different for every conversation."""
+        said = "\n".join(message.model_dump_json(exclude={"at"}) for message in self.messages)
+        return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
+
+    def __repr__(self) -> str:
+        return f"<Transcript {self.name}: {len(self.messages)} messages, read as {self.form}>"
+
+
+def paired(messages: Iterable[Message]) -> list[Message]:
+    """The messages, with a unique id for each call, and the id of its call for each result.
+
+    A result without an id answers the first unanswered call of the latest message with calls; if it has a name, the
+    first call of that name. A call keeps its id unless an earlier call has the same. A result without a call is
+    unchanged.
+    """
+    book = _Calls()
+    return [book.paired(message) for message in messages]
+
+
+class _Calls:
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._numbers = count(1)
+        self._ids: dict[str, list[str]] = {}
+        """By id in the file: the unanswered calls of the latest message with this id, in order."""
+        self._waiting: dict[str, str] = {}
+        """The tools of the latest message's unanswered calls, by our id."""
+
+    def paired(self, message: Message) -> Message:
+        if message.tool_calls:
+            calls = self._asked(message.tool_calls)
+            return message if calls == message.tool_calls else message.model_copy(update={"tool_calls": calls})
+        if message.role is not Role.TOOL:
+            return message
+        if message.tool_call_id:
+            ids = self._ids.get(message.tool_call_id, [message.tool_call_id])
+            id_: str | None = ids.pop(0) if len(ids) > 1 else ids[0]
+        else:
+            tools = (id_ for id_, tool in self._waiting.items() if message.name in (None, tool))
+            id_ = next(tools, next(iter(self._waiting), None))
+        self._waiting.pop(id_ or "", None)
+        return message if id_ == message.tool_call_id else message.model_copy(update={"tool_call_id": id_})
+
+    def _asked(self, calls: Iterable[ToolCall]) -> list[ToolCall]:
+        self._waiting = {}
+        given: dict[str, list[str]] = {}
+        results = []
+        for call in calls:
+            unused = (name for number in self._numbers if (name := f"call-{number}") not in self._taken)
+            id_ = call.id if call.id and call.id not in self._taken else next(unused)
+            self._taken.add(id_)
+            self._waiting[id_] = call.name
+            if call.id:
+                given.setdefault(call.id, []).append(id_)
+            results.append(call if call.id == id_ else call.model_copy(update={"id": id_}))
+        self._ids |= given
+        return results

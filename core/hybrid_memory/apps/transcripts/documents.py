@@ -6,9 +6,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from hybrid_memory import Message
 from hybrid_memory.apps.transcripts.messages import mapping, name_of
@@ -48,7 +47,7 @@ def refuse(what: str, refusals: list[str] | None) -> None:
 
 
 def records(path: Path, refusals: list[str] | None = None) -> Iterator[Record]:
-    """The values of a file, read lazily; JSONL is read line by line.
+    """The values of a file; JSONL is parsed line by line.
 
     Half of a split character becomes a question mark, since stores do not accept it.
 
@@ -60,40 +59,30 @@ def records(path: Path, refusals: list[str] | None = None) -> Iterator[Record]:
         InvalidInputError: the file is empty, cannot be read, or is not JSON in UTF-8; names the line.
     """
     try:
-        with path.open("rb") as file:
-            yield from _records(file, path, refusals)
+        content = path.read_bytes()
     except OSError as error:
         refuse(f"{path} cannot be read: {error.strerror or error}", refusals)
-
-
-def _records(file: BinaryIO, path: Path, refusals: list[str] | None) -> Iterator[Record]:
-    lines = ((number, line) for number, line in enumerate(file, 1) if line.strip(b"\xef\xbb\xbf \t\r\n"))
-    head = [line for line in (next(lines, None), next(lines, None)) if line is not None]
-    if not head:
-        refuse(f"{path} is empty", refusals)
-    if len(head) > 1 and not _is_json(head[0][1]):
-        try:
-            yield Record(_whole(path, head), str(path), refusals=refusals)
-        except InvalidInputError as error:
-            if refusals is None:
-                raise
-            if _is_json(head[1][1]):  # its first line is broken
-                yield from _by_line(chain(head, lines), path, refusals)
-            else:
-                refusals.append(str(error))
         return
-    yield from _by_line(chain(head, lines), path, refusals)
-
-
-def _by_line(lines: Iterable[tuple[int, bytes]], path: Path, refusals: list[str] | None) -> Iterator[Record]:
-    for number, line in lines:
-        where = f"{path}, line {number}"
+    lines = [(row, line) for row, line in enumerate(content.split(b"\n"), 1) if line.strip(b"\xef\xbb\xbf \t\r\n")]
+    if not lines:
+        refuse(f"{path} is empty", refusals)
+    if len(lines) > 1 and not _is_json(lines[0][1]):  # one value over several lines, or a broken first line
         try:
-            yield Record(_parsed(line, where), where, refusals=refusals)
+            whole = _parsed(content, path)
         except InvalidInputError as error:
-            if refusals is None:
-                raise
-            refusals.append(str(error))
+            if not _is_json(lines[1][1]):
+                refuse(str(error), refusals)
+                return
+        else:
+            yield Record(whole, str(path), refusals=refusals)
+            return
+    for number, line in lines:
+        try:
+            value = _parsed(line, path, number)
+        except InvalidInputError as error:
+            refuse(str(error), refusals)
+        else:
+            yield Record(value, f"{path}, line {number}", refusals=refusals)
 
 
 def _is_json(line: bytes) -> bool:
@@ -104,35 +93,19 @@ def _is_json(line: bytes) -> bool:
     return True
 
 
-def _whole(path: Path, head: list[tuple[int, bytes]]) -> Any:
-    """The file as one value; if it is invalid, the error is that of its first line if the second one is JSON."""
+def _parsed(content: bytes, path: Path, number: int | None = None) -> Any:
+    """The value of a line, or of the whole file."""
+    where = str(path) if number is None else f"{path}, line {number}"
     try:
-        text = path.read_text(encoding="utf-8-sig")
-        return _valid(text, json.loads(text))
-    except UnicodeDecodeError as error:
-        raise InvalidInputError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
-    except json.JSONDecodeError as error:
-        if _is_json(head[1][1]):
-            _parsed(head[0][1], f"{path}, line {head[0][0]}")
-        raise _broken(f"{path}, line {error.lineno}", error) from None
-    except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"{path}: cannot be read as JSON: {error}") from None
-
-
-def _parsed(line: bytes, where: str) -> Any:
-    try:
-        text = line.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
         return _valid(text, json.loads(text))
     except UnicodeDecodeError as error:
         raise InvalidInputError(f"{where}: not UTF-8: {error.reason} at byte {error.start}") from None
     except json.JSONDecodeError as error:
-        raise _broken(where, error) from None
+        where = f"{path}, line {number or error.lineno}"
+        raise InvalidInputError(f"{where}: broken JSON: {error.msg} at character {error.colno}") from None
     except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"{where}: cannot be read as JSON: {error}") from None
-
-
-def _broken(where: str, error: json.JSONDecodeError) -> InvalidInputError:
-    return InvalidInputError(f"{where}: broken JSON: {error.msg} at character {error.colno}")
 
 
 def _valid(text: str, value: Any) -> Any:
@@ -226,16 +199,11 @@ def conversations(records: Iterable[Record], form: str, fits: Fits, reads: Reads
         places = (record.part(item, f"message {number}") for number, item in enumerate(items, 1))
         yield Conversation(
             [said for place in places for said in message_of(place, place.value, form, fits, reads)],
-            record.name or _session(record.value),
+            record.name or name_of(mapping(record.value).get("session")) or "",
             stated_time(mapping(record.value)),
         )
     if not lists:
         yield Conversation(single)
-
-
-def _session(value: Any) -> str:
-    name = name_of(value.get("session")) if isinstance(value, Mapping) else None
-    return name or ""
 
 
 def message_of(record: Record, value: Any, form: str, fits: Fits, reads: Reads) -> list[Message]:

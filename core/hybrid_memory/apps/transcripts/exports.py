@@ -63,7 +63,11 @@ def _branch(chat: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     nodes = chat["mapping"]
     place = chat.get("current_node")
     if not isinstance(place, str) or place not in nodes:
-        place = _newest_leaf(nodes)
+        # The latest message without an answer; the later one in the file if times are equal or missing.
+        leaves = [name for name, node in nodes.items() if not items(mapping(node).get("children"))]
+        times = [mapping(mapping(nodes[name]).get("message")).get("create_time") for name in leaves]
+        rows = sorted((at if isinstance(at, int | float) else 0.0, row) for row, at in enumerate(times))
+        place = leaves[rows[-1][1]] if rows else None
     results: list[Mapping[str, Any]] = []
     seen: set[str] = set()
     # A parent that is missing ends the way up, and so does one that was met before.
@@ -74,17 +78,6 @@ def _branch(chat: Mapping[str, Any]) -> list[Mapping[str, Any]]:
             results.append(node["message"])
         place = node.get("parent")
     return results[::-1]
-
-
-def _newest_leaf(nodes: Mapping[str, Any]) -> str | None:
-    """The latest message without an answer; the later one in the file if times are equal or missing."""
-    leaves = [name for name, node in nodes.items() if not items(mapping(node).get("children"))]
-
-    def age(row: int) -> tuple[float, int]:
-        at = mapping(mapping(nodes[leaves[row]]).get("message")).get("create_time")
-        return (at if isinstance(at, int | float) else 0.0, row)
-
-    return leaves[max(range(len(leaves)), key=age)] if leaves else None
 
 
 def _chatgpt_messages(message: Mapping[str, Any]) -> list[Message]:
@@ -117,18 +110,15 @@ def _parts(content: Mapping[str, Any]) -> list[Any]:
     if not isinstance(content.get("parts"), list):
         texts = (content.get(key) for key in _TEXTS)
         return [text for text in texts if isinstance(text, str) and text.strip()][:1]
-    return [part for given in content["parts"] if (part := _part(given))]
-
-
-def _part(part: Any) -> Any:
-    if isinstance(part, str):
-        return part if part.strip() else None
-    if not isinstance(part, Mapping):
-        return None
-    if isinstance(part.get("text"), str):  # what was spoken
-        return part["text"]
-    kind = part.get("content_type")
-    return {"type": kind, **{key: value for key, value in part.items() if key != "content_type"}} if kind else None
+    parts: list[Any] = []
+    for part in content["parts"]:
+        if isinstance(part, str):
+            parts += [part] if part.strip() else []
+        elif isinstance(part, Mapping) and isinstance(part.get("text"), str):  # what was spoken
+            parts += [part["text"]] if part["text"] else []
+        elif isinstance(part, Mapping) and (kind := part.get("content_type")):
+            parts.append({"type": kind, **{key: value for key, value in part.items() if key != "content_type"}})
+    return parts
 
 
 CHATGPT = Reader(("conversations*.json",), _fits_chatgpt, _read_chatgpt)

@@ -79,7 +79,9 @@ def content_of(value: Any) -> str | list[dict[str, Any]]:
     if value is None or isinstance(value, str):
         return value or ""
     parts = [value] if _kind(value) else value
-    if not isinstance(parts, list) or not all(isinstance(part, str) or _is_block(part) for part in parts):
+    if not isinstance(parts, list) or not all(
+        isinstance(part, str) or _kind(part) or isinstance(mapping(part).get("text"), str) for part in parts
+    ):
         return json.dumps(value, ensure_ascii=False)
     blocks = [_block(part) for part in parts if _kind(part) not in _THINKING]
     if all(block["type"] == "text" for block in blocks):
@@ -136,10 +138,6 @@ def items(value: Any) -> list[Any]:
 def _kind(block: Any) -> str:
     kind = (block.get("type") or block.get("block_type")) if isinstance(block, Mapping) else None
     return kind if isinstance(kind, str) else ""
-
-
-def _is_block(item: Any) -> bool:
-    return bool(_kind(item)) or (isinstance(item, Mapping) and isinstance(item.get("text"), str))
 
 
 def _block(item: Any) -> dict[str, Any]:

@@ -1,20 +1,46 @@
-"""``hybrid-memory search``, ``why`` and ``history``: what was said, and why a search finds it or not."""
+"""The verbs of turns: ``search``, ``why`` and ``history``, ``remember`` and ``forget``."""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from hybrid_memory.apps.cli import printing as shapes
-from hybrid_memory.apps.cli.printing import bar, one_line, print_json, printable, show, show_rows, when
-from hybrid_memory.apps.cli.stores import AsJson, Owner, Since, StoreName, Until, listed, with_owner
+from hybrid_memory.apps.cli.printing import (
+    agreed,
+    bar,
+    fields_of,
+    one_line,
+    print_json,
+    printable,
+    show,
+    show_rows,
+    when,
+)
+from hybrid_memory.apps.cli.stores import (
+    MOMENT,
+    AsJson,
+    Owner,
+    Since,
+    StoreName,
+    Until,
+    listed,
+    moment,
+    open_store,
+    with_owner,
+)
+from hybrid_memory.display import amount
 from hybrid_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from hybrid_memory import Event, Explanation, Hit, ScopedMemory
+    from hybrid_memory import Event, Explanation, Hit, Receipt, ScopedMemory
 
 SHARES = 4
 """How many of a hit's strongest signals are shown; --why shows all."""
@@ -22,14 +48,6 @@ SHARES = 4
 Query = Annotated[str, typer.Argument(metavar="QUERY", show_default=False, help="A question, or any words.")]
 Most = Annotated[int, typer.Option("-k", min=1, help="How many hits at most.")]
 Why = Annotated[bool, typer.Option("--why", help="Show every signal of each score.")]
-MinConfidence = Annotated[
-    float | None,
-    typer.Option("--min-confidence", min=0, max=1, help="Leave out hits below this confidence, 0 to 1."),
-]
-Origins = Annotated[
-    list[str] | None,
-    typer.Option("--origin", metavar="ORIGIN", help="Only words of user, assistant, tool, web, ...; may be repeated."),
-]
 
 
 @with_owner()
@@ -39,10 +57,8 @@ def search(
     *,
     k: Most = 5,
     why: Why = False,
-    origins: Origins = None,
     since: Since = None,
     until: Until = None,
-    min_confidence: MinConfidence = None,
     owner: Owner,
     as_json: AsJson = False,
 ) -> None:
@@ -55,9 +71,7 @@ def search(
     """
     with owner.opened(store, derives=True) as scoped:
         reach: Literal["session", "user"] = "session" if owner.session else "user"
-        hits = scoped.recall(
-            query, k=k, scope=reach, since=since, until=until, origins=origins or (), min_confidence=min_confidence
-        )
+        hits = scoped.recall(query, k=k, scope=reach, since=since, until=until)
     if as_json:
         print_json([shapes.hit(hit) for hit in hits])
         return
@@ -196,22 +210,19 @@ def history(
 
     Example: hybrid-memory history memory.db --since 2026-03-01 -n 50
     """
+    from hybrid_memory.analysis import spoken  # noqa: PLC0415 - see above
+
     most = None if sessions else limit or None
     with owner.opened(store, embedder="none") as scoped:
         events = scoped.events(kinds=["message"], since=since, until=until, limit=most)
     if sessions:
         _show_sessions(events, as_json=as_json)
-    elif as_json:
+        return
+    if as_json:
         print_json([shapes.turn(event) for event in events])
-    elif events:
-        _show_turns(events)
-    else:
+        return
+    if not events:
         show(f"nothing was said in {scoped.scope}")
-
-
-def _show_turns(events: Sequence[Event]) -> None:
-    from hybrid_memory.analysis import spoken  # noqa: PLC0415 - see above
-
     for event in events:
         message, who = event.message, spoken(event.message.speaker, event.origin)
         place = "" if event.scope.session is None else f"  in {event.scope.session}"
@@ -231,3 +242,143 @@ def _show_sessions(events: Sequence[Event], *, as_json: bool) -> None:
     else:
         cells = [(one_line(name or "-"), f"{turns:,}", first, last) for name, turns, first, last in rows]
         show_rows(cells, heads=heads, right=(1,), styles=("cyan",))
+
+
+SESSION = "notes"
+"""The default session of a turn."""
+
+Text = Annotated[str, typer.Argument(metavar="TEXT", show_default=False, help="What to remember; - reads stdin.")]
+Role = Annotated[str, typer.Option(metavar="ROLE", help="Who says it: user, assistant, ...")]
+At = Annotated[
+    datetime | None,
+    typer.Option("--at", parser=moment, metavar=MOMENT, help="When it was said, such as 2026-03-01; by default now."),
+]
+
+
+@with_owner()
+def remember(
+    store: StoreName,
+    text: Text,
+    *,
+    role: Role = "user",
+    at: At = None,
+    owner: Owner,
+    as_json: AsJson = False,
+) -> None:
+    """Write one turn into a memory, in the session "notes" unless you name one. A missing store is created.
+
+    Example: hybrid-memory remember memory.db "I moved to Porto in May." --user alice
+    """
+    words = sys.stdin.read() if text == "-" else text
+    if not words.strip():
+        raise InvalidInputError("there is nothing to remember: give a text, or - and the text on stdin")
+    session = owner.session or SESSION
+    with open_store(store, create=True, background=False) as memory:
+        scoped = replace(owner, session=session).of(memory)
+        receipt = scoped.remember(words, role=role, at=at)
+    name = f"#{receipt.positions[0]}"
+    if as_json:
+        print_json({"handle": name, "id": receipt.ids[0], "session": session})
+        return
+    show(f"remembered as {name} in {session}, for {scoped.scope.owner}")
+
+
+SHOWN_TURNS = 10
+"""How many of the turns to delete are shown before the question; a dry run shows all."""
+
+WHICH = "Which turns (exactly one)"
+
+Ids = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ids",
+        metavar="ID",
+        rich_help_panel=WHICH,
+        help="A handle (12) or the id of a turn; may be repeated.",
+    ),
+]
+Words = Annotated[
+    str | None,
+    typer.Option("--query", "-q", metavar="TEXT", rich_help_panel=WHICH, help="Every turn with these whole words."),
+]
+Before = Annotated[
+    datetime | None,
+    typer.Option(parser=moment, metavar=MOMENT, rich_help_panel=WHICH, help="Every turn before this date."),
+]
+Expired = Annotated[bool, typer.Option("--expired", rich_help_panel=WHICH, help="Every turn that retention hides.")]
+Everything = Annotated[
+    bool,
+    typer.Option(
+        "--everything", rich_help_panel=WHICH,
+        help="All of the user: every session, with every agent if none is named, and what they wrote in shared spaces.",
+    ),
+]  # fmt: skip
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be deleted.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")]
+
+
+@with_owner()
+def forget(
+    store: StoreName,
+    *,
+    ids: Ids = None,
+    query: Words = None,
+    before: Before = None,
+    expired: Expired = False,
+    everything: Everything = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    owner: Owner,
+    as_json: AsJson = False,
+) -> None:
+    """Delete turns for good, with everything derived from them: vectors, facts, summary lines, notes.
+
+    It shows what would go and asks first. Without a terminal it does nothing unless you give --yes.
+
+    Example: hybrid-memory forget memory.db --query "credit card" --dry-run
+    """
+    given = {"ids": [handle(name) for name in ids or ()], "query": query, "before": before, "expired": expired}
+    chosen = {name: value for name, value in given.items() if value}
+    if len(chosen) + everything != 1:
+        raise InvalidInputError("give exactly one of --ids, --query, --before, --expired, --everything")
+    with open_store(store, background=False) as memory:
+        # All of a user is more than what one owner has, so that none need fit.
+        scoped = owner.of(memory, known=not everything or owner.user is None or owner.agent is not None)
+        for name in ids or ():
+            turn_named(scoped, name)  # an id of several turns is refused
+        scope = scoped.scope
+        if not everything:
+            erase = partial(scoped.forget, **chosen)  # type: ignore[arg-type]
+        elif scope.user is None:
+            raise InvalidInputError(f"--everything is all of a user, and {scope} names none: give --user, or --before")
+        elif scope.agent is None:
+            erase = partial(memory.forget, user=scope.user, tenant=scope.tenant)
+        else:
+            erase = partial(scoped.forget, user=scope.user)
+        receipt = planned = erase(dry_run=True)
+        _show_plan(scoped, planned, most=None if dry_run else SHOWN_TURNS, err=as_json)
+        if planned.erased and not dry_run:
+            refusal = "nothing was forgotten: there is no terminal to confirm it; give --yes, or --dry-run to look"
+            if not agreed("Forget this for good?", refusal, yes=yes):
+                typer.echo("nothing was forgotten", err=True)
+                raise typer.Exit(0)
+            receipt = erase(dry_run=False)
+    if as_json:
+        print_json(fields_of(receipt))
+    elif receipt is not planned:
+        show("forgotten")
+
+
+def _show_plan(scoped: ScopedMemory, planned: Receipt, *, most: int | None, err: bool) -> None:
+    """Show what would be deleted; on stderr if stdout is JSON."""
+    if planned.note:
+        show(planned.note, err=err)
+    if not planned.erased:
+        show(f"nothing of {scoped.scope} matches: nothing to forget", err=err)
+        return
+    counts = ", ".join(amount(count, name) for name, count in planned.erased.items())
+    show(f"to be forgotten: {counts}", style="bold", err=err)
+    for line in planned.turns[:most]:
+        show(one_line(line), indent=2, err=err)
+    if most is not None and len(planned.turns) > most:
+        show(f"and {len(planned.turns) - most:,} more; --dry-run lists them all", indent=2, err=err)

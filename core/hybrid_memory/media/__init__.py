@@ -1,1 +1,0 @@
-"""Images and audio in messages: their index, and recall over it."""
