@@ -7,8 +7,8 @@ do not need it. Its contents may change whenever the library gets better at read
 from __future__ import annotations
 
 from hybrid_memory.artifacts import read_ledger
-from hybrid_memory.artifacts.calls import actions
 from hybrid_memory.artifacts.ledger import FileState, Ledger, Operation, TestRun
+from hybrid_memory.artifacts.reading import actions
 from hybrid_memory.artifacts.results import (
     errors,
     is_observation,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 
 from hybrid_memory.text.dates.calendar import PARTS, Found, Kind, Language, Moment, Range, TimeSpan, third
 from hybrid_memory.text.dates.chinese import CHINESE
@@ -65,7 +65,10 @@ def find_times(text: str, now: datetime) -> list[TimeSpan]:
     spans = []
     for each in _reaching(text, _joined(text, named), wall):
         try:
-            since, until = _placed(each.range, zone)
+            since, until = (end.replace(tzinfo=zone).astimezone(UTC) for end in each.range)
+            if until <= since:  # a time skipped by a clock change is that long after it
+                until = since + (each.range[1] - each.range[0])
+            since, until = since.astimezone(zone), until.astimezone(zone)
         except OverflowError:
             continue
         spans.append(TimeSpan(each.start, each.end, text[each.start : each.end], since, until))
@@ -105,34 +108,35 @@ def _groups(text: str, pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
     """Adjacent pieces that name one time together."""
     group: list[_Piece] = []
     for piece in pieces:
-        if group and not _belongs(text, group, piece):
-            yield group
-            group = []
+        kind = piece.found.kind
+        kinds = {each.found.kind for each in group}
+        if group:
+            gap = text[group[-1].end : piece.start]
+            linked = any(language.link.fullmatch(gap) for language in (group[-1].language, piece.language))
+            if not linked or kind in kinds or not kinds <= (_OF_DAY if kind in _OF_DAY else _OF_RANGE):
+                yield group
+                group = []
         group.append(piece)
     if group:
         yield group
 
 
-def _belongs(text: str, group: Sequence[_Piece], piece: _Piece) -> bool:
-    kinds = {each.found.kind for each in group}
-    kind = piece.found.kind
-    together = _OF_DAY if kind in _OF_DAY else _OF_RANGE
-    if kind in kinds or not kinds <= together:
-        return False
-    gap = text[group[-1].end : piece.start]
-    return any(language.link.fullmatch(gap) for language in (group[-1].language, piece.language))
-
-
 def _name(group: Sequence[_Piece], wall: datetime) -> _Named | None:
     """The range that these pieces name together; None if they do not determine one."""
     found = {piece.found.kind: piece.found for piece in group}
+    named: Range | None
     try:
         if Kind.CLOCK in found:
-            named: Range | None = _at_clock(found, wall, past=group[0].past)
+            named = _at_clock(found, wall, past=group[0].past)
         elif _OF_RANGE & set(found):
-            named = _of_range(found)
+            whole = found.get(Kind.RANGE) or found[Kind.THIRD]
+            named = whole.range
+            if named is not None and Kind.THIRD in found:
+                named = third(named, found[Kind.THIRD].third)
         else:
-            named = _of_day(found)
+            named, part = _day_and_part(found)
+            if named is not None and part is not None:
+                named = named[0] + timedelta(hours=part[0]), named[0] + timedelta(hours=part[1])
     except OverflowError:
         return None
     if named is None:
@@ -141,25 +145,10 @@ def _name(group: Sequence[_Piece], wall: datetime) -> _Named | None:
     return _Named(group[0].start, group[-1].end, named, group[0].language, weak)
 
 
-def _of_range(found: dict[Kind, Found]) -> Range | None:
-    part = found.get(Kind.THIRD)
-    whole = found.get(Kind.RANGE) or part
-    if whole is None or whole.range is None:
-        return None
-    return whole.range if part is None else third(whole.range, part.third)
-
-
 def _day_and_part(found: dict[Kind, Found]) -> tuple[Range | None, tuple[int, int] | None]:
     day = found.get(Kind.DAY) or found.get(Kind.WEEKDAY)
     part = found.get(Kind.PART) or day
     return (day.range if day else None), (part.part if part else None)
-
-
-def _of_day(found: dict[Kind, Found]) -> Range | None:
-    day, part = _day_and_part(found)
-    if day is None or part is None:
-        return day
-    return day[0] + timedelta(hours=part[0]), day[0] + timedelta(hours=part[1])
 
 
 def _at_clock(found: dict[Kind, Found], wall: datetime, *, past: bool) -> Range:
@@ -226,11 +215,3 @@ def _reaching(text: str, named: Iterator[_Named], wall: datetime) -> Iterator[_N
             yield replace(each, start=start, end=end, range=(each.range[0], wall))
         else:
             yield each
-
-
-def _placed(wall: Range, zone: tzinfo | None) -> tuple[datetime, datetime]:
-    """The instants of a range of wall time; a time skipped by a clock change maps to that long after it."""
-    since, until = (each.replace(tzinfo=zone).astimezone(UTC) for each in wall)
-    if until <= since:
-        until = since + (wall[1] - wall[0])
-    return since.astimezone(zone), until.astimezone(zone)

@@ -87,6 +87,11 @@ def year_of(year: int) -> Range:
     return month_of(year, 1)[0], month_of(year + 1, 1)[0]
 
 
+def decade_of(first: int) -> Range:
+    """The range of ten years from this one on."""
+    return year_of(first)[0], year_of(first + 10)[0]
+
+
 def season_of(year: int, season: str) -> Range:
     """Three months of the northern year; its winter ends in the next year."""
     begin = month_of(year, _SEASONS[season])[0]

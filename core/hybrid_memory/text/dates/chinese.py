@@ -17,6 +17,7 @@ from hybrid_memory.text.dates.calendar import (
     Which,
     clock,
     day_of,
+    decade_of,
     month_of,
     season_of,
     year_of,
@@ -116,34 +117,8 @@ def _weekdays(match: re.Match[str], moment: Moment) -> Found | None:
     return Found(Kind.RANGE, (first[0], last[1])) if first < last else None
 
 
-def _weekend(match: re.Match[str], moment: Moment) -> Found:
-    if match["near"]:
-        return Found(Kind.RANGE, moment.unit("weekend", _steps(match)))
-    return Found(Kind.RANGE, moment.pick(moment.near, partial(moment.unit, "weekend")))
-
-
-def _unit(match: re.Match[str], moment: Moment) -> Found:
-    return Found(Kind.RANGE, moment.unit(_UNITS[match["unit"]], _steps(match)))
-
-
-def _back(match: re.Match[str], moment: Moment) -> Found:
-    return moment.back(_count(match), _UNITS[match["unit"]])
-
-
 def _ahead(match: re.Match[str], moment: Moment) -> Found:
     return moment.ahead(_count(match), _UNITS[match["unit"]])
-
-
-def _days(match: re.Match[str], moment: Moment) -> Found | None:
-    """A few days ago, or the last few days."""
-    if match["before"]:
-        return moment.back(None, "day")
-    return Found(Kind.RANGE, moment.stretch(-5, "day")) if moment.past else None
-
-
-def _stretch(match: re.Match[str], moment: Moment) -> Found:
-    count = _count(match) or 5
-    return Found(Kind.RANGE, moment.stretch(count if match["ahead"] else -count, _UNITS[match["unit"]]))
 
 
 def _date(match: re.Match[str], moment: Moment) -> Found | None:
@@ -158,16 +133,6 @@ def _month(match: re.Match[str], moment: Moment) -> Found | None:
     if match["year"]:
         return Found(Kind.RANGE, month_of(_year_number(match["year"], moment), month))
     return Found(Kind.RANGE, moment.pick(moment.near, lambda steps: month_of(moment.now.year + steps, month)))
-
-
-def _year(match: re.Match[str], moment: Moment) -> Found:
-    return Found(Kind.RANGE, year_of(_year_number(match["year"], moment)))
-
-
-def _decade(match: re.Match[str], _: Moment) -> Found:
-    tens = match["tens"]
-    first = int(match["century"] or 19) * 100 + (int(tens) if tens.isdecimal() else _DIGITS[tens[0]] * 10)
-    return Found(Kind.RANGE, (year_of(first)[0], year_of(first + 10)[0]))
 
 
 def _day_of_month(match: re.Match[str], moment: Moment) -> Found | None:
@@ -195,10 +160,6 @@ def _third(match: re.Match[str], moment: Moment) -> Found:
     return Found(Kind.THIRD, moment.unit(unit) if unit else None, third=_THIRDS[match["third"]], weak=unit is None)
 
 
-def _part(match: re.Match[str], _: Moment) -> Found:
-    return Found(Kind.PART, part=PARTS[_PARTS[match[0]]], weak=True)
-
-
 def _clock(match: re.Match[str], _: Moment) -> Found | None:
     minute = None
     if match["quarters"]:
@@ -212,11 +173,6 @@ def _clock(match: re.Match[str], _: Moment) -> Found | None:
 
 def _rule(cues: str, pattern: str, read: Reading) -> Rule:
     return Rule(tuple(cues.split()), lazy(pattern), read)
-
-
-def _reaches(before: str, behind: str) -> bool:
-    """从 and 起 are a "since" together; 以来 and alike, and 起 itself, alone too."""
-    return behind != "" and (before != "" or len(behind) > 1 or behind == "起")
 
 
 CHINESE = Language(
@@ -238,31 +194,73 @@ CHINESE = Language(
             rf"{_STEPS}个?(?:周|星期|礼拜)(?P<from>[一二三四五六日天])[至到~-](?:周|星期|礼拜)?(?P<to>[一二三四五六日天])",
             _weekdays,
         ),
-        _rule("周末", rf"(?<!每)(?<!每个){_STEPS}?个?周末", _weekend),
+        _rule(
+            "周末",
+            rf"(?<!每)(?<!每个){_STEPS}?个?周末",
+            lambda match, moment: Found(
+                Kind.RANGE,
+                moment.unit("weekend", _steps(match))
+                if match["near"]
+                else moment.pick(moment.near, partial(moment.unit, "weekend")),
+            ),
+        ),
         _rule(
             "周 星期 礼拜 月 季度",
             rf"{_STEPS}个?(?P<unit>周(?![围边期全到岁折密长转老先总教同姐哥])|星期|礼拜|月(?![亮球饼光色台])|季度)",
-            _unit,
+            lambda match, moment: Found(Kind.RANGE, moment.unit(_UNITS[match["unit"]], _steps(match))),
         ),
-        _rule("前", rf"{_NUMBER}{_UNIT}(?:以前|之前|前(?![面后锋排])|多前)", _back),
+        _rule(
+            "前",
+            rf"{_NUMBER}{_UNIT}(?:以前|之前|前(?![面后锋排])|多前)",
+            lambda match, moment: moment.back(_count(match), _UNITS[match["unit"]]),
+        ),
         _rule("过 等", rf"(?:再过|再等|(?<![\u4e00-\u9fff])过){_NUMBER}{_UNIT}(?!节)", _ahead),
         _rule("后", rf"{_NUMBER}{_UNIT}(?:以后|之后|后(?![来面天年]))", _ahead),
-        _rule("几天 两天", r"(?:(?P<before>前)|这)[几两]天", _days),
+        _rule(
+            "几天 两天",
+            r"(?:(?P<before>前)|这)[几两]天",
+            lambda match, moment: (
+                moment.back(None, "day")
+                if match["before"]
+                else Found(Kind.RANGE, moment.stretch(-5, "day"))
+                if moment.past
+                else None
+            ),
+        ),
         _rule(
             "近 过去 未来 接下来",
             rf"(?:(?P<ahead>未来|接下来)|过去|最近|(?<![附将接])近)的?这?{_NUMBER}{_UNIT}",
-            _stretch,
+            lambda match, moment: Found(
+                Kind.RANGE,
+                moment.stretch((_count(match) or 5) * (1 if match["ahead"] else -1), _UNITS[match["unit"]]),
+            ),
         ),
         _rule("月", rf"(?:{_YEAR}的?\s?)?{_MONTH}\s?{_DAY}", _date),
         _rule("月", rf"(?:{_YEAR}的?\s?)?(?<![\d一二两三四五六七八九十个]){_MONTH}", _month),
-        _rule("年", rf"{_YEAR}(?![纪级龄会终夜货])", _year),
-        _rule("年代", r"(?:(?P<century>19|20))?(?:上世纪)?(?P<tens>[0-9]0|[二三四五六七八九]十)年代", _decade),
+        _rule(
+            "年",
+            rf"{_YEAR}(?![纪级龄会终夜货])",
+            lambda match, moment: Found(Kind.RANGE, year_of(_year_number(match["year"], moment))),
+        ),
+        _rule(
+            "年代",
+            r"(?:(?P<century>19|20))?(?:上世纪)?(?P<tens>[0-9]0|[二三四五六七八九]十)年代",
+            lambda match, _: Found(
+                Kind.RANGE,
+                decade_of(
+                    int(match["century"] or 19) * 100
+                    + (int(match["tens"]) if match["tens"].isdecimal() else _DIGITS[match["tens"][0]] * 10)
+                ),
+            ),
+        ),
         _rule("日 号", rf"(?:{_STEPS}个?月的?|(?<![\d一二三四五六七八九十月])){_DAY}", _day_of_month),
         _rule("春 夏 秋 冬", rf"(?:{_YEAR}的?|{_STEPS}个?)(?P<season>[春夏秋冬])[天季]", _season),
         _rule("年 月", rf"(?<![大\d一二两三四五六七八九十])(?P<unit>[年月]){_THIRD}", _third),
         _rule("年 月", rf"(?<=[年月])的?(?P<unit>){_THIRD}", _third),
         _rule(
-            "晨 早 午 晚 夜", "|".join(sorted((part for part in _PARTS if len(part) > 1), key=len, reverse=True)), _part
+            "晨 早 午 晚 夜",
+            "|".join(sorted((part for part in _PARTS if len(part) > 1), key=len, reverse=True)),
+            lambda match, _: Found(Kind.PART, part=PARTS[_PARTS[match[0]]], weak=True),
         ),
         _rule(
             "点 时",
@@ -277,7 +275,8 @@ CHINESE = Language(
     to=lazy(r"\s?[到至~～—-]{1,2}\s?"),
     since=lazy(r"(?:自从?|从|打从?)$"),
     onward=lazy(r"以来|至今|到现在|起(?![床身来飞码初点先])|开始"),
-    reaches=_reaches,
+    # 从 and 起 are a "since" together; 以来 and alike, and 起 itself, alone too.
+    reaches=lambda before, behind: behind != "" and (before != "" or len(behind) > 1 or behind == "起"),
     past=lazy(r"了(?!吗|解)|过(?![来去节年期敏程分滤生])|曾|刚|已经|以前|那时"),
     future=lazy(
         r"要(?!求|不)|(?<![开聚晚约机社])会(?![议员计])|将|打算|准备|计划|提醒|想|记得|必须|得去|预约|约好|安排|改[到成]|推迟|延期|顺延|见[!！。]?$"

@@ -17,6 +17,7 @@ from hybrid_memory.text.dates.calendar import (
     Which,
     clock,
     day_of,
+    decade_of,
     month_of,
     season_of,
     year_of,
@@ -82,16 +83,6 @@ def _number(match: re.Match[str]) -> float | None:
     return number + (0.5 if match["more"] else 0)
 
 
-def _day(match: re.Match[str], moment: Moment) -> Found:
-    word = " ".join(match[0].lower().split()).removeprefix("the ")
-    return Found(Kind.DAY, moment.day(DAYS[word]), PARTS["night"] if word == "tonight" else None)
-
-
-def _day_part(match: re.Match[str], moment: Moment) -> Found:
-    back = match["which"].lower() == "last"
-    return Found(Kind.DAY, moment.day(-1 if back else 0), PARTS[match["part"].lower()])
-
-
 def _weekday(match: re.Match[str], moment: Moment) -> Found | None:
     day = WEEKDAYS[match["weekday"].lower().rstrip(".")]
     week = (match["week"] or "").lower()
@@ -119,22 +110,8 @@ def _unit(match: re.Match[str], moment: Moment) -> Found | None:
     return Found(Kind.RANGE, moment.unit(unit, STEPS[which]))
 
 
-def _next_but_one(match: re.Match[str], moment: Moment) -> Found:
-    return Found(Kind.RANGE, moment.unit(match["unit"].lower(), -2 if match["last"] else 2))
-
-
-def _back(match: re.Match[str], moment: Moment) -> Found:
-    return moment.back(_number(match), match["unit"].lower())
-
-
 def _ahead(match: re.Match[str], moment: Moment) -> Found:
     return moment.ahead(_number(match), match["unit"].lower())
-
-
-def _stretch(match: re.Match[str], moment: Moment) -> Found:
-    number = _number(match)
-    back = match["which"].lower() in {"last", "past"}
-    return Found(Kind.RANGE, moment.stretch(-(number or 5) if back else number, match["unit"].lower()))
 
 
 def _date(match: re.Match[str], moment: Moment) -> Found | None:
@@ -142,10 +119,6 @@ def _date(match: re.Match[str], moment: Moment) -> Found | None:
     if match["year"]:
         return Found(Kind.DAY, day_of(int(match["year"]), month, day))
     return Found(Kind.DAY, moment.pick(moment.near, lambda steps: day_of(moment.now.year + steps, month, day)))
-
-
-def _year_first(match: re.Match[str], _: Moment) -> Found:
-    return Found(Kind.DAY, day_of(int(match["year"]), int(match["one"]), int(match["two"])))
 
 
 def _year_last(match: re.Match[str], _: Moment) -> Found:
@@ -174,10 +147,6 @@ def _month(match: re.Match[str], moment: Moment) -> Found | None:
     return Found(Kind.RANGE, found, weak="which" not in groups)
 
 
-def _month_of_year(match: re.Match[str], moment: Moment) -> Found:
-    return Found(Kind.RANGE, month_of(_year_number(match, moment), MONTHS[match["month"].lower()]))
-
-
 def _year_number(match: re.Match[str], moment: Moment) -> int:
     year = match["year"].lower()
     return int(year) if year.isdecimal() else moment.now.year + STEPS[year.split()[0]]
@@ -188,19 +157,6 @@ def _season(match: re.Match[str], moment: Moment) -> Found:
     which = WHICH[match["which"].lower()] if groups.get("which") else moment.near
     season = match["season"].lower()
     return Found(Kind.RANGE, moment.pick(which, lambda steps: season_of(moment.now.year + steps, season)))
-
-
-def _season_of_year(match: re.Match[str], moment: Moment) -> Found:
-    return Found(Kind.RANGE, season_of(_year_number(match, moment), match["season"].lower()))
-
-
-def _year(match: re.Match[str], _: Moment) -> Found:
-    return Found(Kind.RANGE, year_of(int(match["year"])), weak=match["led"] is None)
-
-
-def _decade(match: re.Match[str], _: Moment) -> Found:
-    first = int(match["year"])
-    return Found(Kind.RANGE, (year_of(first)[0], year_of(first + 10)[0]))
 
 
 def _hour_clock(match: re.Match[str], _: Moment) -> Found | None:
@@ -224,18 +180,6 @@ def _past_or_to(match: re.Match[str], _: Moment) -> Found | None:
     return clock(number - 1, 45) if match["to"] else clock(number, 30 if match["half"] else 15)
 
 
-def _named_clock(match: re.Match[str], _: Moment) -> Found | None:
-    return clock(24 if match[1].lower() == "midnight" else 12, None)
-
-
-def _part(match: re.Match[str], _: Moment) -> Found:
-    return Found(Kind.PART, part=PARTS[match["part"].lower()], weak=True)
-
-
-def _third(match: re.Match[str], _: Moment) -> Found:
-    return Found(Kind.THIRD, third=THIRDS[match["third"].lower()], weak=True)
-
-
 def _rule(cues: str, pattern: str, read: Reading) -> Rule:
     written = rf"(?<![a-z0-9_])(?:{pattern.replace(' ', _BLANK)})(?![a-z0-9_])"
     return Rule(tuple(cues.split()), lazy(written, re.IGNORECASE), read)
@@ -254,9 +198,19 @@ ENGLISH = Language(
         _rule(
             "yesterday today tonight tomorrow",
             r"(?:the )?day after tomorrow|(?:the )?day before yesterday|yesterday|today|tonight|tomorrow",
-            _day,
+            lambda match, moment: Found(
+                Kind.DAY,
+                moment.day(DAYS[" ".join(match[0].lower().split()).removeprefix("the ")]),
+                PARTS["night"] if match[0].lower() == "tonight" else None,
+            ),
         ),
-        _rule(_PARTS, r"(?P<which>this|last) (?P<part>morning|afternoon|evening|night)", _day_part),
+        _rule(
+            _PARTS,
+            r"(?P<which>this|last) (?P<part>morning|afternoon|evening|night)",
+            lambda match, moment: Found(
+                Kind.DAY, moment.day(-(match["which"].lower() == "last")), PARTS[match["part"].lower()]
+            ),
+        ),
         _rule(
             "day mon tue wed thu fri sat, sun,",
             rf"{_AGAIN}(?:{LAST_NEXT} )?{WEEKDAY}(?: (?:of )?(?P<week>last|next|this) week)?",
@@ -270,18 +224,34 @@ ENGLISH = Language(
             _unit,
         ),
         _rule(
-            "last next", r"the (?P<unit>week|month|year|weekend) (?:(?P<last>before last)|after next)", _next_but_one
+            "last next",
+            r"the (?P<unit>week|month|year|weekend) (?:(?P<last>before last)|after next)",
+            lambda match, moment: Found(Kind.RANGE, moment.unit(match["unit"].lower(), -2 if match["last"] else 2)),
         ),
-        _rule("ago back", rf"{NUMBER} {UNIT} (?:ago|back\b(?! (?:to|from|in|at|on|home)\b))", _back),
+        _rule(
+            "ago back",
+            rf"{NUMBER} {UNIT} (?:ago|back\b(?! (?:to|from|in|at|on|home)\b))",
+            lambda match, moment: moment.back(_number(match), match["unit"].lower()),
+        ),
         _rule(_UNITS, rf"(?<!once\s)(?<!twice\s)(?<!times\s)in {NUMBER} {UNIT}(?! (?:a|per) )", _ahead),
         _rule("from", rf"{NUMBER} {UNIT} from (?:now|today)", _ahead),
-        _rule("last past next coming", rf"(?P<which>last|past|next|coming) {NUMBER} {UNIT}", _stretch),
+        _rule(
+            "last past next coming",
+            rf"(?P<which>last|past|next|coming) {NUMBER} {UNIT}",
+            lambda match, moment: Found(
+                Kind.RANGE,
+                moment.stretch(
+                    -(_number(match) or 5) if match["which"].lower() in {"last", "past"} else _number(match),
+                    match["unit"].lower(),
+                ),
+            ),
+        ),
         _rule(_MONTHS, rf"{MONTH} {ORDINAL}(?:,? {YEAR}(?!:))?", _date),
         _rule(_MONTHS, rf"(?:the )?{ORDINAL} (?:of )?{MONTH}(?:,? {YEAR}(?!:))?", _date),
         Rule(
             ("0-0", "0/0", "0.0"),
             lazy(r"(?<![A-Za-z0-9_.])(?P<year>(?:19|20)\d\d)([-/.])(?P<one>\d\d?)\2(?P<two>\d\d?)(?!\d)"),
-            _year_first,
+            lambda match, _: Found(Kind.DAY, day_of(*(int(match[name]) for name in ("year", "one", "two")))),
         ),
         _rule("0-0 0/0 0.0", r"(?P<one>\d\d?)([/.-])(?P<two>\d\d?)\2(?P<year>(?:19|20)\d\d)(?!\.\d)", _year_last),
         _rule(
@@ -290,10 +260,20 @@ ENGLISH = Language(
             r"(?: of (?P<which>this|next|last) month|(?=\s?(?:[.,;!?)]|$|(?:at|and|about)\b)))",
             _day_of_month,
         ),
-        _rule(_MONTHS, rf"{MONTH},? (?:of )?{RELATIVE_YEAR}", _month_of_year),
+        _rule(
+            _MONTHS,
+            rf"{MONTH},? (?:of )?{RELATIVE_YEAR}",
+            lambda match, moment: Found(
+                Kind.RANGE, month_of(_year_number(match, moment), MONTHS[match["month"].lower()])
+            ),
+        ),
         _rule(_MONTHS, rf"(?:(?:{LAST_NEXT}|in|until|till|during|by) |(?<=since\s)){MONTH}{_NO_YEAR}", _month),
         _rule(_MONTHS, SPELT, _month),
-        _rule(_SEASONS, rf"{SEASON},? (?:of )?{RELATIVE_YEAR}", _season_of_year),
+        _rule(
+            _SEASONS,
+            rf"{SEASON},? (?:of )?{RELATIVE_YEAR}",
+            lambda match, moment: Found(Kind.RANGE, season_of(_year_number(match, moment), match["season"].lower())),
+        ),
         _rule(
             _SEASONS,
             rf"(?:(?:the )?{LAST_NEXT}|(?:(?:in|over|during|by|until)|(?<=since))(?: the)?) {SEASON}{_NO_YEAR}",
@@ -302,9 +282,13 @@ ENGLISH = Language(
         _rule(
             "0000",
             rf"(?P<led>(?:in|of|during|by|until|till|around|year) |(?<=since\s))?(?<![\d.,$€£:/-]){YEAR}(?![:/-]?\d)",
-            _year,
+            lambda match, _: Found(Kind.RANGE, year_of(int(match["year"])), weak=match["led"] is None),
         ),
-        _rule("0s 0's", r"(?:in )?the (?P<year>(?:19|20)\d0)'?s", _decade),
+        _rule(
+            "0s 0's",
+            r"(?:in )?the (?P<year>(?:19|20)\d0)'?s",
+            lambda match, _: Found(Kind.RANGE, decade_of(int(match["year"]))),
+        ),
         _rule("am pm .m", r"(?:at )?(?P<hour>\d\d?)(?::(?P<minute>\d\d))?\s?(?P<half>[ap])\.?m\b\.?", _hour_clock),
         _rule("clock", rf"(?:at )?{HOUR} o'?clock", _hour_clock),
         _rule("at", rf"at {HOUR}(?P<weak>)(?![:.,]?\d|\s?%)", _hour_clock),
@@ -315,12 +299,20 @@ ENGLISH = Language(
             r"(?<![\d:：.])(?P<hour>\d\d?)[:：](?P<minute>\d\d)(?::\d\d)?(?![:：\d])",
             _figures_clock,
         ),
-        _rule("noon midday midnight", r"(?:at )?(noon|midday|midnight)", _named_clock),
-        _rule(_PARTS, r"(?:in the |at )?(?P<part>morning|afternoon|evening|night)", _part),
+        _rule(
+            "noon midday midnight",
+            r"(?:at )?(noon|midday|midnight)",
+            lambda match, _: clock(24 if match[1].lower() == "midnight" else 12, None),
+        ),
+        _rule(
+            _PARTS,
+            r"(?:in the |at )?(?P<part>morning|afternoon|evening|night)",
+            lambda match, _: Found(Kind.PART, part=PARTS[match["part"].lower()], weak=True),
+        ),
         _rule(
             "early beginning start mid late end",
             r"(?:the )?(?P<third>early|mid|late|beginning|start|middle|end)(?: of)?",
-            _third,
+            lambda match, _: Found(Kind.THIRD, third=THIRDS[match["third"].lower()], weak=True),
         ),
     ),
     link=lazy(r"[\s,-]{0,3}(?:(?:at|on|by|around|about|from|in the|of|in)\s{1,3})?", re.IGNORECASE),
