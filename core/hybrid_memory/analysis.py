@@ -15,6 +15,7 @@ from hybrid_memory.artifacts.results import (
     outcome,
     refused,
 )
+from hybrid_memory.context.compact import critical_items
 from hybrid_memory.context.layout import as_event
 from hybrid_memory.context.lines import MAX_LINE_CHARS, candidates, chosen, prose
 from hybrid_memory.context.queue import QueueState
@@ -27,7 +28,6 @@ from hybrid_memory.context.strategies import (
     SummaryJob,
     statements,
 )
-from hybrid_memory.context.summarise import critical_items
 from hybrid_memory.facts.profile import first_said
 from hybrid_memory.log.event import handle
 from hybrid_memory.log.exchanges import is_echo

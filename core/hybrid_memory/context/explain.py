@@ -25,7 +25,7 @@ from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.plan import Request
 from hybrid_memory.recall.recall import recall
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.runtime.tracing import Given, Span, traced
+from hybrid_memory.runtime.tracing import traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import origin
 from hybrid_memory.store.services import Services
@@ -137,15 +137,11 @@ async def fetch(
     return grep(text, pattern, context=context, max_chars=max_chars)
 
 
-def _offloads(span: Span, given: Given) -> None:
-    span.content["scope"] = given["scope"]
-
-
-def _offloaded(span: Span, payload: Payload) -> None:
-    span.attributes["handle"] = payload.result_id
-
-
-@traced("offload", _offloads, _offloaded)
+@traced(
+    "offload",
+    lambda span, given: span.content.update(scope=given["scope"]),
+    lambda span, payload: span.attributes.update(handle=payload.result_id),
+)
 async def offload(run: Runner, services: Services, scope: Scope, text: Any, max_tokens: int) -> Payload:
     """Store a text durably outside the prompt; returns what the prompt shows instead."""
     present(services)
