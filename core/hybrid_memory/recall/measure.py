@@ -279,7 +279,15 @@ def _of_words(
     return {
         "empty": speaks.empty,
         "asks": speaks.asks,
-        "named": np.array([_named(record, people, asked) for record in records]),
+        "named": np.array(
+            [
+                # 1 for people the query names, or facts about a user who asks about themselves; 0.5 if it names nobody.
+                float(record.speaker in people)
+                if people
+                else (1.0 if asked.of_self and record.kind is RecordKind.FACT and record.speaker == USER else 0.5)
+                for record in records
+            ]
+        ),
         "assistant": helper,
         "times": times,
         "numbers": numbers,
@@ -295,13 +303,6 @@ def _of_words(
 def repeats(query: str, record: Record) -> bool:
     """Whether a record only repeats the query."""
     return record.text.strip() == query.strip()
-
-
-def _named(record: Record, people: frozenset[str], asked: Demand) -> float:
-    """1 for people the query names, or facts about a user who asks about themselves; 0.5 if it names nobody."""
-    if people:
-        return float(record.speaker in people)
-    return 1.0 if asked.of_self and record.kind is RecordKind.FACT and record.speaker == USER else 0.5
 
 
 def answering(relevance: Array, speaks: Speech, segments: Numbers, ordinals: Numbers) -> Array:
@@ -382,24 +383,18 @@ def offer(text: str) -> Offer:
     key = hash(text)
     cached = _offers.get(key)
     if cached is None:
-        words = list(map(hash, terms(text[:TERM_CHARS])))
-        times, numbers = _cues(text[:READ_CHARS].lower())
-        cached = Offer(frozenset(words), frozenset(pairwise(words)), min(times, MOST) / MOST, min(numbers, MOST) / MOST)
+        hashes, start = list(map(hash, terms(text[:TERM_CHARS]))), text[:READ_CHARS].lower()
+        words = _WORD.findall(start)
+        digits = [word for word in words if "0" <= word[0] <= "9"]
+        chinese = [] if start.isascii() else _CHINESE.findall(start)
+        times = sum(map(_TIMES.__contains__, words)) + sum(map(bool, chinese))
+        times += sum(len(word) == YEAR_DIGITS and word.isdecimal() for word in digits)
+        numbers = sum(map(_NUMBERS.__contains__, words)) + len(digits) + sum(not time for time in chinese)
+        cached = Offer(
+            frozenset(hashes), frozenset(pairwise(hashes)), min(times, MOST) / MOST, min(numbers, MOST) / MOST
+        )
         _offers.put(key, cached)
     return cached
-
-
-def _cues(text: str) -> tuple[int, int]:
-    """How many words state a time, and how many a number."""
-    words = _WORD.findall(text)
-    digits = [word for word in words if "0" <= word[0] <= "9"]
-    years = sum(len(word) == YEAR_DIGITS and word.isdecimal() for word in digits)
-    times = sum(map(_TIMES.__contains__, words)) + years
-    numbers = sum(map(_NUMBERS.__contains__, words)) + len(digits)
-    if not text.isascii():
-        chinese = _CHINESE.findall(text)
-        times, numbers = times + sum(map(bool, chinese)), numbers + sum(not time for time in chinese)
-    return times, numbers
 
 
 @dataclass(frozen=True, slots=True)

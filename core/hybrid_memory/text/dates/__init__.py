@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
-from hybrid_memory.text.dates.calendar import PARTS, Found, Kind, Language, Moment, Range, TimeSpan, third
+from hybrid_memory.text.dates.calendar import Found, Kind, Language, Moment, Range, TimeSpan, third
 from hybrid_memory.text.dates.chinese import CHINESE
 from hybrid_memory.text.dates.english import ENGLISH
 
@@ -18,11 +18,8 @@ _WINDOW = 80
 
 _DIGIT = re.compile(r"\d")
 _STOP = re.compile(r"[.!?](?=\s|$)|[。！？；;\n]")
-_OF_DAY = frozenset({Kind.DAY, Kind.WEEKDAY, Kind.PART, Kind.CLOCK})
+_OF_DAY = frozenset({Kind.DAY, Kind.WEEKDAY})
 _OF_RANGE = frozenset({Kind.RANGE, Kind.THIRD})
-_NOON = 12
-_LAST_OF_AFTERNOON = 6
-_EARLY_EVENING = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +51,14 @@ def find_times(text: str, now: datetime) -> list[TimeSpan]:
     - "two weeks ago" is the whole calendar unit that lies two units back, "in two weeks" the day after exactly two;
       hours and minutes count from now. "the last two weeks" reaches until now. A few are 2 to 5.
     - "since last May" begins where last May begins and ends now.
-    - "3pm" is an hour, "15:30" a minute. A bare hour from 1 to 6 is in the afternoon. A clock time alone is the
-      coming one, or the last one in the past. Seasons are northern: spring begins in March.
+    - "this morning", "tonight" and 昨晚 are days. Hours name no time: they say when something is, not when it was said.
+    - Seasons are northern: spring begins in March.
     - In figures the year comes first, or else the month, where that can be.
     - What comes again and again ("every Friday", 每周一) names no time.
     """
     zone = now.tzinfo
     wall = now.replace(tzinfo=None)
-    named = [each for group in _groups(text, _pieces(text, wall)) if (each := _name(group, wall)) is not None]
+    named = [each for group in _groups(text, _pieces(text, wall)) if (each := _name(group)) is not None]
     spans = []
     for each in _reaching(text, _joined(text, named), wall):
         try:
@@ -121,69 +118,16 @@ def _groups(text: str, pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
         yield group
 
 
-def _name(group: Sequence[_Piece], wall: datetime) -> _Named | None:
+def _name(group: Sequence[_Piece]) -> _Named | None:
     """The range that these pieces name together; None if they do not determine one."""
     found = {piece.found.kind: piece.found for piece in group}
-    named: Range | None
-    try:
-        if Kind.CLOCK in found:
-            named = _at_clock(found, wall, past=group[0].past)
-        elif _OF_RANGE & set(found):
-            whole = found.get(Kind.RANGE) or found[Kind.THIRD]
-            named = whole.range
-            if named is not None and Kind.THIRD in found:
-                named = third(named, found[Kind.THIRD].third)
-        else:
-            named, part = _day_and_part(found)
-            if named is not None and part is not None:
-                named = named[0] + timedelta(hours=part[0]), named[0] + timedelta(hours=part[1])
-    except OverflowError:
-        return None
+    whole = next((found[kind] for kind in (Kind.RANGE, Kind.DAY, Kind.WEEKDAY, Kind.THIRD) if kind in found), None)
+    named = None if whole is None else whole.range
     if named is None:
         return None
-    weak = len(group) == 1 and group[0].found.weak
-    return _Named(group[0].start, group[-1].end, named, group[0].language, weak)
-
-
-def _day_and_part(found: dict[Kind, Found]) -> tuple[Range | None, tuple[int, int] | None]:
-    day = found.get(Kind.DAY) or found.get(Kind.WEEKDAY)
-    part = found.get(Kind.PART) or day
-    return (day.range if day else None), (part.part if part else None)
-
-
-def _at_clock(found: dict[Kind, Found], wall: datetime, *, past: bool) -> Range:
-    day, part = _day_and_part(found)
-    clock = found[Kind.CLOCK]
-    midnight = day[0] if day else wall.replace(hour=0, minute=0, second=0, microsecond=0)
-    minutes = timedelta(minutes=clock.minute or 0)
-    length = timedelta(minutes=1) if clock.minute else timedelta(hours=1)
-    if day is not None:
-        begin = midnight + timedelta(hours=_hour(clock, part)) + minutes
-        return begin, begin + length
-    open_half = clock.afternoon is None and part is None and 0 < clock.hour <= _NOON
-    hours = [clock.hour % 12, clock.hour % 12 + 12] if open_half else [_hour(clock, part)]
-    begins = sorted(midnight + timedelta(days=days, hours=hour) + minutes for days in (-1, 0, 1) for hour in hours)
-    if past:
-        begin = max(each for each in begins if each <= wall)
-    else:
-        begin = min(each for each in begins if each + length > wall)
-    return begin, begin + length
-
-
-def _hour(clock: Found, part: tuple[int, int] | None) -> int:
-    """Hours after midnight; small hours "in the evening" or "at night" belong to the next day."""
-    hour = clock.hour
-    if clock.afternoon is not None:
-        hour = hour % _NOON + _NOON * clock.afternoon
-        return hour + 2 * _NOON if part == PARTS["night"] and hour < _NOON else hour
-    if hour > _NOON:
-        return hour
-    if part in {PARTS["evening"], PARTS["night"]}:
-        return hour % _NOON + (2 * _NOON if hour % _NOON < _EARLY_EVENING else _NOON)
-    if part == PARTS["small hours"]:
-        return hour % _NOON
-    later = part == PARTS["afternoon"] or (part in {None, PARTS["noon"]} and hour <= _LAST_OF_AFTERNOON)
-    return hour % _NOON + _NOON if later and hour else hour
+    if Kind.THIRD in found:
+        named = third(named, found[Kind.THIRD].third)
+    return _Named(group[0].start, group[-1].end, named, group[0].language, len(group) == 1 and group[0].found.weak)
 
 
 def _joined(text: str, named: Sequence[_Named]) -> Iterator[_Named]:

@@ -6,7 +6,6 @@ import re
 from functools import partial
 
 from hybrid_memory.text.dates.calendar import (
-    PARTS,
     Found,
     Kind,
     Language,
@@ -15,7 +14,6 @@ from hybrid_memory.text.dates.calendar import (
     Reading,
     Rule,
     Which,
-    clock,
     day_of,
     decade_of,
     month_of,
@@ -32,22 +30,9 @@ _WEEKDAYS = {
 }
 _UNITS = {"分钟": "minute", "小时": "hour", "钟头": "hour", "天": "day", "日": "day", "周": "week", "星期": "week",
           "礼拜": "week", "月": "month", "季度": "quarter", "年": "year"}  # fmt: skip
-_PARTS = {
-    name: part
-    for part, names in {
-        "small hours": "凌晨",
-        "morning": "清晨 清早 早上 早晨 上午 早 晨",
-        "noon": "中午",
-        "afternoon": "下午",
-        "evening": "傍晚 晚上 晚间 夜晚 晚",
-        "night": "夜里 深夜 半夜 夜",
-    }.items()
-    for name in names.split()
-}
 _SEASONS = {"春": "spring", "夏": "summer", "秋": "autumn", "冬": "winter"}
 _THIRDS = {"初": 0, "上旬": 0, "中": 1, "中旬": 1, "底": 2, "末": 2, "下旬": 2}
 
-_FIGURE = r"(?:\d{1,2}|[一二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九])"
 _NUMBER = (
     r"(?:(?P<few>好?(?<!十)几|数)|(?:大概|大约|差不多)?(?P<number>半|\d{1,3}(?:\.5)?|[一二两三四五六七八九]?十[一二三四五六七八九]?"
     r"|[一二两三四五六七八九])[一二两三四五六七八九]?)"
@@ -100,8 +85,7 @@ def _year_number(words: str, moment: Moment) -> int:
 
 
 def _day(match: re.Match[str], moment: Moment) -> Found:
-    part = match["part"]
-    return Found(Kind.DAY, moment.day(_DAYS[match["day"]]), PARTS[_PARTS[part]] if part else None)
+    return Found(Kind.DAY, moment.day(_DAYS[match["day"]]))
 
 
 def _weekday(match: re.Match[str], moment: Moment) -> Found | None:
@@ -160,17 +144,6 @@ def _third(match: re.Match[str], moment: Moment) -> Found:
     return Found(Kind.THIRD, moment.unit(unit) if unit else None, third=_THIRDS[match["third"]], weak=unit is None)
 
 
-def _clock(match: re.Match[str], _: Moment) -> Found | None:
-    minute = None
-    if match["quarters"]:
-        minute = 15 * _figure(match["quarters"])
-    elif match["minute"]:
-        minute = _figure(match["minute"].lstrip("零〇0") or "0")
-    elif match["half"]:
-        minute = 30
-    return clock(_figure(match["hour"]), minute, weak=minute is None and not match["sharp"])
-
-
 def _rule(cues: str, pattern: str, read: Reading) -> Rule:
     return Rule(tuple(cues.split()), lazy(pattern), read)
 
@@ -180,7 +153,7 @@ CHINESE = Language(
         _rule(
             "天 日 早 晨 晚 夜",
             r"(?<![以之目从今然最先节班课饭])(?P<day>大前|前|昨|今|明|大后|后)"
-            r"(?:(?:天(?![天性才])|日(?!常|报))|(?P<part>[早晨晚夜](?!上|间|里|餐|饭|会|报|年|期|辈|熟)))",
+            r"(?:(?:天(?![天性才])|日(?!常|报))|[早晨晚夜](?!餐|饭|会|报|年|期|辈|熟)[上间里]?)",
             _day,
         ),
         _rule(
@@ -257,19 +230,6 @@ CHINESE = Language(
         _rule("春 夏 秋 冬", rf"(?:{_YEAR}的?|{_STEPS}个?)(?P<season>[春夏秋冬])[天季]", _season),
         _rule("年 月", rf"(?<![大\d一二两三四五六七八九十])(?P<unit>[年月]){_THIRD}", _third),
         _rule("年 月", rf"(?<=[年月])的?(?P<unit>){_THIRD}", _third),
-        _rule(
-            "晨 早 午 晚 夜",
-            "|".join(sorted((part for part in _PARTS if len(part) > 1), key=len, reverse=True)),
-            lambda match, _: Found(Kind.PART, part=PARTS[_PARTS[match[0]]], weak=True),
-        ),
-        _rule(
-            "点 时",
-            # 一点 is "a bit" unless something beside it tells that it is one o'clock.
-            r"(?<![\d.第])(?!一点(?!钟|半|整|[零一二三四五十\d])(?:[都也儿不没点的]|(?<![午晨晚上夜里]一点)))"
-            rf"(?P<hour>{_FIGURE})[点时](?![间候期代点])"
-            rf"(?:(?P<sharp>钟|整)|(?P<quarters>[一三])刻|(?P<half>半)|(?P<minute>[零〇]?{_FIGURE}|0\d)分?(?![个只条种])|)",
-            _clock,
-        ),
     ),
     link=lazy(r"[\s，、,（(]{0,2}[的在]?[）)]?"),
     to=lazy(r"\s?[到至~～—-]{1,2}\s?"),

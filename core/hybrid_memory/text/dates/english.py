@@ -6,7 +6,6 @@ import re
 from functools import partial
 
 from hybrid_memory.text.dates.calendar import (
-    PARTS,
     Found,
     Kind,
     Language,
@@ -15,7 +14,6 @@ from hybrid_memory.text.dates.calendar import (
     Reading,
     Rule,
     Which,
-    clock,
     day_of,
     decade_of,
     month_of,
@@ -57,7 +55,6 @@ NUMBER = (
     + "|".join(sorted(NUMBERS, key=len, reverse=True))
     + ")(?P<more> and a half)?)"
 )
-HOUR = rf"(?P<hour>\d\d?|{'|'.join(word for word in NUMBERS if word not in {'a', 'an'})})"
 UNIT = r"(?P<unit>minute|hour|day|week|month|quarter|year|decade)s?"
 MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
 SPELT = r"(?-i:(?P<month>January|February|March|April|May|June|July|August|September|October|November|December))\b"
@@ -159,27 +156,6 @@ def _season(match: re.Match[str], moment: Moment) -> Found:
     return Found(Kind.RANGE, moment.pick(which, lambda steps: season_of(moment.now.year + steps, season)))
 
 
-def _hour_clock(match: re.Match[str], _: Moment) -> Found | None:
-    groups = match.groupdict()
-    half, hour = (groups.get("half") or "").lower(), match["hour"].lower()
-    number = NUMBERS.get(hour) or int(hour)
-    minute = int(groups.get("minute") or 0)
-    return clock(number, minute, afternoon=half == "p" if half else None, weak="weak" in groups)
-
-
-def _figures_clock(match: re.Match[str], _: Moment) -> Found | None:
-    """A clock time in digits; a single digit may also be a score or a verse, a leading zero means a 24-hour clock."""
-    hour = int(match["hour"])
-    early = match["hour"][0] == "0" and hour > 0
-    return clock(hour, int(match["minute"]), afternoon=False if early else None, weak=not match["led"] and hour < 10)  # noqa: PLR2004
-
-
-def _past_or_to(match: re.Match[str], _: Moment) -> Found | None:
-    hour = match["hour"].lower()
-    number = NUMBERS.get(hour) or int(hour)
-    return clock(number - 1, 45) if match["to"] else clock(number, 30 if match["half"] else 15)
-
-
 def _rule(cues: str, pattern: str, read: Reading) -> Rule:
     written = rf"(?<![a-z0-9_])(?:{pattern.replace(' ', _BLANK)})(?![a-z0-9_])"
     return Rule(tuple(cues.split()), lazy(written, re.IGNORECASE), read)
@@ -201,15 +177,12 @@ ENGLISH = Language(
             lambda match, moment: Found(
                 Kind.DAY,
                 moment.day(DAYS[" ".join(match[0].lower().split()).removeprefix("the ")]),
-                PARTS["night"] if match[0].lower() == "tonight" else None,
             ),
         ),
         _rule(
             _PARTS,
-            r"(?P<which>this|last) (?P<part>morning|afternoon|evening|night)",
-            lambda match, moment: Found(
-                Kind.DAY, moment.day(-(match["which"].lower() == "last")), PARTS[match["part"].lower()]
-            ),
+            r"(?P<which>this|last) (?:morning|afternoon|evening|night)",
+            lambda match, moment: Found(Kind.DAY, moment.day(-(match["which"].lower() == "last"))),
         ),
         _rule(
             "day mon tue wed thu fri sat, sun,",
@@ -288,26 +261,6 @@ ENGLISH = Language(
             "0s 0's",
             r"(?:in )?the (?P<year>(?:19|20)\d0)'?s",
             lambda match, _: Found(Kind.RANGE, decade_of(int(match["year"]))),
-        ),
-        _rule("am pm .m", r"(?:at )?(?P<hour>\d\d?)(?::(?P<minute>\d\d))?\s?(?P<half>[ap])\.?m\b\.?", _hour_clock),
-        _rule("clock", rf"(?:at )?{HOUR} o'?clock", _hour_clock),
-        _rule("at", rf"at {HOUR}(?P<weak>)(?![:.,]?\d|\s?%)", _hour_clock),
-        _rule("half quarter", rf"(?:at )?(?:(?P<half>half)|quarter)(?: past|(?P<to> to)) {HOUR}", _past_or_to),
-        _rule(
-            "0:0 0：0",
-            r"(?:(?P<led>at|by|until|till|before|after|around|from) )?"
-            r"(?<![\d:：.])(?P<hour>\d\d?)[:：](?P<minute>\d\d)(?::\d\d)?(?![:：\d])",
-            _figures_clock,
-        ),
-        _rule(
-            "noon midday midnight",
-            r"(?:at )?(noon|midday|midnight)",
-            lambda match, _: clock(24 if match[1].lower() == "midnight" else 12, None),
-        ),
-        _rule(
-            _PARTS,
-            r"(?:in the |at )?(?P<part>morning|afternoon|evening|night)",
-            lambda match, _: Found(Kind.PART, part=PARTS[match["part"].lower()], weak=True),
         ),
         _rule(
             "early beginning start mid late end",
