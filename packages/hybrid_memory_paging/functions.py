@@ -16,8 +16,7 @@ from hybrid_memory import Block, Hits, Message, Origin, Receipt, RecordKind, Rol
 from hybrid_memory.analysis import is_echo
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.cleaning import clean
-from hybrid_memory.text.marks import escaped
-from hybrid_memory.text.speakers import speaker
+from hybrid_memory.text.speakers import escaped, speaker
 from hybrid_memory.tools import MemoryTool, reading, tools_named
 from hybrid_memory.tools.notes import outside
 from hybrid_memory.tools.reading import LINE_TOKENS, instant, line_of, shortened

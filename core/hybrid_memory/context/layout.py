@@ -16,8 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.log.message import Message, Origin, Role
-from hybrid_memory.text.marks import escaped, marked
-from hybrid_memory.text.speakers import is_chinese, speaker
+from hybrid_memory.text.speakers import escaped, is_chinese, marked, speaker
 
 _Turn: TypeAlias = tuple[Message | None, str]
 """A message, if there is one, and the marked text before it."""

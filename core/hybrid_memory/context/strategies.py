@@ -29,8 +29,7 @@ from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message, Origin, Role, lowest
 from hybrid_memory.sockets import load
 from hybrid_memory.text.cleaning import clean
-from hybrid_memory.text.marks import escaped
-from hybrid_memory.text.speakers import speaker_of
+from hybrid_memory.text.speakers import escaped, speaker_of
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import shown
 

@@ -11,8 +11,7 @@ from hybrid_memory import display
 from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.log.event import handle
 from hybrid_memory.log.message import MARKED, Origin
-from hybrid_memory.text.marks import within_line
-from hybrid_memory.text.speakers import is_chinese, origin_name
+from hybrid_memory.text.speakers import is_chinese, origin_name, within_line
 
 
 class Section(StrEnum):

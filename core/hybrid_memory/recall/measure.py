@@ -34,9 +34,6 @@ from hybrid_memory.text.tokenize import terms
 READ = 40
 """Number of candidates whose words are read, unless more hits are requested."""
 
-AS_RELEVANT = 0.25
-"""The share of a turn's relevance that a newer one needs to make it outdated for the query."""
-
 FIRST = 3
 """Number of best candidates that the others are compared with."""
 
@@ -107,7 +104,6 @@ async def measure(
         usual = replace(usual, **{name: LESS * getattr(usual, name) for name in ("statement", "speaker", "kind")})
     applied = _applied(usual, candidates, query, plan)
     features = _of_places(candidates, plan, applied)
-    candidates = _current_for_this(candidates, features["relevance"])
     rough = signals.weighted_mean(_columns(services, candidates, features, plan), applied)
     best = np.sort(np.lexsort((-candidates.places.ids, -rough))[: max(READ, k)])
     read, vectors = await _read(run, services, homes, candidates, best)
@@ -202,22 +198,6 @@ def _columns(services: Services, candidates: Candidates, features: Mapping[str, 
     if plan.timing in DECIDING:
         columns["temporal"] = signals.time_signal(plan.timing, places.at, features["relevance"], plan.times)
     return columns
-
-
-def _current_for_this(candidates: Candidates, relevance: Array) -> Candidates:
-    """Candidates of which one stays current if the newer ones that contradict it are much less relevant.
-
-    A turn says more than one thing, and the query may ask for another than the one that is no longer true.
-    """
-    if not candidates.newer:
-        return candidates
-    of = dict(zip(candidates.places.ids.tolist(), relevance.tolist(), strict=True))
-    other = [
-        number
-        for number, newer in candidates.newer.items()
-        if number in of and max((of[each] for each in newer if each in of), default=0.0) < AS_RELEVANT * of[number]
-    ]
-    return replace(candidates, current=candidates.current | np.isin(candidates.places.ids, other))
 
 
 def _beside_itself(candidates: Candidates, itself: npt.NDArray[np.bool_]) -> Candidates:

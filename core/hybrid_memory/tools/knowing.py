@@ -9,8 +9,7 @@ from hybrid_memory.facts.fact import Explanation, Fact
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.log.message import Message
 from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.text.marks import escaped
-from hybrid_memory.text.speakers import speaker
+from hybrid_memory.text.speakers import escaped, speaker
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.tools.reading import MAX_HITS, shortened
 from hybrid_memory.tools.tool import Call, MemoryTool, home, named, position

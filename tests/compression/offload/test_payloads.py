@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import Message, Role, ToolCall
-from hybrid_memory.context.offload.payloads import Page, grep, page, payload_of
+from hybrid_memory.context.payloads import Page, grep, page, payload_of
 from hybrid_memory.errors import InvalidInputError
 
 TEXT = st.text(st.sampled_from('ab{}[]":,1 \n\n\r\t航班é\u2028'), max_size=200)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from hybrid_memory.text.dates.calendar import Found, Kind, Language, Moment, Range, TimeSpan, third
+from hybrid_memory.text.dates.calendar import Kind, Language, Moment, Range, TimeSpan
 from hybrid_memory.text.dates.chinese import CHINESE
 from hybrid_memory.text.dates.english import ENGLISH
 
@@ -18,23 +18,13 @@ _WINDOW = 80
 
 _DIGIT = re.compile(r"\d")
 _STOP = re.compile(r"[.!?](?=\s|$)|[。！？；;\n]")
-_OF_DAY = frozenset({Kind.DAY, Kind.WEEKDAY})
-_OF_RANGE = frozenset({Kind.RANGE, Kind.THIRD})
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
     start: int
     end: int
-    found: Found
-    language: Language
-    past: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Named:
-    start: int
-    end: int
+    kind: Kind
     range: Range
     language: Language
     weak: bool
@@ -58,9 +48,8 @@ def find_times(text: str, now: datetime) -> list[TimeSpan]:
     """
     zone = now.tzinfo
     wall = now.replace(tzinfo=None)
-    named = [each for group in _groups(text, _pieces(text, wall)) if (each := _name(group)) is not None]
     spans = []
-    for each in _reaching(text, _joined(text, named), wall):
+    for each in _reaching(text, _joined(text, _pieces(text, wall)), wall):
         try:
             since, until = (end.replace(tzinfo=zone).astimezone(UTC) for end in each.range)
             if until <= since:  # a time skipped by a clock change is that long after it
@@ -91,8 +80,8 @@ def _pieces(text: str, wall: datetime) -> list[_Piece]:
                     reading = rule.read(match, Moment(wall, past))
                 except (ValueError, OverflowError):
                     continue
-                if reading is not None and (reading.range is not None or reading.kind not in {Kind.DAY, Kind.RANGE}):
-                    found.append(_Piece(match.start(), match.end(), reading, language, past))
+                if reading is not None and reading.range is not None:
+                    found.append(_Piece(start, end, reading.kind, reading.range, language, reading.weak))
     found.sort(key=lambda piece: (piece.start, -piece.end))
     pieces: list[_Piece] = []
     for piece in found:
@@ -101,52 +90,30 @@ def _pieces(text: str, wall: datetime) -> list[_Piece]:
     return pieces
 
 
-def _groups(text: str, pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
-    """Adjacent pieces that name one time together."""
-    group: list[_Piece] = []
-    for piece in pieces:
-        kind = piece.found.kind
-        kinds = {each.found.kind for each in group}
-        if group:
-            gap = text[group[-1].end : piece.start]
-            linked = any(language.link.fullmatch(gap) for language in (group[-1].language, piece.language))
-            if not linked or kind in kinds or not kinds <= (_OF_DAY if kind in _OF_DAY else _OF_RANGE):
-                yield group
-                group = []
-        group.append(piece)
-    if group:
-        yield group
-
-
-def _name(group: Sequence[_Piece]) -> _Named | None:
-    """The range that these pieces name together; None if they do not determine one."""
-    found = {piece.found.kind: piece.found for piece in group}
-    whole = next((found[kind] for kind in (Kind.RANGE, Kind.DAY, Kind.WEEKDAY, Kind.THIRD) if kind in found), None)
-    named = None if whole is None else whole.range
-    if named is None:
-        return None
-    if Kind.THIRD in found:
-        named = third(named, found[Kind.THIRD].third)
-    return _Named(group[0].start, group[-1].end, named, group[0].language, len(group) == 1 and group[0].found.weak)
-
-
-def _joined(text: str, named: Sequence[_Named]) -> Iterator[_Named]:
-    """Joins two expressions that are the ends of a range; weak ones need that."""
-    pending: _Named | None = None
-    for each in named:
-        if pending is not None and pending.range[0] < each.range[0]:
-            gap = text[pending.end : each.start]
-            if pending.language.to.fullmatch(gap) or each.language.to.fullmatch(gap):
-                pending = _Named(pending.start, each.end, (pending.range[0], each.range[1]), each.language, weak=False)
+def _joined(text: str, pieces: Sequence[_Piece]) -> Iterator[_Piece]:
+    """A weekday and its date are one, and so are the two ends of a range; what is weak needs the other."""
+    pending: _Piece | None = None
+    for each in pieces:
+        if pending is not None:
+            gap, languages = text[pending.end : each.start], (pending.language, each.language)
+            day = each if each.kind is Kind.DAY else pending
+            whole: Range | None = None
+            if {pending.kind, each.kind} == {Kind.DAY, Kind.WEEKDAY}:
+                whole = day.range if any(language.link.fullmatch(gap) for language in languages) else None
+            if whole is None and pending.range[0] < each.range[0]:
+                ends = any(language.to.fullmatch(gap) for language in languages)
+                whole = (pending.range[0], each.range[1]) if ends else None
+            if whole is not None:
+                pending = _Piece(pending.start, each.end, Kind.RANGE, whole, each.language, weak=False)
                 continue
-        if pending is not None and not pending.weak:
-            yield pending
+            if not pending.weak:
+                yield pending
         pending = each
     if pending is not None and not pending.weak:
         yield pending
 
 
-def _reaching(text: str, named: Iterator[_Named], wall: datetime) -> Iterator[_Named]:
+def _reaching(text: str, named: Iterator[_Piece], wall: datetime) -> Iterator[_Piece]:
     """Extends expressions with a "since" until now."""
     for each in named:
         language = each.language

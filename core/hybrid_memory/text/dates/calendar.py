@@ -77,11 +77,6 @@ def year_of(year: int) -> Range:
     return month_of(year, 1)[0], month_of(year + 1, 1)[0]
 
 
-def decade_of(first: int) -> Range:
-    """The range of ten years from this one on."""
-    return year_of(first)[0], year_of(first + 10)[0]
-
-
 def season_of(year: int, season: str) -> Range:
     """Three months of the northern year; its winter ends in the next year."""
     begin = month_of(year, _SEASONS[season])[0]
@@ -177,19 +172,10 @@ def _whole(count: float, unit: str) -> tuple[int, str]:
     return int(count * 2) * size, smaller
 
 
-def third(whole: Range, number: int) -> Range:
-    """The first, second or third part, in whole days if it has three."""
-    begin, end = whole
-    days = (end - begin) // DAY
-    cuts = [begin + days * each // 3 * DAY for each in range(4)]
-    return cuts[number], cuts[number + 1]
-
-
 class Kind(StrEnum):
-    """What a part of a time expression names; a day and its weekday combine, and so do a range and a third of it."""
+    """What a part of a time expression names; a day and its weekday combine."""
 
     RANGE = auto()
-    THIRD = auto()
     DAY = auto()
     WEEKDAY = auto()
 
@@ -199,14 +185,12 @@ class Found:
     """The match of a rule.
 
     Attributes:
-        range: for a range, a day or a weekday; for a third alone, what it is a third of.
-        third: 0, 1 or 2.
+        range: of instants.
         weak: whether it only counts next to another part.
     """
 
     kind: Kind
     range: Range | None = None
-    third: int = 0
     weak: bool = False
 
 

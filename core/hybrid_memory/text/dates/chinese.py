@@ -15,7 +15,6 @@ from hybrid_memory.text.dates.calendar import (
     Rule,
     Which,
     day_of,
-    decade_of,
     month_of,
     season_of,
     year_of,
@@ -31,7 +30,6 @@ _WEEKDAYS = {
 _UNITS = {"分钟": "minute", "小时": "hour", "钟头": "hour", "天": "day", "日": "day", "周": "week", "星期": "week",
           "礼拜": "week", "月": "month", "季度": "quarter", "年": "year"}  # fmt: skip
 _SEASONS = {"春": "spring", "夏": "summer", "秋": "autumn", "冬": "winter"}
-_THIRDS = {"初": 0, "上旬": 0, "中": 1, "中旬": 1, "底": 2, "末": 2, "下旬": 2}
 
 _NUMBER = (
     r"(?:(?P<few>好?(?<!十)几|数)|(?:大概|大约|差不多)?(?P<number>半|\d{1,3}(?:\.5)?|[一二两三四五六七八九]?十[一二三四五六七八九]?"
@@ -48,7 +46,6 @@ _DAY = (
     r"\s?[日号](?![线楼店院馆机门])"
 )
 _WEEKDAY = "[周期拜][一二三四五六日天]"
-_THIRD = r"(?P<third>初(?![一二三四五六七八九十级中])|底|末|中旬|上旬|下旬)"
 _STEPS = r"(?:(?P<far>[上下])?(?P<near>(?<![早晚马])上|这|本|下)一?)"
 
 
@@ -96,11 +93,6 @@ def _weekday(match: re.Match[str], moment: Moment) -> Found | None:
     return Found(Kind.WEEKDAY, moment.pick(which, partial(moment.weekday, day)))
 
 
-def _weekdays(match: re.Match[str], moment: Moment) -> Found | None:
-    first, last = (moment.weekday(_WEEKDAYS[match[name]], _steps(match)) for name in ("from", "to"))
-    return Found(Kind.RANGE, (first[0], last[1])) if first < last else None
-
-
 def _ahead(match: re.Match[str], moment: Moment) -> Found:
     return moment.ahead(_count(match), _UNITS[match["unit"]])
 
@@ -139,11 +131,6 @@ def _season(match: re.Match[str], moment: Moment) -> Found | None:
     return Found(Kind.RANGE, moment.pick(which, lambda steps: season_of(moment.now.year + steps, season)))
 
 
-def _third(match: re.Match[str], moment: Moment) -> Found:
-    unit = {"年": "year", "月": "month"}.get(match["unit"] or "")
-    return Found(Kind.THIRD, moment.unit(unit) if unit else None, third=_THIRDS[match["third"]], weak=unit is None)
-
-
 def _rule(cues: str, pattern: str, read: Reading) -> Rule:
     return Rule(tuple(cues.split()), lazy(pattern), read)
 
@@ -161,11 +148,6 @@ CHINESE = Language(
             rf"(?<![每一二两三四五六七八九十几\d])(?<!{_WEEKDAY}[至到~-]){_STEPS}?个?(?:周|星期|礼拜)"
             rf"(?P<weekday>[一二三四五六日天1-7])(?![次个天年遍岁]|\s?[至到~-]\s?(?:周|星期|礼拜)[一二三四五六日天])",
             _weekday,
-        ),
-        _rule(
-            "周 星期 礼拜",
-            rf"{_STEPS}个?(?:周|星期|礼拜)(?P<from>[一二三四五六日天])[至到~-](?:周|星期|礼拜)?(?P<to>[一二三四五六日天])",
-            _weekdays,
         ),
         _rule(
             "周末",
@@ -215,21 +197,8 @@ CHINESE = Language(
             rf"{_YEAR}(?![纪级龄会终夜货])",
             lambda match, moment: Found(Kind.RANGE, year_of(_year_number(match["year"], moment))),
         ),
-        _rule(
-            "年代",
-            r"(?:(?P<century>19|20))?(?:上世纪)?(?P<tens>[0-9]0|[二三四五六七八九]十)年代",
-            lambda match, _: Found(
-                Kind.RANGE,
-                decade_of(
-                    int(match["century"] or 19) * 100
-                    + (int(match["tens"]) if match["tens"].isdecimal() else _DIGITS[match["tens"][0]] * 10)
-                ),
-            ),
-        ),
         _rule("日 号", rf"(?:{_STEPS}个?月的?|(?<![\d一二三四五六七八九十月])){_DAY}", _day_of_month),
         _rule("春 夏 秋 冬", rf"(?:{_YEAR}的?|{_STEPS}个?)(?P<season>[春夏秋冬])[天季]", _season),
-        _rule("年 月", rf"(?<![大\d一二两三四五六七八九十])(?P<unit>[年月]){_THIRD}", _third),
-        _rule("年 月", rf"(?<=[年月])的?(?P<unit>){_THIRD}", _third),
     ),
     link=lazy(r"[\s，、,（(]{0,2}[的在]?[）)]?"),
     to=lazy(r"\s?[到至~～—-]{1,2}\s?"),

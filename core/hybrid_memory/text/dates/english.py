@@ -15,7 +15,6 @@ from hybrid_memory.text.dates.calendar import (
     Rule,
     Which,
     day_of,
-    decade_of,
     month_of,
     season_of,
     year_of,
@@ -47,8 +46,6 @@ DAYS = {"day after tomorrow": 2, "day before yesterday": -2, "yesterday": -1, "t
 WHICH = {"last": Which.LAST, "past": Which.LAST, "previous": Which.LAST, "this": Which.THIS, "next": Which.NEXT,
           "coming": Which.COMING, "upcoming": Which.COMING}  # fmt: skip
 STEPS = {"last": -1, "previous": -1, "past": -1, "this": 0, "current": 0, "next": 1, "coming": 1, "upcoming": 1}
-THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
-
 NUMBER = (
     r"(?:(?P<few>(?:a )?few|several|some)|(?:about |around |roughly )?"
     r"(?P<number>\d{1,3}(?:\.5)?|half an?|(?:a )?couple(?: of)?|"
@@ -161,6 +158,7 @@ def _rule(cues: str, pattern: str, read: Reading) -> Rule:
     return Rule(tuple(cues.split()), lazy(written, re.IGNORECASE), read)
 
 
+_EARLY = "early|mid|late"
 _BLANK = r"\s{1,3}"
 _AGAIN = r"(?<!every\s)(?<!each\s)(?<!other\s)(?<!most\s)"
 _UNITS = "minute hour day week month quarter year decade"
@@ -195,11 +193,6 @@ ENGLISH = Language(
             r"(?P<which>last|previous|this|current|next|coming|upcoming|the) "
             r"(?P<unit>week|month|quarter|year|decade|weekend)",
             _unit,
-        ),
-        _rule(
-            "last next",
-            r"the (?P<unit>week|month|year|weekend) (?:(?P<last>before last)|after next)",
-            lambda match, moment: Found(Kind.RANGE, moment.unit(match["unit"].lower(), -2 if match["last"] else 2)),
         ),
         _rule(
             "ago back",
@@ -240,7 +233,11 @@ ENGLISH = Language(
                 Kind.RANGE, month_of(_year_number(match, moment), MONTHS[match["month"].lower()])
             ),
         ),
-        _rule(_MONTHS, rf"(?:(?:{LAST_NEXT}|in|until|till|during|by) |(?<=since\s)){MONTH}{_NO_YEAR}", _month),
+        _rule(
+            _MONTHS,
+            rf"(?:(?:{LAST_NEXT}|in|until|till|during|by|{_EARLY}) |(?<=since\s)){MONTH}{_NO_YEAR}",
+            _month,
+        ),
         _rule(_MONTHS, SPELT, _month),
         _rule(
             _SEASONS,
@@ -254,18 +251,9 @@ ENGLISH = Language(
         ),
         _rule(
             "0000",
-            rf"(?P<led>(?:in|of|during|by|until|till|around|year) |(?<=since\s))?(?<![\d.,$€£:/-]){YEAR}(?![:/-]?\d)",
+            rf"(?P<led>(?:in|of|during|by|until|till|around|year|{_EARLY}) |(?<=since\s))?"
+            rf"(?<![\d.,$€£:/-]){YEAR}(?![:/-]?\d)",
             lambda match, _: Found(Kind.RANGE, year_of(int(match["year"])), weak=match["led"] is None),
-        ),
-        _rule(
-            "0s 0's",
-            r"(?:in )?the (?P<year>(?:19|20)\d0)'?s",
-            lambda match, _: Found(Kind.RANGE, decade_of(int(match["year"]))),
-        ),
-        _rule(
-            "early beginning start mid late end",
-            r"(?:the )?(?P<third>early|mid|late|beginning|start|middle|end)(?: of)?",
-            lambda match, _: Found(Kind.THIRD, third=THIRDS[match["third"].lower()], weak=True),
         ),
     ),
     link=lazy(r"[\s,-]{0,3}(?:(?:at|on|by|around|about|from|in the|of|in)\s{1,3})?", re.IGNORECASE),

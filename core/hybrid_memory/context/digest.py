@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from hybrid_memory.context.offload.payloads import count_lines, member, parse_json
+from hybrid_memory.context.payloads import count_lines, member, parse_json
 from hybrid_memory.runtime.tracing import traced_step
 from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.tokens import TokenCounter
