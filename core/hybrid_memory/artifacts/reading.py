@@ -316,7 +316,6 @@ def _first(arguments: dict[str, Any], keys: Sequence[str]) -> str:
 
 
 def _short_values(value: Any, depth: int = 0) -> Iterator[str]:
-    """All short strings in JSON arguments."""
     if isinstance(value, str):
         if len(value) <= 500:  # noqa: PLR2004 - ids and addresses are short
             yield value

@@ -211,7 +211,6 @@ def fresh_events(session: Session, units: Sequence[Unit]) -> list[Event]:
 async def _summarised(
     run: Runner, services: Services, way: Strategy, state: QueueState, span: Sequence[Event], *, max_tokens: int
 ) -> QueueState:
-    """The state with this span in its summary, ledger, stretches and audit."""
     settings, count = services.config.compaction, services.count
     shown = max(LEAST_SHOWN, int(settings.summary_ratio * max_tokens))
     room = SummaryRoom(

@@ -307,5 +307,4 @@ def _recalled(seen: PromptView, plan: PromptPlan, memories: Memories) -> Iterato
 
 
 def _few(text: str) -> str:
-    """The first words of a text."""
     return " ".join(text[:SHOWN_CHARS].split())

@@ -146,7 +146,6 @@ def _filled(rows: Sequence[_Row], head: str, foot: str, max_tokens: int, count: 
 
 
 def _ends(text: str) -> list[_Row]:
-    """The first and last lines of a text, with their numbers."""
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line[:300].strip()]
     last = lines[END_LINES:][-END_LINES:]
     # In turn from both ends, where not all fit.
@@ -262,6 +261,5 @@ def _sample(value: Any, depth: int = 3) -> str:
 
 
 def _cut(text: str, width: int = ROW_CHARS) -> str:
-    """The text on one line, cut to this many characters."""
     text = " ".join(text[: 4 * width].split())
     return text if len(text) <= width else f"{text[: width - 1]}…"

@@ -306,7 +306,6 @@ def _outranked(mine: Hit, last: Hit) -> Iterator[str]:
 
 
 async def _missed(run: Runner, view: View, request: Request, position: int, depth: int) -> list[str]:
-    """Why no path found the turn."""
     records = await run.call(view.index.get, [position])
     if not records:
         return ["it is not in the index: it has no words to search, or is not indexed yet; flush() indexes it"]

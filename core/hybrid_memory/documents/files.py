@@ -269,7 +269,6 @@ def _file(owned: Owned, made: Revision) -> File:
 
 
 async def _files_in(run: Runner, owned: Owned, folder: str) -> list[File]:
-    """All files in a folder, at any depth, by path."""
     fixed = owned.services.read_only or owned.services.horizon is not None
     files = [_file(owned, one) for one in (await current_documents(run, owned)).current if not is_block(one.path)]
     for label, block in (await blocks(run, owned)).items():
@@ -283,7 +282,6 @@ async def _files_in(run: Runner, owned: Owned, folder: str) -> list[File]:
 
 
 async def _text(run: Runner, owned: Owned, path: str) -> str | None:
-    """The text of a file; None if there is none."""
     if path == PROFILE or _is_in(path, FACTS):
         own = (await _known_facts(run, owned)).get(path)
         return None if own is None else _written(own)

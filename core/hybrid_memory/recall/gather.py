@@ -204,7 +204,6 @@ async def gather(run: Runner, home: Home, asked: Asked) -> Candidates:
 
 
 async def _words(run: Runner, services: Services, owner: Scope, asked: Asked) -> tuple[list[str], dict[str, str]]:
-    """The terms to search for, and which of the query's terms were treated as misspelt."""
     words = terms(asked.query)
     if len(words) > MAX_WORDS:
         words = words[: MAX_WORDS // 2] + words[-MAX_WORDS // 2 :]
@@ -216,7 +215,6 @@ async def _words(run: Runner, services: Services, owner: Scope, asked: Asked) ->
 
 
 def _searches(where: Where, asked: Asked, words: Sequence[str]) -> tuple[list[Search], list[Search]]:
-    """The searches by the words of the query, and the other searches."""
     plan = asked.plan
     spans = [
         replace(

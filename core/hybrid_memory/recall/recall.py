@@ -149,7 +149,6 @@ async def recall(
 async def _search(
     run: Runner, services: Services, request: Request, places: Sequence[tuple[Where, LogState]]
 ) -> tuple[list[Hit], bool]:
-    """The hits, and whether a path failed."""
     query, settings = request.query, services.config.recall
     homes, notes = await _homes(run, services, places)
     vector, failure = await query_vector(run, services, query, homes[0].status)

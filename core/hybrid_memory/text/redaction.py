@@ -270,7 +270,6 @@ _VERSION = lazy(
 
 
 def _ip(address: str, match: Match) -> bool:
-    """Whether it is the address of a remote machine, not a version or path."""
     before = _before(match)
     path = before.endswith("/") and not before.endswith("//")
     if path or address.startswith("255.") or _VERSION.search(before):
