@@ -41,7 +41,7 @@ def find_times(text: str, now: datetime) -> list[TimeSpan]:
     - "two weeks ago" is the whole calendar unit that lies two units back, "in two weeks" the day after exactly two;
       hours and minutes count from now. "the last two weeks" reaches until now. A few are 2 to 5.
     - "since last May" begins where last May begins and ends now.
-    - "this morning", "tonight" and 昨晚 are days. Hours name no time: they say when something is, not when it was said.
+    - "this morning" and 昨晚 are days. Hours and tonight name none: they say when something is, not when it was said.
     - Seasons are northern: spring begins in March.
     - In figures the year comes first, or else the month, where that can be.
     - What comes again and again ("every Friday", 每周一) names no time.

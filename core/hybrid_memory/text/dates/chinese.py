@@ -81,10 +81,6 @@ def _year_number(words: str, moment: Moment) -> int:
     return century + number if century + number <= moment.now.year + 10 else century + number - 100
 
 
-def _day(match: re.Match[str], moment: Moment) -> Found:
-    return Found(Kind.DAY, moment.day(_DAYS[match["day"]]))
-
-
 def _weekday(match: re.Match[str], moment: Moment) -> Found | None:
     day = _WEEKDAYS[match["weekday"]]
     if match["near"]:
@@ -140,8 +136,8 @@ CHINESE = Language(
         _rule(
             "天 日 早 晨 晚 夜",
             r"(?<![以之目从今然最先节班课饭])(?P<day>大前|前|昨|今|明|大后|后)"
-            r"(?:(?:天(?![天性才])|日(?!常|报))|[早晨晚夜](?!餐|饭|会|报|年|期|辈|熟)[上间里]?)",
-            _day,
+            r"(?:(?:天(?![天性才])|日(?!常|报))|(?:[早晨]|(?<!今)[晚夜])(?!餐|饭|会|报|年|期|辈|熟)[上间里]?)",
+            lambda match, moment: Found(Kind.DAY, moment.day(_DAYS[match["day"]])),
         ),
         _rule(
             "周 星期 礼拜",

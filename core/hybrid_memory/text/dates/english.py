@@ -42,7 +42,7 @@ WEEKDAYS = {
     )
     for name in names.split("|")
 }
-DAYS = {"day after tomorrow": 2, "day before yesterday": -2, "yesterday": -1, "today": 0, "tonight": 0, "tomorrow": 1}
+DAYS = {"day after tomorrow": 2, "day before yesterday": -2, "yesterday": -1, "today": 0, "tomorrow": 1}
 WHICH = {"last": Which.LAST, "past": Which.LAST, "previous": Which.LAST, "this": Which.THIS, "next": Which.NEXT,
           "coming": Which.COMING, "upcoming": Which.COMING}  # fmt: skip
 STEPS = {"last": -1, "previous": -1, "past": -1, "this": 0, "current": 0, "next": 1, "coming": 1, "upcoming": 1}
@@ -170,8 +170,8 @@ _PARTS = "morning afternoon evening night"
 ENGLISH = Language(
     rules=(
         _rule(
-            "yesterday today tonight tomorrow",
-            r"(?:the )?day after tomorrow|(?:the )?day before yesterday|yesterday|today|tonight|tomorrow",
+            "yesterday today tomorrow",
+            r"(?:the )?day after tomorrow|(?:the )?day before yesterday|yesterday|today|tomorrow",
             lambda match, moment: Found(
                 Kind.DAY,
                 moment.day(DAYS[" ".join(match[0].lower().split()).removeprefix("the ")]),
