@@ -200,8 +200,8 @@ def drift(likeness: Floats, *, least: int = 4) -> Drift | None:
     # Each row sums to n - 2 times the part of its turn, where likeness is the sum of a part for either turn.
     usual = values.sum(axis=1) / max(n - 2, 1)
     values = np.triu(values - usual[:, np.newaxis] - usual, k=1)
-    spread = max(float(np.sqrt((values**2).sum() / max(n * (n - 1) / 2, 1))), LEAST_SPREAD)
-    centred: _Values = values / spread
+    spread = np.sqrt((values**2).sum() / max(n * (n - 1) / 2, 1))
+    centred: _Values = values / max(spread, LEAST_SPREAD)
     sums, counts = _prefix(centred), _prefix(np.triu(np.ones((n, n)), k=1))
     at = np.arange(least, n - least + 1)
     start, end = np.maximum(at - WINDOW, 0), np.minimum(at + WINDOW, n)
