@@ -1,6 +1,6 @@
 """Curves that tell whether a question is answered by what was found: learned from questions put to a foreign store.
 
-A logistic regression over the curves of `hybrid_memory.recall.confidence.evidence`. In every set questions of its own
+A logistic regression over the curves of `hybrid_memory.recall.recall.evidence`. In every set questions of its own
 and foreign ones weigh the same, so that a share of one half means: as many such questions are answered as not.
 """
 
@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 from benchmarks.ranking.collect import Asked
 from benchmarks.ranking.learn import Model, bends_of, hats, knots_of
 from hybrid_memory.arrays import Array
-from hybrid_memory.recall.confidence import answered, evidence
+from hybrid_memory.recall.recall import answered, evidence
 from hybrid_memory.recall.signals import Curve
 
 RIDGE = 1.0

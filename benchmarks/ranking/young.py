@@ -5,7 +5,7 @@
 For each question a store is filled with so many turns: its evidence and what stands around it. It is asked the question
 itself, two questions of other conversations, and four requests to which no memory belongs, for all of them by
 `recall`. Shown is the share with a hit of the confidence that prompts need by default. ``--smaller`` are values of
-`hybrid_memory.recall.confidence.SMALLER`; 0 is what was learned from large stores, as it stands.
+`hybrid_memory.recall.recall.SMALLER`; 0 is what was learned from large stores, as it stands.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from benchmarks.retrieval import Clock, messages, when
 from benchmarks.vectors import KeptVectors
 from hybrid_memory import MemoryConfig, open_memory
 from hybrid_memory.config import OrchestrationConfig, PromptConfig, RecallConfig
-from hybrid_memory.recall import confidence
+from hybrid_memory.recall import recall as confidence
 
 SETS = (*OWN, "memorybank_en", "memorybank_zh", "locomo")
 QUESTIONS = 40

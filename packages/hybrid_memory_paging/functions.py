@@ -24,8 +24,7 @@ from hybrid_memory.analysis import is_echo
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.runtime.breaker import NoResultError, TimeLimit, described
 from hybrid_memory.text.cleaning import clean
-from hybrid_memory.text.marks import escaped
-from hybrid_memory.text.speakers import speaker
+from hybrid_memory.text.speakers import escaped, speaker
 from hybrid_memory.text.structured import cut_off, encodable
 from hybrid_memory.tools import MemoryTool, reading, tools_named
 from hybrid_memory.tools.notes import outside

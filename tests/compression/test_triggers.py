@@ -8,12 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import CompactionConfig
-from hybrid_memory.context.triggers import Drift, Measures, drift, fired, keep_rounds
+from hybrid_memory.context.triggers import Drift, drift, fired, keep_rounds
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.ports import Floats
 
 EVERY = CompactionConfig(rounds=10, density=0.6, drift=0.5, keep_rounds=8, keep_least=3)
-QUIET = Measures(rounds=9, tokens=2000, max_tokens=2000)
 SHARES = st.floats(0, 1)
 
 GARDEN = [
@@ -62,8 +61,7 @@ def topics(*lengths: int, near: float = 0.86, far: float = 0.78, noise: float = 
 @pytest.mark.parametrize("change", [None, 0.5])
 def test_a_quiet_queue_fires_no_trigger(rounds: int | None, density: float | None, change: float | None) -> None:
     config = CompactionConfig(rounds=rounds, density=density, drift=change, keep_rounds=8, keep_least=3)
-    assert fired(config, QUIET) == ""
-    loud = Measures(rounds=16, tokens=0, max_tokens=2000, importance=0.7, drift=Drift(0.8, 12), before=6)
+    assert fired(config, rounds=9, tokens=2000, max_tokens=2000) == ""
     expected = [
         reason
         for setting, reason in [
@@ -73,29 +71,31 @@ def test_a_quiet_queue_fires_no_trigger(rounds: int | None, density: float | Non
         ]
         if setting is not None
     ]
-    assert fired(config, loud) == (expected[0] if expected else "")
+    change_here = Drift(0.8, 12)
+    reason = fired(config, rounds=16, tokens=0, max_tokens=2000, importance=0.7, change=change_here, before=6)
+    assert reason == (expected[0] if expected else "")
 
 
 def test_tokens_come_first_and_count_the_share_that_flush_gives() -> None:
-    assert fired(EVERY, Measures(rounds=99, tokens=2113, max_tokens=2000, importance=1)) == "tokens: 2113 of 2000"
+    assert fired(EVERY, rounds=99, tokens=2113, max_tokens=2000, importance=1) == "tokens: 2113 of 2000"
     half = CompactionConfig(rounds=None, flush=0.7)
-    assert fired(half, Measures(rounds=99, tokens=2100, max_tokens=3000)) == ""
-    assert fired(half, Measures(rounds=99, tokens=2101, max_tokens=3000)) == "tokens: 2101 of 2100"
+    assert fired(half, rounds=99, tokens=2100, max_tokens=3000) == ""
+    assert fired(half, rounds=99, tokens=2101, max_tokens=3000) == "tokens: 2101 of 2100"
 
 
 def test_density_waits_for_as_many_rounds_again_as_would_stay() -> None:
     config = EVERY.model_copy(update={"rounds": None})
-    assert fired(config, Measures(rounds=15, tokens=0, max_tokens=2000, importance=0.9)) == ""
-    assert fired(config, Measures(rounds=16, tokens=0, max_tokens=2000, importance=0.59)) == ""
-    assert fired(config, Measures(rounds=16, tokens=0, max_tokens=2000, importance=0.6)) == "density: 0.60 of 0.60"
+    assert fired(config, rounds=15, tokens=0, max_tokens=2000, importance=0.9) == ""
+    assert fired(config, rounds=16, tokens=0, max_tokens=2000, importance=0.59) == ""
+    assert fired(config, rounds=16, tokens=0, max_tokens=2000, importance=0.6) == "density: 0.60 of 0.60"
 
 
 @pytest.mark.parametrize(
     ("rounds", "before", "fires"), [(6, 3, True), (5, 3, False), (5, 2, False), (9, 2, False), (9, 7, False)]
 )
 def test_drift_needs_the_least_rounds_on_both_sides(rounds: int, before: int, fires: bool) -> None:
-    measures = Measures(rounds=rounds, tokens=0, max_tokens=2000, drift=Drift(0.5, 2 * before), before=before)
-    assert fired(EVERY, measures) == ("drift: 0.50 of 0.50" if fires else "")
+    reason = fired(EVERY, rounds=rounds, tokens=0, max_tokens=2000, change=Drift(0.5, 2 * before), before=before)
+    assert reason == ("drift: 0.50 of 0.50" if fires else "")
 
 
 @pytest.mark.parametrize(("talk", "kept"), [(0, 20), (10, 20), (15, 12), (18, 7), (20, 4)])

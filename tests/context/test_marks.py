@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hybrid_memory import Message, Role
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.layout import Layout, Parts, language_of, memory_mark, messages, readable
-from hybrid_memory.text.marks import escaped, marked, within_line
+from hybrid_memory.text.speakers import escaped, marked, within_line
 from tests.doubles import assert_linear
 
 MARKS = ("memory", "summary", "user_profile", "system", "human")

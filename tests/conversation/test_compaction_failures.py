@@ -11,8 +11,8 @@ from typing import Any, get_args
 import pytest
 
 from hybrid_memory import EventKind, Line, Message, ScopedMemory
+from hybrid_memory.context.compact import critical_items
 from hybrid_memory.context.strategies import SummaryJob, WindowOnly
-from hybrid_memory.context.summarise import critical_items
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.testing import FaultyModel, ScriptedModel
 from hybrid_memory.testing.models import Fault

@@ -17,7 +17,7 @@ from hybrid_memory import (
     Summary,
     open_memory,
 )
-from hybrid_memory.context.summarise import critical_items
+from hybrid_memory.context.compact import critical_items
 from hybrid_memory.ports import LanguageModel
 
 BUDGET = 400

@@ -1,13 +1,16 @@
-"""Reads messages into a ledger, alone or as a continuation of an older ledger."""
+"""Reads messages into a ledger: tool calls, commands in code fences and calls written as tags, and their results."""
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
-from collections.abc import Iterable, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from typing import Any
 
-from hybrid_memory.artifacts.calls import Action, actions
 from hybrid_memory.artifacts.ledger import LIMITS, FileState, Ledger, Mention, Operation, TestRun, bounded, newest
 from hybrid_memory.artifacts.results import (
     Outcome,
@@ -22,8 +25,15 @@ from hybrid_memory.artifacts.results import (
     urls,
     verdicts,
 )
-from hybrid_memory.artifacts.shell import CommandLine, Effect
-from hybrid_memory.log.message import MARKED, Message, Role
+from hybrid_memory.artifacts.shell import (
+    MAX_COMMAND_CHARS,
+    CommandLine,
+    Effect,
+    is_patch,
+    patch_effects,
+    python_effects,
+)
+from hybrid_memory.log.message import MARKED, Message, Role, ToolCall
 from hybrid_memory.text.speakers import speaker
 
 MAX_READ, MAX_TESTS = 200, 10
@@ -35,17 +45,16 @@ MAX_CHANGED = 1000
 MAX_SCANNED_CHARS = 60_000
 """How much of a message is read, at both ends."""
 
-MAX_COMMAND_CHARS = 160
+SHOWN_COMMAND_CHARS = 160
 """How much of a command is kept."""
 
 
-def read_ledger(messages: Sequence[Message], older: Ledger | None = None, *, runs_fences: bool = False) -> Ledger:
+def read_ledger(messages: Sequence[Message], older: Ledger | None = None) -> Ledger:
     """The ledger of these messages, or of the older one continued by them.
 
-    An action without a result in the messages counts as successful. ``runs_fences`` says that commands in code fences
-    were run in earlier messages.
+    An action without a result in the messages counts as successful.
     """
-    reader = _Reader(older or Ledger(), runs_fences=runs_fences)
+    reader = _Reader(older or Ledger())
     for message in messages:
         reader.read(message)
     return reader.finish()
@@ -60,12 +69,12 @@ def changed_since(older: Ledger, messages: Sequence[Message]) -> Ledger:
 
 
 class _Reader:
-    def __init__(self, older: Ledger, *, runs_fences: bool) -> None:
+    def __init__(self, older: Ledger) -> None:
         self.root = older.root
         self.files = {self._key(file.path): file for file in older.files}
         self.tests = list(older.tests)
         self.mentions: dict[str, list[Mention]] = {kind: list(getattr(older, kind)) for kind in LIMITS}
-        self.runs_fences = runs_fences or bool(older.commands)
+        self.runs_fences = bool(older.commands)
         self.pending: list[Action] = []
         self.scripts: dict[str, str] = {}
 
@@ -142,7 +151,7 @@ class _Reader:
         """Apply the effects of an action, unless its result rules them out."""
         effects = action.effects if result is None or not refused(result) else []
         if action.command is not None:
-            self._mention("commands", [short(action.command, MAX_COMMAND_CHARS)], action.source)
+            self._mention("commands", [short(action.command, SHOWN_COMMAND_CHARS)], action.source)
             line = CommandLine(action.command, self.root, self.scripts)
             if line.root != self.root:
                 self.root = line.root
@@ -157,12 +166,14 @@ class _Reader:
 
     def _apply(self, effect: Effect, source: str) -> None:
         verb, path, target, _ = effect
-        if verb in {"remove", "restore"}:
+        if verb == "remove":
+            names = self._key(path).split("/")
             for key, file in list(self.files.items()):
-                # To reset everything leaves alone what was created here, and so is not in version control.
-                applies = bool(path) or file.existed if verb == "restore" else file.operation is not Operation.DELETED
-                if applies and _covers(self._key(path) if path else "", key):
-                    self._change(verb, file.path, source)
+                parts = key.split("/")
+                patterned = re.search(r"[*?\[]", path) and len(parts) >= len(names)
+                covered = parts[: len(names)] == names or (patterned and all(map(fnmatchcase, parts, names)))
+                if covered and file.operation is not Operation.DELETED:
+                    self._change("delete", file.path, source)
         elif verb in {"move", "copy"}:
             before = self._change("read", path, source)
             if verb == "move":
@@ -179,10 +190,8 @@ class _Reader:
             path = posixpath.normpath(path)
             file = FileState(path=path, operation=Operation.READ, existed=verb != "write")
         operation = Operation.MODIFIED if file.existed else Operation.RENAMED if moved_from else Operation.CREATED
-        if verb in {"delete", "remove"}:
+        if verb == "delete":
             operation = Operation.DELETED
-        elif verb == "restore":
-            operation = Operation.READ
         elif verb == "read":
             operation = file.operation
         elif file.operation is Operation.RENAMED and not moved_from:
@@ -191,7 +200,7 @@ class _Reader:
             sources = bounded((*file.sources, source))
             update = {
                 "operation": operation,
-                "existed": file.existed or verb == "restore",
+                "existed": file.existed,
                 "sources": sources,
                 "moved_from": moved_from or file.moved_from,
             }
@@ -200,9 +209,116 @@ class _Reader:
         return file
 
 
-def _covers(pattern: str, path: str) -> bool:
-    """Whether this is the file, its folder or a pattern that it matches; an empty one covers every file."""
-    if not pattern or path == pattern or path.startswith(pattern + "/"):
-        return True
-    names, parts = pattern.split("/"), path.split("/")
-    return bool(re.search(r"[*?\[]", pattern)) and len(parts) >= len(names) and all(map(fnmatchcase, parts, names))
+_PATH_KEYS = (
+    "path file_path filepath filePath filename file_name fileName file target_file targetFile absolute_path "
+    "relative_path notebook_path source_path src source old_path from uri"
+).split()
+_TARGET_KEYS = "destination dest dst target new_path new_name to target_path destination_path".split()
+_COMMAND_KEYS = "command cmd commands script bash_command shell_command input code".split()
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_VERBS = {
+    **dict.fromkeys("write create save put new touch".split(), "write"),
+    **dict.fromkeys("edit replace insert append update modify patch change apply undo".split(), "edit"),
+    **dict.fromkeys("delete remove unlink rm".split(), "delete"),
+    **dict.fromkeys("rename move mv".split(), "move"),
+    **dict.fromkeys("copy cp duplicate".split(), "copy"),
+}
+_FOLDER_WORDS = frozenset("dir directory directories folder folders list ls glob search grep find tree mkdir".split())
+_SHELL_WORDS = frozenset("bash shell terminal execute exec run command cmd".split())
+_PYTHON_WORDS = frozenset("python ipython jupyter code".split())
+_SHELL_FENCE = re.compile(r"^[ \t]*```(?:bash|sh|shell|console)[^\S\n]*\n(.*?)\n[ \t]*```", re.DOTALL | re.MULTILINE)
+_PLAIN_FENCE = re.compile(r"^```[^\S\n]*\n(.*?)\n```", re.DOTALL | re.MULTILINE)
+_TAGGED = re.compile(r"<function=([\w.-]+)>(.*?)</function>", re.DOTALL)
+_PARAMETER = re.compile(r"<parameter=([\w.-]+)>(.*?)</parameter>", re.DOTALL)
+_LOOSE_PATH = re.compile(r'"(?:path|file_path|filename|file|target_file)"\s*:\s*"([^"\n]{1,500})"')
+
+
+@dataclass(slots=True)
+class Action:
+    """One requested action.
+
+    Attributes:
+        source: id of the message; call: id of the tool call, if it has one.
+        command: a shell command line; effects: its other effects on files.
+        fenced: whether it is in a code fence, so that only a result shows that it was run.
+        literals: other arguments, to be searched for ids.
+    """
+
+    source: str
+    call: str | None = None
+    command: str | None = None
+    effects: list[Effect] = field(default_factory=list)
+    fenced: bool = False
+    literals: str = ""
+
+
+def actions(message: Message) -> list[Action]:
+    """The actions in this message of the assistant, in order."""
+    source = message.id or ""
+    text = message.content if isinstance(message.content, str) else message.text
+    calls = message.tool_calls
+    if not calls and "<function=" in text:
+        calls = [
+            ToolCall(name=name, arguments={key: value.strip("\n") for key, value in _PARAMETER.findall(body)})
+            for name, body in _TAGGED.findall(text[:MAX_COMMAND_CHARS])
+        ]
+    if not calls and "```" in text:
+        fences = _SHELL_FENCE.findall(text) or _PLAIN_FENCE.findall(text)
+        return [Action(source, command=fence, fenced=True) for fence in fences[-1:]]
+    return [_action(call, source) for call in calls]
+
+
+def _action(call: ToolCall, source: str) -> Action:
+    arguments = call.arguments
+    if isinstance(arguments, str):
+        try:
+            parsed = json.loads(arguments)
+        except ValueError:
+            loose = _LOOSE_PATH.search(arguments)
+            parsed = {"path": loose[1]} if loose else None
+        arguments = parsed if isinstance(parsed, dict) else {"input": arguments}
+    words = {word.lower() for word in _WORD.findall(call.name)}
+    action = Action(source, call.id, literals=" ".join(_short_values(arguments)))
+    path, command = _first(arguments, _PATH_KEYS), _first(arguments, _COMMAND_KEYS)
+    patch = _first(arguments, ("patch", "diff", "patch_text")) or command
+    if is_patch(patch) and not path and not patch.lstrip().startswith("apply_patch"):
+        action.effects = list(patch_effects(patch))
+    elif path:
+        action.effects = _file_effects(words, path.strip(), arguments)
+    elif command and words & _PYTHON_WORDS:
+        action.effects = python_effects(command)
+    elif command and (words & _SHELL_WORDS or "command" in arguments or "cmd" in arguments):
+        action.command = command
+    return action
+
+
+def _file_effects(words: set[str], path: str, arguments: dict[str, Any]) -> list[Effect]:
+    command = arguments.get("command")
+    if isinstance(command, str) and " " not in command:  # an editor with commands: view, create, str_replace, insert
+        words = {"edit"} if command.startswith("str") else set(command.split("_"))
+    verb = next((verb for word, verb in _VERBS.items() if word in words), "read")
+    target = _first(arguments, _TARGET_KEYS).strip()
+    if words & _FOLDER_WORDS and verb in {"read", "write"}:
+        return []
+    if verb in {"move", "copy"}:
+        return [Effect(verb, path, target) if target else Effect("edit", path)]
+    return [Effect(verb, path)]
+
+
+def _first(arguments: dict[str, Any], keys: Sequence[str]) -> str:
+    for key in keys:
+        value = arguments.get(key)
+        if isinstance(value, str) and value.strip():
+            return value
+        if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+            return shlex.join(value)
+    return ""
+
+
+def _short_values(value: Any, depth: int = 0) -> Iterator[str]:
+    if isinstance(value, str):
+        if len(value) <= 500:  # noqa: PLR2004 - ids and addresses are short
+            yield value
+    elif isinstance(value, dict | list) and depth < 8:  # noqa: PLR2004 - deeper than any tool's arguments
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _short_values(item, depth + 1)

@@ -19,7 +19,7 @@ _PUNCTUATION = ";|&<>()\n"
 _HERE = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _PATH = re.compile(r"(?=.*[./\w])[^\s$`*?\[\]{}<>|;&\"'()=,^!\\]+")
-_READERS = "cat head tail less more nl wc diff file stat sed awk perl grep egrep rg".split()
+_READERS = frozenset("cat head tail less more nl wc diff file stat sed awk perl grep egrep rg".split())
 _PATTERN_FIRST = frozenset("sed awk perl grep egrep rg".split())
 _PREFIXES = frozenset("then do else if while until ! { time sudo env nohup exec".split())
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
@@ -38,8 +38,7 @@ class Effect(NamedTuple):
     """The effect of one step on one path.
 
     The verbs: ``read``, ``write`` (create or overwrite), ``edit`` (it existed), ``delete``, ``remove`` (all that a
-    folder or a pattern covers), ``restore`` (to the committed state, every file if the path is empty), ``copy`` and
-    ``move`` (to ``target``). ``by`` is the interpreter of a script.
+    folder or a pattern covers), ``copy`` and ``move`` (to ``target``). ``by`` is the interpreter of a script.
     """
 
     verb: str
@@ -102,9 +101,11 @@ class CommandLine:
             return
         if words[0].endswith(".sh"):
             words = ["sh", *words]
-        name = re.sub(r"[\d.]+$", "", posixpath.basename(words[0]))
+        name, words = re.sub(r"[\d.]+$", "", posixpath.basename(words[0])), words[1:]
+        if name == "git" and words[:1] in (["rm"], ["mv"]) and "--cached" not in words:
+            name, words = words[0], words[1:]
         if program := self._PROGRAMS.get(name):
-            program(self, name, words[1:], command.stdin)
+            program(self, name, words, command.stdin)
 
     def _enter(self, _name: str, words: list[str], _stdin: str) -> None:
         if not words or not is_file(words[0]):
@@ -113,19 +114,20 @@ class CommandLine:
         if not self.root and self._here.startswith("/") and not self._here.startswith("/tmp"):  # noqa: S108
             self.root = self._here
 
-    def _read_files(self, name: str, words: list[str], _stdin: str) -> None:
-        """``sed``, ``perl`` and readers; the first operand of some is a pattern or script."""
+    def _touch(self, name: str, words: list[str], _stdin: str) -> None:
+        """What commands do to files whose names they are given; the first operand of some is a pattern or script."""
         in_place = name in {"sed", "perl"} and re.search(r"-[A-Za-z0-9]*i|--in-place", _flags(words)) is not None
-        for path in _after_pattern(words) if name in _PATTERN_FIRST else _operands(words):
-            if in_place or "." in path or "/" in path:
-                self._add("edit" if in_place else "read", path)
-
-    def _write_files(self, name: str, words: list[str], _stdin: str) -> None:
-        operands = _operands(words)
+        operands = _after_pattern(words) if name in _PATTERN_FIRST else _operands(words)
+        verb = "read"
+        if in_place or (name == "tee" and "a" in _flags(words)):
+            verb = "edit"
+        elif name not in _READERS:
+            verb = "write"
         for path in operands[-1:] if name == "ln" else operands:
-            self._add("edit" if name == "tee" and "a" in _flags(words) else "write", path)
+            if verb != "read" or "." in path or "/" in path:
+                self._add(verb, path)
 
-    def _transfer(self, name: str, words: list[str], _stdin: str = "") -> None:
+    def _transfer(self, name: str, words: list[str], _stdin: str) -> None:
         *paths, target = _operands(words) or [""]
         into = target.endswith("/") or len(paths) > 1 or target in {".", ".."}
         for path in paths:
@@ -133,7 +135,7 @@ class CommandLine:
                 place = posixpath.join(target, posixpath.basename(path)) if into else target
                 self._add("copy" if name == "cp" else "move", path, place)
 
-    def _remove(self, _name: str, words: list[str], _stdin: str = "") -> None:
+    def _remove(self, _name: str, words: list[str], _stdin: str) -> None:
         for path in _operands(words):
             if "$" in path or path in {"/", "*", ".", ".."}:
                 continue
@@ -141,52 +143,28 @@ class CommandLine:
             if re.search(r"[*?\[]", path) or "r" in _flags(words).lower():
                 self._add("remove", path)
 
-    def _shell(self, _name: str, words: list[str], _stdin: str) -> None:
-        if words and _SHELL_OPTION.fullmatch(words[0]):
+    def _interpret(self, name: str, words: list[str], stdin: str) -> None:
+        """Shells, Python and patches; a script that was written before is read when it is run."""
+        if name in {"patch", "apply_patch"}:
+            for effect in patch_effects(stdin or "".join(words[:1])):
+                self._add(effect.verb, effect.path, effect.target)
+        elif name == "python":
+            source = "".join(words[words.index("-c") + 1 :][:1]) if "-c" in words else stdin
+            if operands := _operands(words):
+                source = self.scripts.get(self._place(operands[0]), source)
+            for effect in python_effects(source):
+                self._add(effect.verb, effect.path, by="python")
+        elif words and _SHELL_OPTION.fullmatch(words[0]):
             self._read("".join(words[1:2]))
         elif words:
             self._read(self.scripts.pop(self._place(words[0]), ""))  # once, for it may call itself
 
-    def _python(self, _name: str, words: list[str], stdin: str) -> None:
-        source = "".join(words[words.index("-c") + 1 :][:1]) if "-c" in words else stdin
-        if operands := _operands(words):
-            source = self.scripts.get(self._place(operands[0]), source)
-        for effect in python_effects(source):
-            self._add(effect.verb, effect.path, by="python")
-
-    def _patch(self, _name: str, words: list[str], stdin: str) -> None:
-        for effect in patch_effects(stdin or "".join(words[:1])):
-            self._add(effect.verb, effect.path, effect.target)
-
-    def _git(self, _name: str, words: list[str], stdin: str) -> None:
-        verb, rest = "".join(words[:1]), words[1:]
-        if verb == "rm" and "--cached" not in rest:
-            self._remove(verb, rest)
-        elif verb == "mv":
-            self._transfer(verb, rest)
-        elif verb == "apply":
-            self._patch(verb, [], stdin)
-        elif verb == "reset" and "--hard" in rest:
-            self.effects.append(Effect("restore", ""))
-        elif (verb == "restore" and "--staged" not in rest) or (verb == "checkout" and not {"-b", "-B"} & set(rest)):
-            # Without the dashes, a name with an extension is a file, and any other a branch or commit.
-            explicit = verb == "restore" or "--" in rest
-            for path in rest[rest.index("--") + 1 :] if "--" in rest else _operands(rest):
-                if path == ".":
-                    self.effects.append(Effect("restore", ""))
-                elif explicit or re.search(r"\.[A-Za-z]\w*$", path):
-                    self._add("restore", path)
-
     _PROGRAMS: ClassVar[dict[str, Callable[[CommandLine, str, list[str], str], None]]] = {
-        **dict.fromkeys(_READERS, _read_files),
-        **dict.fromkeys(("touch", "tee", "ln"), _write_files),
+        **dict.fromkeys((*_READERS, "touch", "tee", "ln"), _touch),
         **dict.fromkeys(("mv", "cp"), _transfer),
-        **dict.fromkeys(("bash", "sh", "zsh"), _shell),
-        **dict.fromkeys(("patch", "apply_patch"), _patch),
+        **dict.fromkeys("bash sh zsh python patch apply_patch".split(), _interpret),
         "cd": _enter,
         "rm": _remove,
-        "python": _python,
-        "git": _git,
     }
 
 

@@ -133,8 +133,23 @@ class Context:
             cache_control: add ``{"cache_control": {"type": "ephemeral"}}`` to the last content block of each
                 breakpoint, for providers that cache only marked prefixes.
         """
-        marked = set(self.breakpoints) if cache_control else set()
-        return [_as_dict(message, row in marked) for row, message in enumerate(self.messages)]
+        dicts = []
+        for row, message in enumerate(self.messages):
+            content: str | list[dict[str, Any]] = message.content
+            if cache_control and row in self.breakpoints and content:
+                plain: list[dict[str, Any]] = (
+                    [{"type": "text", "text": content}] if isinstance(content, str) else content
+                )
+                content = [*plain[:-1], {**plain[-1], "cache_control": {"type": "ephemeral"}}]
+            values: dict[str, Any] = {"role": message.role.value, "content": content}
+            if message.name is not None and message.role is not Role.SYSTEM:
+                values["name"] = message.name
+            if message.tool_calls:
+                values["tool_calls"] = [call.as_openai() for call in message.tool_calls]
+            if message.tool_call_id is not None:
+                values["tool_call_id"] = message.tool_call_id
+            dicts.append(values)
+        return dicts
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{name} {tokens}" for name, tokens in self.section_tokens.items())
@@ -146,7 +161,13 @@ class Context:
             display.Part(name, tokens / self.max_tokens, HUES.get(name, display.PLAIN), f"{tokens:,}")
             for name, tokens in self.section_tokens.items()
         ]
-        parts = "".join(self._opened(name, words) for name, words in self.sections.items())
+        parts = "".join(
+            display.details(
+                f"{display.text(name)} <small>{self.section_tokens.get(name, 0):,} tokens</small>",
+                display.under(HUES.get(name, display.PLAIN), display.text(words), TIERS.get(name, "the caller's own")),
+            )
+            for name, words in self.sections.items()
+        )
         plan = display.table(
             ("part", "what", "tokens", "why"),
             [
@@ -167,29 +188,6 @@ class Context:
             + (display.details(f"plan: {display.counted(len(self.plan), 'part')}{lost}", plan) if self.plan else "")
             + (f"<small>compacted: {display.text(self.compacted)}</small>" if self.compacted else ""),
         )
-
-    def _opened(self, name: str, words: str) -> str:
-        head = f"{display.text(name)} <small>{self.section_tokens.get(name, 0):,} tokens</small>"
-        return display.details(
-            head, display.under(HUES.get(name, display.PLAIN), display.text(words), TIERS.get(name, "the caller's own"))
-        )
-
-
-def _as_dict(message: Message, marked: bool) -> dict[str, Any]:
-    content: str | list[dict[str, Any]] = message.content
-    if marked and content:
-        plain: list[dict[str, Any]] = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        blocks = [dict(block) for block in plain]
-        blocks[-1]["cache_control"] = {"type": "ephemeral"}
-        content = blocks
-    said: dict[str, Any] = {"role": message.role.value, "content": content}
-    if message.name is not None and message.role is not Role.SYSTEM:
-        said["name"] = message.name
-    if message.tool_calls:
-        said["tool_calls"] = [call.as_openai() for call in message.tool_calls]
-    if message.tool_call_id is not None:
-        said["tool_call_id"] = message.tool_call_id
-    return said
 
 
 def context_of(seen: PromptView, plan: PromptPlan, memories: Memories, config: CompactionConfig) -> Context:
@@ -309,5 +307,4 @@ def _recalled(seen: PromptView, plan: PromptPlan, memories: Memories) -> Iterato
 
 
 def _few(text: str) -> str:
-    """The first words of a text."""
     return " ".join(text[:SHOWN_CHARS].split())

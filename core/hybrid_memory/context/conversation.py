@@ -210,12 +210,17 @@ async def _edits(
             names.get(int(place), []).append(name)
     kept = await _events(run, services, scope, [name for several in names.values() for name in several])
     found = {}
+
+    def spoken_words(message: Message) -> tuple[object, ...]:
+        """The words and the calls, which may have got other ids."""
+        return message.content, [(call.name, call.arguments) for call in message.tool_calls]
+
     for row, old in rows.items():
         versions = [old, *(kept[name] for name in dict.fromkeys(names[old.position]) if name in kept)]
         now, current = given[row], [event for event in versions if event.position not in services.superseded]
         if not corrects:
             found[row] = _edit(_places(current), now, versions, _content, edited_id(now))
-        elif current and current[0].author == services.author and _same_words(current[0].message, now):
+        elif current and current[0].author == services.author and spoken_words(current[0].message) == spoken_words(now):
             now = now if now.at else now.model_copy(update={"at": current[0].at})
             name = edited_id(now.model_copy(update={"content": json.dumps(_details(now), sort_keys=True)}))
             found[row] = _edit(_places(current), now, [*current, *versions], _details, name)
@@ -337,12 +342,6 @@ def edited_id(message: Message) -> str:
 
 def _content(message: Message) -> tuple[object, object]:
     return message.content, message.tool_calls
-
-
-def _same_words(before: Message, now: Message) -> bool:
-    """Whether they say the same; calls may have got other ids."""
-    calls = ([(call.name, call.arguments) for call in message.tool_calls] for message in (before, now))
-    return before.content == now.content and next(calls) == next(calls)
 
 
 def _details(message: Message) -> dict[str, Any]:

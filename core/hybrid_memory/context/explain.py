@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from hybrid_memory.context.context import Piece
-from hybrid_memory.context.offload.digest import digest
-from hybrid_memory.context.offload.payloads import Page, grep, page, payload_of
+from hybrid_memory.context.digest import digest
+from hybrid_memory.context.payloads import Page, grep, page, payload_of
 from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.fact import Explanation, Fact
@@ -25,7 +25,7 @@ from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.plan import Request
 from hybrid_memory.recall.recall import recall
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.runtime.tracing import Given, Span, traced
+from hybrid_memory.runtime.tracing import traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing import origin
 from hybrid_memory.store.services import Services
@@ -137,15 +137,11 @@ async def fetch(
     return grep(text, pattern, context=context, max_chars=max_chars)
 
 
-def _offloads(span: Span, given: Given) -> None:
-    span.content["scope"] = given["scope"]
-
-
-def _offloaded(span: Span, payload: Payload) -> None:
-    span.attributes["handle"] = payload.result_id
-
-
-@traced("offload", _offloads, _offloaded)
+@traced(
+    "offload",
+    lambda span, given: span.content.update(scope=given["scope"]),
+    lambda span, payload: span.attributes.update(handle=payload.result_id),
+)
 async def offload(run: Runner, services: Services, scope: Scope, text: Any, max_tokens: int) -> Payload:
     """Store a text durably outside the prompt; returns what the prompt shows instead."""
     present(services)
@@ -310,7 +306,6 @@ def _outranked(mine: Hit, last: Hit) -> Iterator[str]:
 
 
 async def _missed(run: Runner, view: View, request: Request, position: int, depth: int) -> list[str]:
-    """Why no path found the turn."""
     records = await run.call(view.index.get, [position])
     if not records:
         return ["it is not in the index: it has no words to search, or is not indexed yet; flush() indexes it"]

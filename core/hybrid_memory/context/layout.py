@@ -16,8 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.log.message import Message, Origin, Role
-from hybrid_memory.text.marks import escaped, marked
-from hybrid_memory.text.speakers import is_chinese, speaker
+from hybrid_memory.text.speakers import escaped, is_chinese, marked, speaker
 
 _Turn: TypeAlias = tuple[Message | None, str]
 """A message, if there is one, and the marked text before it."""
@@ -122,21 +121,15 @@ class Parts:
 
 def messages(parts: Parts, layout: Layout) -> list[Message]:
     """The messages of a prompt."""
-    return _classic(parts) if layout == "classic" else _stable(parts, apart=layout == "queue")
-
-
-def _stable(parts: Parts, *, apart: bool) -> list[Message]:
-    with_notes = [*parts.turns, *([(parts.question, parts.note)] if parts.question is not None else [])]
-    turns: list[_Turn] = [(message, memory_mark(note, parts.marks)) for message, note in with_notes]
-    fronted = _fronted(turns, parts.standing, "message" if apart else parts.marks.place)
-    return [*parts.system, *_written(_begun(fronted, parts), parts.marks.place)]
-
-
-def _classic(parts: Parts) -> list[Message]:
-    """The memories for the question come before the conversation, and turns have no notes."""
     place = parts.marks.place
+    if layout != "classic":
+        with_notes = [*parts.turns, *([(parts.question, parts.note)] if parts.question is not None else [])]
+        turns: list[_Turn] = [(message, memory_mark(note, parts.marks)) for message, note in with_notes]
+        fronted = _fronted(turns, parts.standing, "message" if layout == "queue" else place)
+        return [*parts.system, *_written(_begun(fronted, parts), place)]
+    # The memories for the question come before the conversation, and turns have no notes.
     front = "\n\n".join(part for part in (parts.standing, memory_mark(parts.note, parts.marks)) if part)
-    turns: list[_Turn] = [(message, "") for message, _ in parts.turns]
+    turns = [(message, "") for message, _ in parts.turns]
     asked: list[_Turn] = [] if parts.question is None else [(parts.question, "")]
     fronted = _begun(_fronted(turns or asked, front, place), parts)
     said, asked = (fronted, asked) if turns else ([], fronted)

@@ -355,7 +355,14 @@ def chosen(
         seen.append(key)
         return True
 
-    return _spread(_without_series(lines), max_tokens, count, is_new)
+    series: dict[frozenset[str], list[int]] = {}
+    for row, line in enumerate(lines):
+        key = _key(line.text)
+        words = frozenset(term for term in key if not any(map(str.isdigit, term)))
+        if len(key) == len(words) + 1 and not is_critical(line.text):
+            series.setdefault(words, []).append(row)
+    dropped = {row for rows in series.values() if len(rows) >= SERIES for row in rows[:-1]}
+    return _spread([line for row, line in enumerate(lines) if row not in dropped], max_tokens, count, is_new)
 
 
 def shown(lines: Sequence[Line], *, max_tokens: int, spare: int, count: TokenCounter) -> list[Line]:
@@ -420,18 +427,6 @@ def _spread(
             waiting[at].popleft()
             take(row, room)
     return [line for row, line in enumerate(lines) if row in kept]
-
-
-def _without_series(lines: Sequence[Line]) -> list[Line]:
-    """The lines; of at least `SERIES` that differ in one number and are not critical, the last."""
-    series: dict[frozenset[str], list[int]] = {}
-    for row, line in enumerate(lines):
-        key = _key(line.text)
-        words = frozenset(term for term in key if not any(map(str.isdigit, term)))
-        if len(key) == len(words) + 1 and not is_critical(line.text):
-            series.setdefault(words, []).append(row)
-    dropped = {row for rows in series.values() if len(rows) >= SERIES for row in rows[:-1]}
-    return [line for row, line in enumerate(lines) if row not in dropped]
 
 
 def cost(line: Line, count: TokenCounter) -> int:

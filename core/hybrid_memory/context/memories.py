@@ -11,7 +11,7 @@ import numpy as np
 
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.layout import MEMORY_HEADINGS, SAID_HEADINGS, UNSURE, language_of
-from hybrid_memory.context.offload.payloads import payload_of
+from hybrid_memory.context.payloads import payload_of
 from hybrid_memory.context.view import PromptView, Reliefs
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.facts.fact import Fact
@@ -31,9 +31,8 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import embedding
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.asking import SHORT_CHARS, asks_nothing, emptiness, is_memory, tells
-from hybrid_memory.text.marks import within_line
 from hybrid_memory.text.sentences import excerpt
-from hybrid_memory.text.speakers import speaker
+from hybrid_memory.text.speakers import speaker, within_line
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import TokenCounter
 

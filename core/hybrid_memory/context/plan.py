@@ -78,7 +78,6 @@ def plan(seen: PromptView, memories: Memories) -> PromptPlan:
 
 
 def _attempts(seen: PromptView, memories: Memories) -> Iterator[_Try]:
-    """Layouts with less and less content."""
     reliefs = Reliefs(seen)
     kept = fitting(memories, seen.words, reliefs.note_room(), seen.costs.count) if memories else memories
     while True:

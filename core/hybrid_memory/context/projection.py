@@ -72,7 +72,17 @@ class QueueProjection(Projection):
             for event in events:
                 await rewriting.rewrite(event)
         async for events in self.of(run, services, erasure, EventKind.RECALLED):
-            erasure.drop((event for event in events if _is_affected(event, erasure)), "notes of what was recalled")
+            # Besides memories a note has the question, and may name files of any earlier turn in its session.
+            erasure.drop(
+                (
+                    note
+                    for note in events
+                    if note.position > erasure.first.get(note.scope, note.position)
+                    or erasure.made_of((note.payload.get("turn"), *note.sources))
+                    or erasure.has_words([note.payload["query"], note.payload["text"]])
+                ),
+                "notes of what was recalled",
+            )
 
     async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
         """The audit of critical items over all sessions; the newest compaction of each has its session's sum."""
@@ -93,16 +103,6 @@ class QueueProjection(Projection):
 def costs_of(services: Services) -> Costs:
     """Counts the tokens of messages in a prompt."""
     return Costs(services.count, services.state(QueueProjection).shown, services.author)
-
-
-def _is_affected(note: Event, erasure: Erasure) -> bool:
-    """Whether a note of recalled memories is dropped; its turn then shows none.
-
-    Besides memories it contains the question, and may name files of any earlier turn in its session.
-    """
-    later = note.position > erasure.first.get(note.scope, note.position)
-    ids = (note.payload.get("turn"), *note.sources)
-    return later or erasure.made_of(ids) or erasure.has_words([note.payload["query"], note.payload["text"]])
 
 
 class _Rewriting:

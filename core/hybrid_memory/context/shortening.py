@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from math import fsum
 from typing import Any, TypeAlias
 
+from hybrid_memory.context.digest import PAGE_LINES, digest
 from hybrid_memory.context.layout import Language, as_event, as_record, language_of
-from hybrid_memory.context.offload.digest import PAGE_LINES, digest
 from hybrid_memory.log.event import Event, handle, principal_of
 from hybrid_memory.log.exchanges import OWN_TOOLS
 from hybrid_memory.log.media import digest_media, is_small_image, media_blocks
 from hybrid_memory.log.message import Message, Origin, Role, ToolCall
 from hybrid_memory.runtime.caches import LruCache
-from hybrid_memory.text.marks import escaped
 from hybrid_memory.text.sentences import chunks, sentences
+from hybrid_memory.text.speakers import escaped
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
 

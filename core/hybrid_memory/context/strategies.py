@@ -29,8 +29,7 @@ from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message, Origin, Role, lowest
 from hybrid_memory.sockets import load
 from hybrid_memory.text.cleaning import clean
-from hybrid_memory.text.marks import escaped
-from hybrid_memory.text.speakers import speaker_of
+from hybrid_memory.text.speakers import escaped, speaker_of
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import shown
 
@@ -284,7 +283,14 @@ class Recursive:
 
     def extract(self, job: SummaryJob, /) -> list[Line]:
         """The most important sentences of the previous summary and the span, in order, as one text."""
-        sentences = [*_sentences(job.standing), *candidates(job.span, job.room.cleaning)]
+        sentences = []
+        for line in job.standing:
+            parts = [part for part in line.text.split(SEPARATOR) if part.strip()]
+            for row, part in enumerate(parts):
+                verdict = judged(part)
+                at = line.first + (line.last - line.first) * row // len(parts)  # roughly where it was said
+                sentences.append(Line(verdict.section, part, line.sources, at, at, verdict.score, origin=line.origin))
+        sentences += candidates(job.span, job.room.cleaning)
         kept = chosen(sentences, max_tokens=int(job.room.shown * self.share), count=job.room.count)
         origin = lowest(line.origin or Origin.ASSISTANT for line in kept)
         return [replace(line, origin=origin) for line in _whole(SEPARATOR.join(line.text for line in kept), job)]
@@ -309,18 +315,6 @@ class Recursive:
             text = text[: max(1, int(len(text) * 0.9))]
             lines = _whole(text, job)
         return lines
-
-
-def _sentences(standing: Sequence[Line]) -> list[Line]:
-    """The sentences of an extracted summary, each with roughly where it was said."""
-    sentences = []
-    for line in standing:
-        parts = [part for part in line.text.split(SEPARATOR) if part.strip()]
-        for row, part in enumerate(parts):
-            verdict = judged(part)
-            at = line.first + (line.last - line.first) * row // len(parts)
-            sentences.append(Line(verdict.section, part, line.sources, at, at, verdict.score, origin=line.origin))
-    return sentences
 
 
 def _whole(text: str, job: SummaryJob) -> list[Line]:

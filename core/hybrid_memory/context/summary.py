@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Self
@@ -11,8 +11,7 @@ from hybrid_memory import display
 from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.log.event import handle
 from hybrid_memory.log.message import MARKED, Origin
-from hybrid_memory.text.marks import within_line
-from hybrid_memory.text.speakers import is_chinese, origin_name
+from hybrid_memory.text.speakers import is_chinese, origin_name, within_line
 
 
 class Section(StrEnum):
@@ -24,14 +23,6 @@ class Section(StrEnum):
     FACTS = "facts"
     QUESTIONS = "questions"
     NOTES = "notes"
-
-
-def _renamed(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields under their current names; stores until 0.10 have older ones."""
-    return {_FORMER.get(name, name): value for name, value in values.items()}
-
-
-_FORMER = {"closeness": "coverage", "by_handle": "in_log"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +57,7 @@ class Line:
         """The line that `asdict` wrote."""
         origin = None if values.get("origin") is None else Origin(values["origin"])
         known = {"section": Section(values["section"]), "sources": tuple(values["sources"]), "origin": origin}
-        return cls(**{**_renamed(values), **known})
+        return cls(**{**values, **known})
 
     def __repr__(self) -> str:
         return f"<Line {self.section}: {self.text} [{self.handle}]>"
@@ -100,7 +91,7 @@ class Audit:
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
         """The audit that `asdict` wrote."""
-        return cls(**_renamed(values))
+        return cls(**values)
 
     @property
     def survived(self) -> float:
@@ -112,12 +103,6 @@ class Audit:
         lines = self.lines + other.lines
         mean = (self.coverage * self.lines + other.coverage * other.lines) / lines if lines else 1.0
         return Audit(**{**total, "coverage": mean})
-
-    def without(self, part: Audit) -> Audit:
-        """This sum minus one of its parts."""
-        rest = {item.name: getattr(self, item.name) - getattr(part, item.name) for item in fields(self)}
-        weight = self.coverage * self.lines - part.coverage * part.lines
-        return Audit(**{**rest, "coverage": weight / rest["lines"] if rest["lines"] else 1.0})
 
     def __repr__(self) -> str:
         return (
@@ -167,11 +152,8 @@ class Summary:
     def __repr__(self) -> str:
         if not self:
             return "<Summary: nothing was compacted yet>"
-        return f"<Summary {self.strategy}: {self._told}; {self.audit!r}>"
-
-    @property
-    def _told(self) -> str:
-        return f"{display.counted(len(self.lines), 'line')} for {', '.join(self.handles)}"
+        lines = display.counted(len(self.lines), "line")
+        return f"<Summary {self.strategy}: {lines} for {', '.join(self.handles)}; {self.audit!r}>"
 
 
 CHINESE_SECTIONS = {
@@ -184,28 +166,20 @@ CHINESE_SECTIONS = {
 }
 
 
-def written(lines: Iterable[Line], *, chinese: bool = False, handles: bool = True) -> str:
-    """Lines under their section names, each with its handle unless no tool can use it."""
-    by_section: dict[Section, list[str]] = {}
-    for line in lines:
-        text = within_line(f"{_partly(line)}{line.text}")
-        by_section.setdefault(line.section, []).append(f"- {text} [{line.handle}]" if handles else f"- {text}")
-    return "\n".join(
-        "\n".join([f"{_named(section, chinese=chinese)}", *by_section[section]])
-        for section in Section
-        if section in by_section
-    )
+def written(lines: Sequence[Line], *, chinese: bool = False, handles: bool = True) -> str:
+    """Lines under their section names, each with its handle unless no tool can use it.
 
-
-def _partly(line: Line) -> str:
-    """A note that the line contains words of a tool, a page or an import, unless it begins with the speaker."""
-    if line.origin is None or line.origin not in MARKED:
-        return ""
-    name = origin_name(line.origin, line.text)
-    if line.text.startswith(name):
-        return ""
-    return f"（含{name}内容）" if is_chinese(line.text) else f"(partly {name}) "
-
-
-def _named(section: Section, *, chinese: bool) -> str:
-    return f"{CHINESE_SECTIONS[section]}：" if chinese else f"{section.replace('_', ' ')}:"
+    A line with words of a tool, a page or an import that does not begin with the speaker says so.
+    """
+    parts = []
+    for section in Section:
+        rows = []
+        for line in (line for line in lines if line.section is section):
+            text = line.text
+            if line.origin in MARKED and not text.startswith(name := origin_name(line.origin, text)):
+                text = f"（含{name}内容）{text}" if is_chinese(text) else f"(partly {name}) {text}"
+            rows.append(f"- {within_line(text)}" + (f" [{line.handle}]" if handles else ""))
+        if rows:
+            title = f"{CHINESE_SECTIONS[section]}：" if chinese else f"{section.replace('_', ' ')}:"
+            parts.append("\n".join([title, *rows]))
+    return "\n".join(parts)

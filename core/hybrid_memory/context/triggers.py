@@ -71,14 +71,12 @@ async def due(run: Runner, services: Services, seen: PromptView, needed: int, ma
         density = float(np.mean(worth)) if worth else 0.0
     reason = fired(
         config,
-        Measures(
-            rounds=seen.session.queue.rounds,
-            tokens=needed,
-            max_tokens=max_tokens,
-            importance=density,
-            drift=change,
-            before=0 if change is None else sum(unit.opens for unit in units[: change.row]),
-        ),
+        rounds=seen.session.queue.rounds,
+        tokens=needed,
+        max_tokens=max_tokens,
+        importance=density,
+        change=change,
+        before=0 if change is None else sum(unit.opens for unit in units[: change.row]),
     )
     if not reason:
         return "", 0
@@ -133,45 +131,39 @@ class Drift:
     row: int
 
 
-@dataclass(frozen=True, slots=True)
-class Measures:
-    """The state of a queue for the decision whether to compact.
-
-    Attributes:
-        rounds: user turns in the queue.
-        tokens: the tokens the prompt needs.
-        max_tokens: its budget.
-        importance: mean importance of the turns that would be compacted, in [0, 1]; 0 if there are none.
-        drift: the clearest change of topic in the queue; None without an embedder or enough turns.
-        before: user turns before that change.
-    """
-
-    rounds: int
-    tokens: int
-    max_tokens: int
-    importance: float = 0.0
-    drift: Drift | None = None
-    before: int = 0
-
-
-def fired(config: CompactionConfig, measures: Measures) -> str:
+def fired(
+    config: CompactionConfig,
+    *,
+    rounds: int,
+    tokens: int,
+    max_tokens: int,
+    importance: float = 0.0,
+    change: Drift | None = None,
+    before: int = 0,
+) -> str:
     """Why to compact now, such as ``tokens: 2113 of 2000``, or an empty text.
 
     Tokens come first, then rounds, density and drift. Density waits for twice ``keep_rounds``, so that as many new
     rounds follow each compaction; drift for ``keep_least`` rounds on both sides of the change.
+
+    Args:
+        config: the thresholds.
+        rounds: user turns in the queue.
+        tokens: what the prompt needs.
+        max_tokens: its budget.
+        importance: the mean of the turns that would be compacted, in [0, 1].
+        change: the clearest change of topic in the queue; None without an embedder or enough turns.
+        before: user turns before that change.
     """
-    limit = round(config.flush * measures.max_tokens)
-    if measures.tokens > limit:
-        return f"tokens: {measures.tokens} of {limit}"
-    if config.rounds is not None and measures.rounds >= config.rounds:
-        return f"rounds: {measures.rounds} of {config.rounds}"
-    dense = config.density is not None and measures.importance >= config.density
-    if dense and measures.rounds >= 2 * config.keep_rounds:
-        return f"density: {measures.importance:.2f} of {config.density:.2f}"
-    change = measures.drift
-    if change is None or config.drift is None or change.strength < config.drift:
-        return ""
-    if min(measures.before, measures.rounds - measures.before) < config.keep_least:
+    limit = round(config.flush * max_tokens)
+    if tokens > limit:
+        return f"tokens: {tokens} of {limit}"
+    if config.rounds is not None and rounds >= config.rounds:
+        return f"rounds: {rounds} of {config.rounds}"
+    if config.density is not None and importance >= config.density and rounds >= 2 * config.keep_rounds:
+        return f"density: {importance:.2f} of {config.density:.2f}"
+    clear = change is not None and config.drift is not None and change.strength >= config.drift
+    if change is None or not clear or min(before, rounds - before) < config.keep_least:
         return ""
     return f"drift: {change.strength:.2f} of {config.drift:.2f}"
 
@@ -197,17 +189,20 @@ def drift(likeness: Floats, *, least: int = 4) -> Drift | None:
     mean likeness within both sides minus that across. What is usual for each turn is subtracted first, so that short
     turns, which resemble all others or none, count no more than others. The rest is measured in its standard deviation,
     so that the embedder's scale cancels out. The strength is ``gap / (1 + gap)``, 0 for no gap.
-
-    A ``config.drift`` of 0.6 is a good start. With it, the local embedder and a queue that grows turn by turn, 35 % of
-    the cuts were next to the start of a session in REALTALK and 33 % in LoCoMo, where chance gives 13 and 14 %; of the
-    sessions 30 and 45 % were found. Friends who chat change the topic within a session and continue it in the next, so
-    it says little there.
     """
     rows = np.flatnonzero(likeness.diagonal() > 0)
     n = len(rows)
     if n < 2 * least:
         return None
-    sums, counts = _prefix(_centred(likeness[np.ix_(rows, rows)])), _prefix(np.triu(np.ones((n, n)), k=1))
+    others = 1 - np.eye(n)
+    values = likeness[np.ix_(rows, rows)]
+    values = (values - (values * others).sum() / max(n * (n - 1), 1)) * others
+    # Each row sums to n - 2 times the part of its turn, where likeness is the sum of a part for either turn.
+    usual = values.sum(axis=1) / max(n - 2, 1)
+    values = np.triu(values - usual[:, np.newaxis] - usual, k=1)
+    spread = np.sqrt((values**2).sum() / max(n * (n - 1) / 2, 1))
+    centred: _Values = values / max(spread, LEAST_SPREAD)
+    sums, counts = _prefix(centred), _prefix(np.triu(np.ones((n, n)), k=1))
     at = np.arange(least, n - least + 1)
     start, end = np.maximum(at - WINDOW, 0), np.minimum(at + WINDOW, n)
 
@@ -222,19 +217,6 @@ def drift(likeness: Floats, *, least: int = 4) -> Drift | None:
     best = len(gaps) - 1 - int(gaps[::-1].argmax())
     gap = max(float(gaps[best]), 0.0)
     return Drift(strength=gap / (1 + gap), row=int(rows[at[best]]))
-
-
-def _centred(likeness: Floats) -> _Values:
-    """Each pair's likeness minus what is usual for either turn, in standard deviations; above the diagonal, else 0."""
-    n = len(likeness)
-    others = 1 - np.eye(n)
-    values = (likeness - (likeness * others).sum() / max(n * (n - 1), 1)) * others
-    # Each row sums to n - 2 times the part of its turn, where likeness is the sum of a part for either turn.
-    usual = values.sum(axis=1) / max(n - 2, 1)
-    values = np.triu(values - usual[:, np.newaxis] - usual, k=1)
-    spread = np.sqrt((values**2).sum() / max(n * (n - 1) / 2, 1))
-    centred: _Values = values / max(spread, LEAST_SPREAD)
-    return centred
 
 
 def _prefix(table: _Values) -> _Values:

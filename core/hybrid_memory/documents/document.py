@@ -275,7 +275,7 @@ def revision(event: Event) -> Revision:
         change=payload["change"],
         number=int(payload["number"]),
         at=event.at,
-        origin=Origin(payload.get("origin", Origin.ASSISTANT)),  # version 0.9 recorded none
+        origin=Origin(payload["origin"]),
         author=event.author,
         sources=event.sources,
         call=payload.get("call", ""),
@@ -386,22 +386,18 @@ class DocumentsProjection(FoldedProjection[Documents]):
             if erasure.has_words(path):
                 erasure.drop(events, "changes of files")
                 continue
-            payloads = {event.position: payload for event in events if (payload := _file_without(event, erasure))}
+            payloads = {}
+            for event in events:
+                parts, moved = event.payload["parts"], event.payload.get("moved", "")
+                kept = [part for part in parts if not erasure.made_of([part[0]])]
+                if len(kept) < len(parts) or erasure.has_words(moved):
+                    moved = "" if erasure.has_words(moved) else moved
+                    payloads[event.position] = {**event.payload, "parts": kept, "moved": moved}
             left = any(part[0] for event in events for part in payloads.get(event.position, event.payload)["parts"])
             if payloads and not left:
                 erasure.drop(events, "changes of files")
             else:
                 erasure.rewrite(payloads, "changes of files rewritten")
-
-
-def _file_without(event: Event, erasure: Erasure) -> dict[str, Any] | None:
-    """The payload without the erased parts; None if nothing changes."""
-    parts = event.payload["parts"]
-    kept = [part for part in parts if not erasure.made_of([part[0]])]
-    moved = event.payload.get("moved", "")
-    if len(kept) == len(parts) and not erasure.has_words(moved):
-        return None
-    return {**event.payload, "parts": kept, "moved": "" if erasure.has_words(moved) else moved}
 
 
 def _blocks_without(changes: Sequence[Event], erasure: Erasure) -> dict[int, dict[str, Any]]:

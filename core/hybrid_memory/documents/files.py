@@ -11,7 +11,6 @@ from typing import Any
 from hybrid_memory.documents import editing
 from hybrid_memory.documents.document import (
     BLOCKS,
-    Documents,
     File,
     FileMatch,
     FileRevision,
@@ -159,7 +158,16 @@ async def history(run: Runner, owned: Owned, path: str) -> list[FileRevision]:
             for one in await block_history(run, owned, name)
         ]
     kept = await current_documents(run, owned)
-    revisions = _with_earlier_paths(kept, name)
+    if name not in kept.histories:
+        raise missing(name, kept)
+    revisions = kept.histories[name]
+    for _ in range(MAX_CHAIN):
+        first = revisions[0]
+        earlier = [one for one in kept.histories.get(first.moved, ()) if one.position < first.position]
+        before = tuple(one for one in earlier if not (one.removed and one.moved))
+        if first.removed or not before:
+            break
+        revisions = (*before, *revisions)
     events = await messages_of(run, owned, revisions)
     return [
         FileRevision(
@@ -167,22 +175,6 @@ async def history(run: Runner, owned: Owned, path: str) -> list[FileRevision]:
         )
         for one in revisions
     ]
-
-
-def _with_earlier_paths(kept: Documents, path: str) -> Sequence[Revision]:
-    if path not in kept.histories:
-        raise missing(path, kept)
-    revisions = kept.histories[path]
-    for _ in range(MAX_CHAIN):
-        first = revisions[0]
-        if first.removed or not first.moved:
-            break
-        earlier = [one for one in kept.histories.get(first.moved, ()) if one.position < first.position]
-        before = tuple(one for one in earlier if not (one.removed and one.moved))
-        if not before:
-            break
-        revisions = (*before, *revisions)
-    return revisions
 
 
 async def glob(run: Runner, owned: Owned, pattern: str, path: str) -> list[File]:
@@ -277,7 +269,6 @@ def _file(owned: Owned, made: Revision) -> File:
 
 
 async def _files_in(run: Runner, owned: Owned, folder: str) -> list[File]:
-    """All files in a folder, at any depth, by path."""
     fixed = owned.services.read_only or owned.services.horizon is not None
     files = [_file(owned, one) for one in (await current_documents(run, owned)).current if not is_block(one.path)]
     for label, block in (await blocks(run, owned)).items():
@@ -291,7 +282,6 @@ async def _files_in(run: Runner, owned: Owned, folder: str) -> list[File]:
 
 
 async def _text(run: Runner, owned: Owned, path: str) -> str | None:
-    """The text of a file; None if there is none."""
     if path == PROFILE or _is_in(path, FACTS):
         own = (await _known_facts(run, owned)).get(path)
         return None if own is None else _written(own)

@@ -551,7 +551,6 @@ async def _scores(
 
 
 def _drafts(services: Services, job: _Batch, put: PutItem) -> list[Draft]:
-    """The event of a put, and one for each further text."""
     now, before = job.now, job.get(put.namespace, put.key)
     name = {"namespace": list(put.namespace), "key": put.key}
     first: dict[str, Any] = {**name, "value": put.value}

@@ -61,27 +61,22 @@ def units(text: str) -> list[Unit]:
         elif not found:
             found.append([])
         found[-1].append(line)
-        fence, before = _fenced(line, fence), fence
+        before, mark = fence, _FENCE.match(line)
+        if mark is not None and not fence:
+            fence = mark[1]
+        elif mark is not None and mark[1].startswith(fence) and not line[mark.end() :].strip():
+            fence = ""
         ended = empty or (not before and not line[:1].isspace() and _ENDED.search(line) is not None)
-    return [unit for lines in found for unit in _cut("".join(lines))]
-
-
-def _fenced(line: str, fence: str) -> str:
-    """The fence that is open after a line."""
-    mark = _FENCE.match(line)
-    if mark is None:
-        return fence
-    if not fence:
-        return mark[1]
-    return "" if mark[1].startswith(fence) and not line[mark.end() :].strip() else fence
-
-
-def _cut(text: str) -> list[Unit]:
-    words = text.rstrip()
-    if _MARKS.fullmatch(words):
-        return [Unit("", text)]
-    begin = len(text) - len(text.lstrip("\r\n"))
-    return [*([Unit("", text[:begin])] if begin else []), Unit(words[begin:], text[len(words) :])]
+    made: list[Unit] = []
+    for piece in map("".join, found):
+        words = piece.rstrip()
+        if _MARKS.fullmatch(words):
+            made.append(Unit("", piece))
+            continue
+        begin = len(piece) - len(piece.lstrip("\r\n"))
+        made += [Unit("", piece[:begin])] if begin else []
+        made.append(Unit(words[begin:], piece[len(words) :]))
+    return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view
-from hybrid_memory.text.marks import within_line
-from hybrid_memory.text.speakers import is_chinese
+from hybrid_memory.text.speakers import is_chinese, within_line
 from hybrid_memory.text.tokens import TokenCounter
 
 NEWEST = 16

@@ -68,7 +68,12 @@ async def reranked(
         return nothing
     ids = measured.ids
     best = np.lexsort((-ids, -own))[: services.config.recall.rerank_candidates]
-    texts = {record.id: _spoken(record) for record in await _of_owners(run, services, homes, measured, ids[best])}
+    texts = {}
+    for record in await _of_owners(run, services, homes, measured, ids[best]):
+        # The words, with the speaker if that is a name: questions ask for people.
+        plain = record.kind is not RecordKind.TURN or record.speaker in {"", "user", "assistant"}
+        begins = plain or record.text.startswith(f"{record.speaker}:")
+        texts[record.id] = record.text if begins else f"{record.speaker}: {record.text}"
     rows = [row for row in best.tolist() if int(ids[row]) in texts]
     try:
         given = await run.call(services.reranker.score, query, [texts[int(ids[row])] for row in rows])
@@ -79,13 +84,6 @@ async def reranked(
     scores[rows] = given
     by_model = np.isfinite(scores)
     return Reranked(np.where(by_model, scores, own * np.nanmin(scores, initial=1.0)), by_model, services.reranker.name)
-
-
-def _spoken(record: Record) -> str:
-    """The words, with the speaker if that is a name: questions ask for people."""
-    if record.kind is not RecordKind.TURN or record.speaker in {"", "user", "assistant"}:
-        return record.text
-    return record.text if record.text.startswith(f"{record.speaker}:") else f"{record.speaker}: {record.text}"
 
 
 async def _of_owners(
@@ -179,21 +177,21 @@ def newest_first(homes: Sequence[Home], measured: Measured, records: list[Record
     # The mean over all pairs of different records, from that over all pairs.
     average = (number * float(status.mean @ status.mean) - 1) / (number - 1)
     by_age = sorted(range(len(head)), key=lambda row: (head[row].at, head[row].turn), reverse=True)
+
+    def apart(one: Record, other: Record) -> bool:
+        """Whether they can show a change: of different occasions and, if both are facts, about one subject."""
+        if one.kind is other.kind is RecordKind.FACT and one.speaker != other.speaker:
+            return False
+        return one.scope != other.scope or abs(one.at - other.at) > SEGMENT_PAUSE
+
     order = by_age_if_alike(
         np.where(own[:, None] & own, _likeness(measured, rows), 0.0),
         relevance[:HEAD],
         np.argsort(by_age).astype(np.float64),
-        np.array([[_apart(one, other) for other in head] for one in head]),
+        np.array([[apart(one, other) for other in head] for one in head]),
         average,
     )
     return [*(head[row] for row in order.tolist()), *rest]
-
-
-def _apart(one: Record, other: Record) -> bool:
-    """Whether two records can show a change: of different occasions and, if both are facts, about one subject."""
-    if one.kind is other.kind is RecordKind.FACT and one.speaker != other.speaker:
-        return False
-    return one.scope != other.scope or abs(one.at - other.at) > SEGMENT_PAUSE
 
 
 def by_age_if_alike(

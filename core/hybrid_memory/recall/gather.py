@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -78,7 +78,6 @@ class Candidates:
         similarity: inner product with the query, NaN without a vector; average: over all records of the owner.
         same: inner product of the query with itself; count: of the owner's vectors.
         current: False for facts that no longer hold, and for what a newer candidate contradicts.
-        newer: of the latter, by id, the ids of the newer candidates.
         corrected: query words that the owner never used, and the words searched for instead.
         counts: how many of the owners' records have each term of the query.
         read: records read on the way, by id.
@@ -93,7 +92,6 @@ class Candidates:
     bm25: Array
     current: npt.NDArray[np.bool_]
     exact: Array
-    newer: Mapping[int, Collection[int]] = field(default_factory=dict)
     corrected: dict[str, str] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     read: Mapping[int, Record] = field(default_factory=dict)
@@ -110,7 +108,6 @@ class Candidates:
         columns = {name: np.concatenate([getattr(part, name) for part in several]) for name in _COLUMNS}
         return cls(
             places=RecordColumns.joined([part.places for part in several]),
-            newer={number: newer for part in several for number, newer in part.newer.items()},
             corrected={wrong: right for part in several for wrong, right in part.corrected.items()},
             counts=sum((Counter(part.counts) for part in several), Counter()),
             read={number: record for part in several for number, record in part.read.items()},
@@ -197,7 +194,6 @@ async def gather(run: Runner, home: Home, asked: Asked) -> Candidates:
         count=np.full(size, count),
         bm25=bm25,
         current=~np.isin(places.ids, list(stale)) if stale else np.ones(size, dtype=bool),
-        newer={number: newer for number, newer in stale.items() if newer},
         exact=_exact(places, plan, read),
         corrected=corrected,
         counts=explored.counts,
@@ -208,7 +204,6 @@ async def gather(run: Runner, home: Home, asked: Asked) -> Candidates:
 
 
 async def _words(run: Runner, services: Services, owner: Scope, asked: Asked) -> tuple[list[str], dict[str, str]]:
-    """The terms to search for, and which of the query's terms were treated as misspelt."""
     words = terms(asked.query)
     if len(words) > MAX_WORDS:
         words = words[: MAX_WORDS // 2] + words[-MAX_WORDS // 2 :]
@@ -220,7 +215,6 @@ async def _words(run: Runner, services: Services, owner: Scope, asked: Asked) ->
 
 
 def _searches(where: Where, asked: Asked, words: Sequence[str]) -> tuple[list[Search], list[Search]]:
-    """The searches by the words of the query, and the other searches."""
     plan = asked.plan
     spans = [
         replace(

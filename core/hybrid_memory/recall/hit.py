@@ -258,32 +258,22 @@ def parts(hit: Hit | Scored) -> list[display.Part]:
     return sorted(made, key=lambda part: (part.label == "current", -part.share))
 
 
-def _sure(hit: Hit) -> str:
-    if hit.confidence is None:
-        return ""
-    drawn = display.bar([display.Part("confidence", hit.confidence, display.PLAIN, f"{hit.confidence:.2f}")])
-    return f"<br><small>confidence {hit.confidence:.2f}</small><br>{drawn}"
-
-
 def _who(record: Record) -> str:
     return spoken(record.speaker, record.origin)
 
 
-def _question(asked: Record | None) -> str:
-    return f"<small>{display.text(f'{_who(asked)}: {shown(asked.text)}')}</small><br>" if asked else ""
-
-
 def _drawn(hits: Sequence[Hit]) -> str:
-    rows = [
-        (
-            f"{hit.score:.3f}<br>{display.bar(parts(hit))}{_sure(hit)}",
-            f"{hit.record.at:%Y&#8209;%m&#8209;%d}<br>{display.text(_who(hit.record))}",
-            _question(hit.asked)
-            + display.text(hit.record.text)
-            + display.details("why", f"<small>{display.text(hit.why())}</small>"),
-        )
-        for hit in hits
-    ]
+    rows = []
+    for hit in hits:
+        score, question = f"{hit.score:.3f}<br>{display.bar(parts(hit))}", ""
+        if hit.confidence is not None:
+            drawn = display.bar([display.Part("confidence", hit.confidence, display.PLAIN, f"{hit.confidence:.2f}")])
+            score += f"<br><small>confidence {hit.confidence:.2f}</small><br>{drawn}"
+        if hit.asked is not None:
+            question = f"<small>{display.text(f'{_who(hit.asked)}: {shown(hit.asked.text)}')}</small><br>"
+        when = f"{hit.record.at:%Y&#8209;%m&#8209;%d}<br>{display.text(_who(hit.record))}"
+        why = display.details("why", f"<small>{display.text(hit.why())}</small>")
+        rows.append((score, when, question + display.text(hit.record.text) + why))
     named = {part.label: part for hit in hits for part in parts(hit)}
     keys = [display.Part(name, 0.0, HUES[name]) for name in HUES if name in named]
     return f"<small>{display.legend(keys)}</small>{display.table(('score', 'said', 'words'), rows)}"

@@ -34,9 +34,6 @@ from hybrid_memory.text.tokenize import terms
 READ = 40
 """Number of candidates whose words are read, unless more hits are requested."""
 
-AS_RELEVANT = 0.25
-"""The share of a turn's relevance that a newer one needs to make it outdated for the query."""
-
 FIRST = 3
 """Number of best candidates that the others are compared with."""
 
@@ -107,7 +104,6 @@ async def measure(
         usual = replace(usual, **{name: LESS * getattr(usual, name) for name in ("statement", "speaker", "kind")})
     applied = _applied(usual, candidates, query, plan)
     features = _of_places(candidates, plan, applied)
-    candidates = _current_for_this(candidates, features["relevance"])
     rough = signals.weighted_mean(_columns(services, candidates, features, plan), applied)
     best = np.sort(np.lexsort((-candidates.places.ids, -rough))[: max(READ, k)])
     read, vectors = await _read(run, services, homes, candidates, best)
@@ -204,22 +200,6 @@ def _columns(services: Services, candidates: Candidates, features: Mapping[str, 
     return columns
 
 
-def _current_for_this(candidates: Candidates, relevance: Array) -> Candidates:
-    """Candidates of which one stays current if the newer ones that contradict it are much less relevant.
-
-    A turn says more than one thing, and the query may ask for another than the one that is no longer true.
-    """
-    if not candidates.newer:
-        return candidates
-    of = dict(zip(candidates.places.ids.tolist(), relevance.tolist(), strict=True))
-    other = [
-        number
-        for number, newer in candidates.newer.items()
-        if number in of and max((of[each] for each in newer if each in of), default=0.0) < AS_RELEVANT * of[number]
-    ]
-    return replace(candidates, current=candidates.current | np.isin(candidates.places.ids, other))
-
-
 def _beside_itself(candidates: Candidates, itself: npt.NDArray[np.bool_]) -> Candidates:
     """Candidates measured relative to the best except the query itself, which agents remember before they ask."""
 
@@ -279,7 +259,15 @@ def _of_words(
     return {
         "empty": speaks.empty,
         "asks": speaks.asks,
-        "named": np.array([_named(record, people, asked) for record in records]),
+        "named": np.array(
+            [
+                # 1 for people the query names, or facts about a user who asks about themselves; 0.5 if it names nobody.
+                float(record.speaker in people)
+                if people
+                else (1.0 if asked.of_self and record.kind is RecordKind.FACT and record.speaker == USER else 0.5)
+                for record in records
+            ]
+        ),
         "assistant": helper,
         "times": times,
         "numbers": numbers,
@@ -295,13 +283,6 @@ def _of_words(
 def repeats(query: str, record: Record) -> bool:
     """Whether a record only repeats the query."""
     return record.text.strip() == query.strip()
-
-
-def _named(record: Record, people: frozenset[str], asked: Demand) -> float:
-    """1 for people the query names, or facts about a user who asks about themselves; 0.5 if it names nobody."""
-    if people:
-        return float(record.speaker in people)
-    return 1.0 if asked.of_self and record.kind is RecordKind.FACT and record.speaker == USER else 0.5
 
 
 def answering(relevance: Array, speaks: Speech, segments: Numbers, ordinals: Numbers) -> Array:
@@ -382,24 +363,18 @@ def offer(text: str) -> Offer:
     key = hash(text)
     cached = _offers.get(key)
     if cached is None:
-        words = list(map(hash, terms(text[:TERM_CHARS])))
-        times, numbers = _cues(text[:READ_CHARS].lower())
-        cached = Offer(frozenset(words), frozenset(pairwise(words)), min(times, MOST) / MOST, min(numbers, MOST) / MOST)
+        hashes, start = list(map(hash, terms(text[:TERM_CHARS]))), text[:READ_CHARS].lower()
+        words = _WORD.findall(start)
+        digits = [word for word in words if "0" <= word[0] <= "9"]
+        chinese = [] if start.isascii() else _CHINESE.findall(start)
+        times = sum(map(_TIMES.__contains__, words)) + sum(map(bool, chinese))
+        times += sum(len(word) == YEAR_DIGITS and word.isdecimal() for word in digits)
+        numbers = sum(map(_NUMBERS.__contains__, words)) + len(digits) + sum(not time for time in chinese)
+        cached = Offer(
+            frozenset(hashes), frozenset(pairwise(hashes)), min(times, MOST) / MOST, min(numbers, MOST) / MOST
+        )
         _offers.put(key, cached)
     return cached
-
-
-def _cues(text: str) -> tuple[int, int]:
-    """How many words state a time, and how many a number."""
-    words = _WORD.findall(text)
-    digits = [word for word in words if "0" <= word[0] <= "9"]
-    years = sum(len(word) == YEAR_DIGITS and word.isdecimal() for word in digits)
-    times = sum(map(_TIMES.__contains__, words)) + years
-    numbers = sum(map(_NUMBERS.__contains__, words)) + len(digits)
-    if not text.isascii():
-        chinese = _CHINESE.findall(text)
-        times, numbers = times + sum(map(bool, chinese)), numbers + sum(not time for time in chinese)
-    return times, numbers
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,12 +206,15 @@ class Plan:
     def __str__(self) -> str:
         cue = f" ({self.cue!r})" if self.cue else ""
         names = " or ".join(repr(entity.text) for entity in self.entities if entity.verbatim)
-        spans = " or ".join(f"{_days(span)} ({span.text!r})" for span in self.times)
+        spans = []
+        for span in self.times:  # by its days, both ends included
+            first, last = span.since.date(), (span.until - timedelta(microseconds=1)).date()
+            spans.append(f"{f'on {first}' if first == last else f'from {first} to {last}'} ({span.text!r})")
         paths = {
             "by meaning": self.vector,
             "by words": self.text,
             f"with {names} word for word": self.exact,
-            f"{spans or 'by time'}{_FIRST.get(self.timing, '')}": self.temporal,
+            f"{' or '.join(spans) or 'by time'}{_FIRST.get(self.timing, '')}": self.temporal,
         }
         compared = [f"{most} {path}" for path, most in paths.items() if most]
         if compared:
@@ -237,12 +240,6 @@ _FIRST = {
     Timing.NEWEST: ", newest first",
     Timing.LAST_TALK: ", last session first",
 }
-
-
-def _days(span: TimeSpan) -> str:
-    """The days of a span, both ends included."""
-    first, last = span.since.date(), (span.until - timedelta(microseconds=1)).date()
-    return f"on {first}" if first == last else f"from {first} to {last}"
 
 
 EXACT = 24
@@ -463,12 +460,17 @@ def entities(query: str) -> tuple[Entity, ...]:
     to a particle, a verb or the end.
     """
     taken: list[tuple[int, int, Entity]] = []
+    quoted = (match.span(match.lastindex or 0) for match in _QUOTED.finditer(query))
+    chinese = (match for match in _CHINESE_NAME.finditer(query) if match[0] not in CHINESE_STOP_WORDS)
     for kind, found in (
-        (EntityKind.QUOTED, _quoted(query)),
+        (
+            EntityKind.QUOTED,
+            (span for span in quoted if query[slice(*span)].strip() and span[1] - span[0] <= MAX_QUOTED_CHARS),
+        ),
         (EntityKind.PATH, (match.span() for match in _PATH.finditer(query))),
         (EntityKind.ID, (match.span() for match in _ID.finditer(query) if not _NO_ID.fullmatch(match[0]))),
         (EntityKind.NAME, _names(query)),
-        (EntityKind.NAME, _chinese_names(query)),
+        (EntityKind.NAME, (match.span() for match in chinese if match[0][:2] not in _NO_NAME)),
     ):
         for start, end in found:
             if all(end <= first or start >= last for first, last, _ in taken):
@@ -481,13 +483,6 @@ def entities(query: str) -> tuple[Entity, ...]:
 def folded(text: str) -> str:
     """The text normalised for comparison: without differences of width, case and spacing."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().replace("’", "'").split())
-
-
-def _quoted(query: str) -> Iterator[tuple[int, int]]:
-    for match in _QUOTED.finditer(query):
-        start, end = match.span(match.lastindex or 0)
-        if query[start:end].strip() and end - start <= MAX_QUOTED_CHARS:
-            yield start, end
 
 
 def _names(query: str) -> Iterator[tuple[int, int]]:
@@ -513,10 +508,3 @@ def _names(query: str) -> Iterator[tuple[int, int]]:
 def _common(word: str) -> bool:
     plain = word.lower().split("'")[0].split("’")[0]
     return plain in ENGLISH_STOP_WORDS or plain in _CALENDAR
-
-
-def _chinese_names(query: str) -> Iterator[tuple[int, int]]:
-    for match in _CHINESE_NAME.finditer(query):
-        text = match[0]
-        if text[:2] not in _NO_NAME and text not in CHINESE_STOP_WORDS:
-            yield match.span()

@@ -272,7 +272,7 @@ class Learned:
     """The default ranker: learned, and still a sum. Each signal is made of curves; the score is their weighted mean.
 
     A signal is the sum of its features' curves, scaled from 0 at their lowest to 1 at their highest. Further curves and
-    a bias give the confidence; see `hybrid_memory.recall.confidence`. Curves and weights are numbers in a file of this
+    a bias give the confidence; see `hybrid_memory.recall.recall`. Curves and weights are numbers in a file of this
     package; `benchmarks/ranking` fits them.
     """
 

@@ -250,15 +250,13 @@ def _tells(sentence: str) -> bool:
         return True
     if not request and not _QUESTION.search(sentence):
         return True
-    *before, _ = _CLAUSE.split(sentence)
-    return any(map(_states, before))
-
-
-def _states(clause: str) -> bool:
-    """Whether a clause before the question states something by itself."""
-    if asks_nothing(clause) or _HALF.search(clause) or _QUESTION.search(clause) or _REQUEST.search(clause):
-        return False
-    return len(terms(clause)) > 1
+    # Or a clause before the question states something by itself.
+    return any(
+        not any(form.search(clause) for form in (_HALF, _QUESTION, _REQUEST))
+        and not asks_nothing(clause)
+        and len(terms(clause)) > 1
+        for clause in _CLAUSE.split(sentence)[:-1]
+    )
 
 
 SHORT_CHARS = 40

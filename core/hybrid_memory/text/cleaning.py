@@ -122,22 +122,19 @@ def clean(text: str, level: CleaningLevel = "light") -> str:
     start = current = _trimmed(text)
     rules = _ASCII_RULES if text.isascii() else _RULES
     for _ in range(MAX_PASSES):
-        before, current = current, _trimmed(_cleaned(current, rules))
+        lowered = current.lower()
+        active = [rule for rule in rules if _hinted(rule, lowered) and rule.pattern.search(current)]
+        if not active and not _hinted(_BLANKS, current):
+            return current or start
+        active.append(_BLANKS)
+        parts = [
+            block if fenced else "\n".join(_cleaned_line(line, active) for line in block.split("\n"))
+            for fenced, block in blocks(current)
+        ]
+        before, current = current, _trimmed("".join(parts))
         if current == before:
             return current or start
     return start
-
-
-def _cleaned(text: str, rules: tuple[_Rule, ...]) -> str:
-    lowered = text.lower()
-    active = [rule for rule in rules if _hinted(rule, lowered) and rule.pattern.search(text)]
-    if not active and not _hinted(_BLANKS, text):
-        return text
-    active.append(_BLANKS)
-    return "".join(
-        block if fenced else "\n".join(_cleaned_line(line, active) for line in block.split("\n"))
-        for fenced, block in blocks(text)
-    )
 
 
 def _hinted(rule: _Rule, lowered: str) -> bool:

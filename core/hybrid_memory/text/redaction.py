@@ -48,7 +48,7 @@ _NEAR = 48
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A potential finding: the pattern's group ``it``, or the whole match, if the check accepts it.
+    """A potential finding: the pattern's group ``it``, or the whole match, if a check accepts it.
 
     Attributes:
         shrinks: drop the last space-separated group as long as the check fails.
@@ -57,7 +57,7 @@ class Rule:
 
     kind: str
     pattern: re.Pattern[str]
-    check: Check
+    check: Check | None
     shrinks: bool
     hints: tuple[str, ...]
 
@@ -70,18 +70,14 @@ class Rule:
         while (match := self.pattern.search(text, at)) is not None:
             start, at = match.span(group)
             found = match[group]
-            while found and not self.check(found, match):
+            while found and self.check is not None and not self.check(found, match):
                 found = found.rpartition(" ")[0] if self.shrinks else ""
             if found:
                 at = start + len(found)
                 yield start, at
 
 
-def _any(_found: str, _match: Match) -> bool:
-    return True
-
-
-def _rule(kind: str, pattern: str, check: Check = _any, *, shrinks: bool = False, hints: str = "") -> Rule:
+def _rule(kind: str, pattern: str, check: Check | None = None, *, shrinks: bool = False, hints: str = "") -> Rule:
     return Rule(kind, lazy(pattern, re.ASCII | re.VERBOSE), check, shrinks, tuple(hints.split()))
 
 
@@ -223,11 +219,6 @@ def _no_order(_number: str, match: Match) -> bool:
 _SCHEMES = lazy(r"4|5[1-5]|2[2-7]|3[47]|6(?:011|5|4[4-9]|2)|35|3[0689]")
 
 
-def _card(number: str, match: Match) -> bool:
-    digits = _digits(number)
-    return _SCHEMES.match(digits) is not None and luhn(digits) and _no_order(number, match)
-
-
 _NUMBERS = (
     _rule(
         "email",
@@ -250,7 +241,9 @@ _NUMBERS = (
         "card",
         r"""(?<![\w.])(?<!\w-)(?:\d{13,19}|\d{4}([\ -])\d{4}\1\d{4}\1\d{1,4}(?:\1\d{1,3})?|\d{4}([\ -])\d{6}\2\d{4,5}
         |\d{6}([\ -])\d{13})(?!\w|[.-]\d)""",
-        _card,
+        lambda number, match: _SCHEMES.match(_digits(number)) is not None
+        and luhn(_digits(number))
+        and _no_order(number, match),
     ),
     # The last group may be a word in capitals.
     _rule(
@@ -277,7 +270,6 @@ _VERSION = lazy(
 
 
 def _ip(address: str, match: Match) -> bool:
-    """Whether it is the address of a remote machine, not a version or path."""
     before = _before(match)
     path = before.endswith("/") and not before.endswith("//")
     if path or address.startswith("255.") or _VERSION.search(before):
@@ -374,20 +366,15 @@ def findings(text: str, kinds: Collection[str] = KINDS) -> list[tuple[int, int, 
     plain = text.translate(_PLAIN)
     taken = bytearray(len(text))
     found = []
-    for kind in KINDS:
-        for start, end in _spans(kind, plain) if kind in kinds else ():
+    for kind in (kind for kind in KINDS if kind in kinds):
+        merged: list[tuple[int, int]] = []  # what several rules find at one place counts once
+        for start, end in sorted(span for rule in RULES if rule.kind == kind for span in rule.spans(plain)):
+            if merged and start < merged[-1][1]:
+                merged[-1] = merged[-1][0], max(end, merged[-1][1])
+            else:
+                merged.append((start, end))
+        for start, end in merged:
             if not any(taken[start:end]):
                 taken[start:end] = b"\1" * (end - start)
                 found.append((start, end, kind))
     return sorted(found)
-
-
-def _spans(kind: str, text: str) -> list[tuple[int, int]]:
-    """The places of this kind; findings of several rules at one place count once."""
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(span for rule in RULES if rule.kind == kind for span in rule.spans(text)):
-        if merged and start < merged[-1][1]:
-            merged[-1] = merged[-1][0], max(end, merged[-1][1])
-        else:
-            merged.append((start, end))
-    return merged

@@ -49,7 +49,12 @@ def sentences(text: str) -> list[str]:
             pieces.append(block.strip())
         else:
             for line in block.split("\n"):
-                pieces.extend(_of_line(line))
+                start = _begin(line, 0)
+                for stop in _STOP.finditer(line, start):
+                    if _ends(line, start, stop):
+                        pieces.append(line[start : stop.end()])
+                        start = _begin(line, stop.end())
+                pieces.append(line[start:].rstrip())
     return [piece for piece in pieces if piece]
 
 
@@ -73,15 +78,6 @@ def blocks(text: str) -> Iterator[tuple[bool, str]]:
             lines.append(line)
     if lines:
         yield bool(fence), "".join(lines)
-
-
-def _of_line(line: str) -> Iterator[str]:
-    start = _begin(line, 0)
-    for stop in _STOP.finditer(line, start):
-        if _ends(line, start, stop):
-            yield line[start : stop.end()]
-            start = _begin(line, stop.end())
-    yield line[start:].rstrip()
 
 
 def _begin(line: str, end: int) -> int:
@@ -164,14 +160,11 @@ def excerpt(text: str, wanted: Collection[str], max_chars: int) -> str:
             room -= len(parts[row]) + len(GAP)
     if not kept:
         return f"{parts[best][: max_chars - 1]}…"
-    return _joined(parts, sorted(kept))
-
-
-def _joined(parts: list[str], kept: list[int]) -> str:
-    text = "" if kept[0] == 0 else "… "
+    kept.sort()
+    written = "" if kept[0] == 0 else "… "
     for row, after in zip(kept, [*kept[1:], len(parts)], strict=True):
-        text += parts[row] + (" " if after == row + 1 else GAP)
-    return text.strip()
+        written += parts[row] + (" " if after == row + 1 else GAP)
+    return written.strip()
 
 
 _UNITS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 MAX_SPANS = 64
@@ -73,7 +73,11 @@ def pieces(text: str) -> list[Piece]:
     found: list[Piece] = []
     words = _FENCED.sub("", answer).strip()
     room = MAX_REPAIR_CHARACTERS
-    for part, fenced in _parts(answer):
+    parts, at = list[tuple[str, bool]](), 0
+    for fence in _FENCED.finditer(answer):
+        parts += [(answer[at : fence.start()], False), (fence[1], True)]
+        at = fence.end()
+    for part, fenced in [*parts, (answer[at:], False)]:
         for span, ended in islice(_spans(part), MAX_SPANS):
             value = _valid(span)
             if value is None and ended and (value := _completed(span)) is None and len(span) <= room:
@@ -110,31 +114,18 @@ def without_thoughts(text: str) -> str:
     return _THOUGHTS.sub("", text).strip()
 
 
-def _parts(answer: str) -> Iterator[tuple[str, bool]]:
-    at = 0
-    for fence in _FENCED.finditer(answer):
-        yield answer[at : fence.start()], False
-        yield fence[1], True
-        at = fence.end()
-    yield answer[at:], False
-
-
 def _spans(text: str) -> Iterator[tuple[str, bool]]:
     """Each outermost ``{...}`` that begins like an object, and whether it is closed."""
     at = 0
     while start := _START.search(text, at):
-        end = _end(text, start.start())
+        depth, end = 0, None
+        for token in _BRACE.finditer(text, start.start()):
+            depth += {"{": 1, "}": -1}.get(token[0], 0)
+            if depth == 0 and token[0] == "}":
+                end = token.end()
+                break
         at = len(text) if end is None else end
         yield text[start.start() : at], end is not None
-
-
-def _end(text: str, start: int) -> int | None:
-    depth = 0
-    for token in _BRACE.finditer(text, start):
-        depth += {"{": 1, "}": -1}.get(token[0], 0)
-        if depth == 0 and token[0] == "}":
-            return token.end()
-    return None
 
 
 def _valid(span: str) -> dict[str, Any] | None:
@@ -164,19 +155,17 @@ def _completed(span: str) -> dict[str, Any] | None:
             closing.pop()
         kept.append(found)
         is_key = closing[-1:] == ["}"] and before in ("{", ",")
-        if found in ("{", "[", "}", "]") or (found not in (",", ":") and not is_key and _complete(token)):
+        # A number or a word at the very end may continue.
+        complete = token["quote"] == '"' or (token["quote"] is None and token.end() < len(span))
+        if found in ("{", "[", "}", "]") or (found not in (",", ":") and not is_key and complete):
             good = len(kept)
         before = found
     return _valid(" ".join([*kept[:good], *reversed(closing)])) or None
 
 
-def _complete(token: re.Match[str]) -> bool:
-    """Whether a value is complete: a number or a word at the very end may continue."""
-    return token["quote"] == '"' or (token["quote"] is None and token.end() < len(token.string))
-
-
 def _repaired(span: str) -> dict[str, Any] | None:
-    if len(span) > MAX_REPAIR_CHARACTERS or _depth(span) > MAX_REPAIR_DEPTH:
+    depths = accumulate(1 if bracket in "[{" else -1 for bracket in re.findall(r"[\[{}\]]", span))
+    if len(span) > MAX_REPAIR_CHARACTERS or max(depths, default=0) > MAX_REPAIR_DEPTH:
         return None
     from json_repair import repair_json  # noqa: PLC0415 - few answers need it
 
@@ -185,11 +174,3 @@ def _repaired(span: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) and value else None
-
-
-def _depth(span: str) -> int:
-    depth = deepest = 0
-    for bracket in re.findall(r"[\[{}\]]", span):
-        depth += 1 if bracket in "[{" else -1
-        deepest = max(deepest, depth)
-    return deepest

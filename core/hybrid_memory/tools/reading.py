@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from hybrid_memory.context.memories import question_line, without_questions
-from hybrid_memory.context.offload.payloads import Page, grep, page
+from hybrid_memory.context.payloads import Page, grep, page
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.fact import Explanation, Fact
 from hybrid_memory.facts.profile import UserProfile
@@ -23,9 +23,8 @@ from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.recall.hit import Hit, Hits
 from hybrid_memory.text.asking import asking_share
 from hybrid_memory.text.cleaning import clean
-from hybrid_memory.text.marks import escaped, within_record
 from hybrid_memory.text.sentences import excerpt
-from hybrid_memory.text.speakers import speaker
+from hybrid_memory.text.speakers import escaped, speaker, within_record
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.tools.tool import (

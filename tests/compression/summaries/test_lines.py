@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import Line, Message, Role, Section
+from hybrid_memory.context.compact import audited, critical_items, measured, remaining, unsaid
 from hybrid_memory.context.lines import (
     CRITICAL,
     MAX_LINE_CHARS,
@@ -21,7 +22,6 @@ from hybrid_memory.context.lines import (
     shown,
 )
 from hybrid_memory.context.strategies import Anchored, SummaryJob
-from hybrid_memory.context.summarise import audited, critical_items, measured, remaining, unsaid
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.compression.summaries.conftest import event, line, texts
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime
 
-from hybrid_memory.text.dates.calendar import PARTS, Found, Kind, Language, Moment, Range, TimeSpan, third
+from hybrid_memory.text.dates.calendar import Kind, Language, Moment, Range, TimeSpan
 from hybrid_memory.text.dates.chinese import CHINESE
 from hybrid_memory.text.dates.english import ENGLISH
 
@@ -18,26 +18,13 @@ _WINDOW = 80
 
 _DIGIT = re.compile(r"\d")
 _STOP = re.compile(r"[.!?](?=\s|$)|[。！？；;\n]")
-_OF_DAY = frozenset({Kind.DAY, Kind.WEEKDAY, Kind.PART, Kind.CLOCK})
-_OF_RANGE = frozenset({Kind.RANGE, Kind.THIRD})
-_NOON = 12
-_LAST_OF_AFTERNOON = 6
-_EARLY_EVENING = 5
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
     start: int
     end: int
-    found: Found
-    language: Language
-    past: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Named:
-    start: int
-    end: int
+    kind: Kind
     range: Range
     language: Language
     weak: bool
@@ -54,18 +41,20 @@ def find_times(text: str, now: datetime) -> list[TimeSpan]:
     - "two weeks ago" is the whole calendar unit that lies two units back, "in two weeks" the day after exactly two;
       hours and minutes count from now. "the last two weeks" reaches until now. A few are 2 to 5.
     - "since last May" begins where last May begins and ends now.
-    - "3pm" is an hour, "15:30" a minute. A bare hour from 1 to 6 is in the afternoon. A clock time alone is the
-      coming one, or the last one in the past. Seasons are northern: spring begins in March.
+    - "this morning" and 昨晚 are days. Hours and tonight name none: they say when something is, not when it was said.
+    - Seasons are northern: spring begins in March.
     - In figures the year comes first, or else the month, where that can be.
     - What comes again and again ("every Friday", 每周一) names no time.
     """
     zone = now.tzinfo
     wall = now.replace(tzinfo=None)
-    named = [each for group in _groups(text, _pieces(text, wall)) if (each := _name(group, wall)) is not None]
     spans = []
-    for each in _reaching(text, _joined(text, named), wall):
+    for each in _reaching(text, _joined(text, _pieces(text, wall)), wall):
         try:
-            since, until = _placed(each.range, zone)
+            since, until = (end.replace(tzinfo=zone).astimezone(UTC) for end in each.range)
+            if until <= since:  # a time skipped by a clock change is that long after it
+                until = since + (each.range[1] - each.range[0])
+            since, until = since.astimezone(zone), until.astimezone(zone)
         except OverflowError:
             continue
         spans.append(TimeSpan(each.start, each.end, text[each.start : each.end], since, until))
@@ -91,8 +80,8 @@ def _pieces(text: str, wall: datetime) -> list[_Piece]:
                     reading = rule.read(match, Moment(wall, past))
                 except (ValueError, OverflowError):
                     continue
-                if reading is not None and (reading.range is not None or reading.kind not in {Kind.DAY, Kind.RANGE}):
-                    found.append(_Piece(match.start(), match.end(), reading, language, past))
+                if reading is not None and reading.range is not None:
+                    found.append(_Piece(start, end, reading.kind, reading.range, language, reading.weak))
     found.sort(key=lambda piece: (piece.start, -piece.end))
     pieces: list[_Piece] = []
     for piece in found:
@@ -101,119 +90,30 @@ def _pieces(text: str, wall: datetime) -> list[_Piece]:
     return pieces
 
 
-def _groups(text: str, pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
-    """Adjacent pieces that name one time together."""
-    group: list[_Piece] = []
-    for piece in pieces:
-        if group and not _belongs(text, group, piece):
-            yield group
-            group = []
-        group.append(piece)
-    if group:
-        yield group
-
-
-def _belongs(text: str, group: Sequence[_Piece], piece: _Piece) -> bool:
-    kinds = {each.found.kind for each in group}
-    kind = piece.found.kind
-    together = _OF_DAY if kind in _OF_DAY else _OF_RANGE
-    if kind in kinds or not kinds <= together:
-        return False
-    gap = text[group[-1].end : piece.start]
-    return any(language.link.fullmatch(gap) for language in (group[-1].language, piece.language))
-
-
-def _name(group: Sequence[_Piece], wall: datetime) -> _Named | None:
-    """The range that these pieces name together; None if they do not determine one."""
-    found = {piece.found.kind: piece.found for piece in group}
-    try:
-        if Kind.CLOCK in found:
-            named: Range | None = _at_clock(found, wall, past=group[0].past)
-        elif _OF_RANGE & set(found):
-            named = _of_range(found)
-        else:
-            named = _of_day(found)
-    except OverflowError:
-        return None
-    if named is None:
-        return None
-    weak = len(group) == 1 and group[0].found.weak
-    return _Named(group[0].start, group[-1].end, named, group[0].language, weak)
-
-
-def _of_range(found: dict[Kind, Found]) -> Range | None:
-    part = found.get(Kind.THIRD)
-    whole = found.get(Kind.RANGE) or part
-    if whole is None or whole.range is None:
-        return None
-    return whole.range if part is None else third(whole.range, part.third)
-
-
-def _day_and_part(found: dict[Kind, Found]) -> tuple[Range | None, tuple[int, int] | None]:
-    day = found.get(Kind.DAY) or found.get(Kind.WEEKDAY)
-    part = found.get(Kind.PART) or day
-    return (day.range if day else None), (part.part if part else None)
-
-
-def _of_day(found: dict[Kind, Found]) -> Range | None:
-    day, part = _day_and_part(found)
-    if day is None or part is None:
-        return day
-    return day[0] + timedelta(hours=part[0]), day[0] + timedelta(hours=part[1])
-
-
-def _at_clock(found: dict[Kind, Found], wall: datetime, *, past: bool) -> Range:
-    day, part = _day_and_part(found)
-    clock = found[Kind.CLOCK]
-    midnight = day[0] if day else wall.replace(hour=0, minute=0, second=0, microsecond=0)
-    minutes = timedelta(minutes=clock.minute or 0)
-    length = timedelta(minutes=1) if clock.minute else timedelta(hours=1)
-    if day is not None:
-        begin = midnight + timedelta(hours=_hour(clock, part)) + minutes
-        return begin, begin + length
-    open_half = clock.afternoon is None and part is None and 0 < clock.hour <= _NOON
-    hours = [clock.hour % 12, clock.hour % 12 + 12] if open_half else [_hour(clock, part)]
-    begins = sorted(midnight + timedelta(days=days, hours=hour) + minutes for days in (-1, 0, 1) for hour in hours)
-    if past:
-        begin = max(each for each in begins if each <= wall)
-    else:
-        begin = min(each for each in begins if each + length > wall)
-    return begin, begin + length
-
-
-def _hour(clock: Found, part: tuple[int, int] | None) -> int:
-    """Hours after midnight; small hours "in the evening" or "at night" belong to the next day."""
-    hour = clock.hour
-    if clock.afternoon is not None:
-        hour = hour % _NOON + _NOON * clock.afternoon
-        return hour + 2 * _NOON if part == PARTS["night"] and hour < _NOON else hour
-    if hour > _NOON:
-        return hour
-    if part in {PARTS["evening"], PARTS["night"]}:
-        return hour % _NOON + (2 * _NOON if hour % _NOON < _EARLY_EVENING else _NOON)
-    if part == PARTS["small hours"]:
-        return hour % _NOON
-    later = part == PARTS["afternoon"] or (part in {None, PARTS["noon"]} and hour <= _LAST_OF_AFTERNOON)
-    return hour % _NOON + _NOON if later and hour else hour
-
-
-def _joined(text: str, named: Sequence[_Named]) -> Iterator[_Named]:
-    """Joins two expressions that are the ends of a range; weak ones need that."""
-    pending: _Named | None = None
-    for each in named:
-        if pending is not None and pending.range[0] < each.range[0]:
-            gap = text[pending.end : each.start]
-            if pending.language.to.fullmatch(gap) or each.language.to.fullmatch(gap):
-                pending = _Named(pending.start, each.end, (pending.range[0], each.range[1]), each.language, weak=False)
+def _joined(text: str, pieces: Sequence[_Piece]) -> Iterator[_Piece]:
+    """A weekday and its date are one, and so are the two ends of a range; what is weak needs the other."""
+    pending: _Piece | None = None
+    for each in pieces:
+        if pending is not None:
+            gap, languages = text[pending.end : each.start], (pending.language, each.language)
+            day = each if each.kind is Kind.DAY else pending
+            whole: Range | None = None
+            if {pending.kind, each.kind} == {Kind.DAY, Kind.WEEKDAY}:
+                whole = day.range if any(language.link.fullmatch(gap) for language in languages) else None
+            if whole is None and pending.range[0] < each.range[0]:
+                ends = any(language.to.fullmatch(gap) for language in languages)
+                whole = (pending.range[0], each.range[1]) if ends else None
+            if whole is not None:
+                pending = _Piece(pending.start, each.end, Kind.RANGE, whole, each.language, weak=False)
                 continue
-        if pending is not None and not pending.weak:
-            yield pending
+            if not pending.weak:
+                yield pending
         pending = each
     if pending is not None and not pending.weak:
         yield pending
 
 
-def _reaching(text: str, named: Iterator[_Named], wall: datetime) -> Iterator[_Named]:
+def _reaching(text: str, named: Iterator[_Piece], wall: datetime) -> Iterator[_Piece]:
     """Extends expressions with a "since" until now."""
     for each in named:
         language = each.language
@@ -226,11 +126,3 @@ def _reaching(text: str, named: Iterator[_Named], wall: datetime) -> Iterator[_N
             yield replace(each, start=start, end=end, range=(each.range[0], wall))
         else:
             yield each
-
-
-def _placed(wall: Range, zone: tzinfo | None) -> tuple[datetime, datetime]:
-    """The instants of a range of wall time; a time skipped by a clock change maps to that long after it."""
-    since, until = (each.replace(tzinfo=zone).astimezone(UTC) for each in wall)
-    if until <= since:
-        until = since + (wall[1] - wall[0])
-    return since.astimezone(zone), until.astimezone(zone)

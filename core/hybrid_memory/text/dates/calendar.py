@@ -19,16 +19,6 @@ _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _FEW = (2, 5)
 """The range of "a few" and 几."""
 
-PARTS = {
-    "small hours": (0, 6),
-    "morning": (6, 12),
-    "noon": (11, 14),
-    "afternoon": (12, 18),
-    "evening": (18, 24),
-    "night": (18, 30),
-}
-"""Parts of the day, in hours after midnight."""
-
 
 class Which(StrEnum):
     """Which one of a recurring unit is meant.
@@ -182,23 +172,12 @@ def _whole(count: float, unit: str) -> tuple[int, str]:
     return int(count * 2) * size, smaller
 
 
-def third(whole: Range, number: int) -> Range:
-    """The first, second or third part, in whole days if it has three."""
-    begin, end = whole
-    days = (end - begin) // DAY
-    cuts = [begin + days * each // 3 * DAY for each in range(4)]
-    return cuts[number], cuts[number + 1]
-
-
 class Kind(StrEnum):
-    """What a part of a time expression names; parts of a day combine, and so do a range and a third of it."""
+    """What a part of a time expression names; a day and its weekday combine."""
 
     RANGE = auto()
-    THIRD = auto()
     DAY = auto()
     WEEKDAY = auto()
-    PART = auto()
-    CLOCK = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,19 +185,12 @@ class Found:
     """The match of a rule.
 
     Attributes:
-        range: for a range, a day or a weekday; for a third alone, what it is a third of.
-        part: a part of the day, in hours after midnight; third: 0, 1 or 2.
-        hour, minute: as written; ``afternoon`` is None if not stated.
+        range: of instants.
         weak: whether it only counts next to another part.
     """
 
     kind: Kind
     range: Range | None = None
-    part: tuple[int, int] | None = None
-    hour: int = 0
-    minute: int | None = None
-    afternoon: bool | None = None
-    third: int = 0
     weak: bool = False
 
 
@@ -254,13 +226,6 @@ class Language:
     reaches: Callable[[str, str], bool]
     past: re.Pattern[str]
     future: re.Pattern[str]
-
-
-def clock(hour: int, minute: int | None, *, afternoon: bool | None = None, weak: bool = False) -> Found | None:
-    """A clock time as written; None if it is not a valid time."""
-    if hour > 24 or (minute or 0) > 59 or (afternoon is not None and not 0 < hour <= 12):  # noqa: PLR2004 - clock faces
-        return None
-    return Found(Kind.CLOCK, hour=hour, minute=minute, afternoon=afternoon, weak=weak)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import re
 from functools import partial
 
 from hybrid_memory.text.dates.calendar import (
-    PARTS,
     Found,
     Kind,
     Language,
@@ -15,7 +14,6 @@ from hybrid_memory.text.dates.calendar import (
     Reading,
     Rule,
     Which,
-    clock,
     day_of,
     month_of,
     season_of,
@@ -31,22 +29,8 @@ _WEEKDAYS = {
 }
 _UNITS = {"分钟": "minute", "小时": "hour", "钟头": "hour", "天": "day", "日": "day", "周": "week", "星期": "week",
           "礼拜": "week", "月": "month", "季度": "quarter", "年": "year"}  # fmt: skip
-_PARTS = {
-    name: part
-    for part, names in {
-        "small hours": "凌晨",
-        "morning": "清晨 清早 早上 早晨 上午 早 晨",
-        "noon": "中午",
-        "afternoon": "下午",
-        "evening": "傍晚 晚上 晚间 夜晚 晚",
-        "night": "夜里 深夜 半夜 夜",
-    }.items()
-    for name in names.split()
-}
 _SEASONS = {"春": "spring", "夏": "summer", "秋": "autumn", "冬": "winter"}
-_THIRDS = {"初": 0, "上旬": 0, "中": 1, "中旬": 1, "底": 2, "末": 2, "下旬": 2}
 
-_FIGURE = r"(?:\d{1,2}|[一二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九])"
 _NUMBER = (
     r"(?:(?P<few>好?(?<!十)几|数)|(?:大概|大约|差不多)?(?P<number>半|\d{1,3}(?:\.5)?|[一二两三四五六七八九]?十[一二三四五六七八九]?"
     r"|[一二两三四五六七八九])[一二两三四五六七八九]?)"
@@ -62,7 +46,6 @@ _DAY = (
     r"\s?[日号](?![线楼店院馆机门])"
 )
 _WEEKDAY = "[周期拜][一二三四五六日天]"
-_THIRD = r"(?P<third>初(?![一二三四五六七八九十级中])|底|末|中旬|上旬|下旬)"
 _STEPS = r"(?:(?P<far>[上下])?(?P<near>(?<![早晚马])上|这|本|下)一?)"
 
 
@@ -98,11 +81,6 @@ def _year_number(words: str, moment: Moment) -> int:
     return century + number if century + number <= moment.now.year + 10 else century + number - 100
 
 
-def _day(match: re.Match[str], moment: Moment) -> Found:
-    part = match["part"]
-    return Found(Kind.DAY, moment.day(_DAYS[match["day"]]), PARTS[_PARTS[part]] if part else None)
-
-
 def _weekday(match: re.Match[str], moment: Moment) -> Found | None:
     day = _WEEKDAYS[match["weekday"]]
     if match["near"]:
@@ -111,39 +89,8 @@ def _weekday(match: re.Match[str], moment: Moment) -> Found | None:
     return Found(Kind.WEEKDAY, moment.pick(which, partial(moment.weekday, day)))
 
 
-def _weekdays(match: re.Match[str], moment: Moment) -> Found | None:
-    first, last = (moment.weekday(_WEEKDAYS[match[name]], _steps(match)) for name in ("from", "to"))
-    return Found(Kind.RANGE, (first[0], last[1])) if first < last else None
-
-
-def _weekend(match: re.Match[str], moment: Moment) -> Found:
-    if match["near"]:
-        return Found(Kind.RANGE, moment.unit("weekend", _steps(match)))
-    return Found(Kind.RANGE, moment.pick(moment.near, partial(moment.unit, "weekend")))
-
-
-def _unit(match: re.Match[str], moment: Moment) -> Found:
-    return Found(Kind.RANGE, moment.unit(_UNITS[match["unit"]], _steps(match)))
-
-
-def _back(match: re.Match[str], moment: Moment) -> Found:
-    return moment.back(_count(match), _UNITS[match["unit"]])
-
-
 def _ahead(match: re.Match[str], moment: Moment) -> Found:
     return moment.ahead(_count(match), _UNITS[match["unit"]])
-
-
-def _days(match: re.Match[str], moment: Moment) -> Found | None:
-    """A few days ago, or the last few days."""
-    if match["before"]:
-        return moment.back(None, "day")
-    return Found(Kind.RANGE, moment.stretch(-5, "day")) if moment.past else None
-
-
-def _stretch(match: re.Match[str], moment: Moment) -> Found:
-    count = _count(match) or 5
-    return Found(Kind.RANGE, moment.stretch(count if match["ahead"] else -count, _UNITS[match["unit"]]))
 
 
 def _date(match: re.Match[str], moment: Moment) -> Found | None:
@@ -158,16 +105,6 @@ def _month(match: re.Match[str], moment: Moment) -> Found | None:
     if match["year"]:
         return Found(Kind.RANGE, month_of(_year_number(match["year"], moment), month))
     return Found(Kind.RANGE, moment.pick(moment.near, lambda steps: month_of(moment.now.year + steps, month)))
-
-
-def _year(match: re.Match[str], moment: Moment) -> Found:
-    return Found(Kind.RANGE, year_of(_year_number(match["year"], moment)))
-
-
-def _decade(match: re.Match[str], _: Moment) -> Found:
-    tens = match["tens"]
-    first = int(match["century"] or 19) * 100 + (int(tens) if tens.isdecimal() else _DIGITS[tens[0]] * 10)
-    return Found(Kind.RANGE, (year_of(first)[0], year_of(first + 10)[0]))
 
 
 def _day_of_month(match: re.Match[str], moment: Moment) -> Found | None:
@@ -190,33 +127,8 @@ def _season(match: re.Match[str], moment: Moment) -> Found | None:
     return Found(Kind.RANGE, moment.pick(which, lambda steps: season_of(moment.now.year + steps, season)))
 
 
-def _third(match: re.Match[str], moment: Moment) -> Found:
-    unit = {"年": "year", "月": "month"}.get(match["unit"] or "")
-    return Found(Kind.THIRD, moment.unit(unit) if unit else None, third=_THIRDS[match["third"]], weak=unit is None)
-
-
-def _part(match: re.Match[str], _: Moment) -> Found:
-    return Found(Kind.PART, part=PARTS[_PARTS[match[0]]], weak=True)
-
-
-def _clock(match: re.Match[str], _: Moment) -> Found | None:
-    minute = None
-    if match["quarters"]:
-        minute = 15 * _figure(match["quarters"])
-    elif match["minute"]:
-        minute = _figure(match["minute"].lstrip("零〇0") or "0")
-    elif match["half"]:
-        minute = 30
-    return clock(_figure(match["hour"]), minute, weak=minute is None and not match["sharp"])
-
-
 def _rule(cues: str, pattern: str, read: Reading) -> Rule:
     return Rule(tuple(cues.split()), lazy(pattern), read)
-
-
-def _reaches(before: str, behind: str) -> bool:
-    """从 and 起 are a "since" together; 以来 and alike, and 起 itself, alone too."""
-    return behind != "" and (before != "" or len(behind) > 1 or behind == "起")
 
 
 CHINESE = Language(
@@ -224,8 +136,8 @@ CHINESE = Language(
         _rule(
             "天 日 早 晨 晚 夜",
             r"(?<![以之目从今然最先节班课饭])(?P<day>大前|前|昨|今|明|大后|后)"
-            r"(?:(?:天(?![天性才])|日(?!常|报))|(?P<part>[早晨晚夜](?!上|间|里|餐|饭|会|报|年|期|辈|熟)))",
-            _day,
+            r"(?:(?:天(?![天性才])|日(?!常|报))|(?:[早晨]|(?<!今)[晚夜])(?!餐|饭|会|报|年|期|辈|熟)[上间里]?)",
+            lambda match, moment: Found(Kind.DAY, moment.day(_DAYS[match["day"]])),
         ),
         _rule(
             "周 星期 礼拜",
@@ -234,50 +146,62 @@ CHINESE = Language(
             _weekday,
         ),
         _rule(
-            "周 星期 礼拜",
-            rf"{_STEPS}个?(?:周|星期|礼拜)(?P<from>[一二三四五六日天])[至到~-](?:周|星期|礼拜)?(?P<to>[一二三四五六日天])",
-            _weekdays,
+            "周末",
+            rf"(?<!每)(?<!每个){_STEPS}?个?周末",
+            lambda match, moment: Found(
+                Kind.RANGE,
+                moment.unit("weekend", _steps(match))
+                if match["near"]
+                else moment.pick(moment.near, partial(moment.unit, "weekend")),
+            ),
         ),
-        _rule("周末", rf"(?<!每)(?<!每个){_STEPS}?个?周末", _weekend),
         _rule(
             "周 星期 礼拜 月 季度",
             rf"{_STEPS}个?(?P<unit>周(?![围边期全到岁折密长转老先总教同姐哥])|星期|礼拜|月(?![亮球饼光色台])|季度)",
-            _unit,
+            lambda match, moment: Found(Kind.RANGE, moment.unit(_UNITS[match["unit"]], _steps(match))),
         ),
-        _rule("前", rf"{_NUMBER}{_UNIT}(?:以前|之前|前(?![面后锋排])|多前)", _back),
+        _rule(
+            "前",
+            rf"{_NUMBER}{_UNIT}(?:以前|之前|前(?![面后锋排])|多前)",
+            lambda match, moment: moment.back(_count(match), _UNITS[match["unit"]]),
+        ),
         _rule("过 等", rf"(?:再过|再等|(?<![\u4e00-\u9fff])过){_NUMBER}{_UNIT}(?!节)", _ahead),
         _rule("后", rf"{_NUMBER}{_UNIT}(?:以后|之后|后(?![来面天年]))", _ahead),
-        _rule("几天 两天", r"(?:(?P<before>前)|这)[几两]天", _days),
+        _rule(
+            "几天 两天",
+            r"(?:(?P<before>前)|这)[几两]天",
+            lambda match, moment: (
+                moment.back(None, "day")
+                if match["before"]
+                else Found(Kind.RANGE, moment.stretch(-5, "day"))
+                if moment.past
+                else None
+            ),
+        ),
         _rule(
             "近 过去 未来 接下来",
             rf"(?:(?P<ahead>未来|接下来)|过去|最近|(?<![附将接])近)的?这?{_NUMBER}{_UNIT}",
-            _stretch,
+            lambda match, moment: Found(
+                Kind.RANGE,
+                moment.stretch((_count(match) or 5) * (1 if match["ahead"] else -1), _UNITS[match["unit"]]),
+            ),
         ),
         _rule("月", rf"(?:{_YEAR}的?\s?)?{_MONTH}\s?{_DAY}", _date),
         _rule("月", rf"(?:{_YEAR}的?\s?)?(?<![\d一二两三四五六七八九十个]){_MONTH}", _month),
-        _rule("年", rf"{_YEAR}(?![纪级龄会终夜货])", _year),
-        _rule("年代", r"(?:(?P<century>19|20))?(?:上世纪)?(?P<tens>[0-9]0|[二三四五六七八九]十)年代", _decade),
+        _rule(
+            "年",
+            rf"{_YEAR}(?![纪级龄会终夜货])",
+            lambda match, moment: Found(Kind.RANGE, year_of(_year_number(match["year"], moment))),
+        ),
         _rule("日 号", rf"(?:{_STEPS}个?月的?|(?<![\d一二三四五六七八九十月])){_DAY}", _day_of_month),
         _rule("春 夏 秋 冬", rf"(?:{_YEAR}的?|{_STEPS}个?)(?P<season>[春夏秋冬])[天季]", _season),
-        _rule("年 月", rf"(?<![大\d一二两三四五六七八九十])(?P<unit>[年月]){_THIRD}", _third),
-        _rule("年 月", rf"(?<=[年月])的?(?P<unit>){_THIRD}", _third),
-        _rule(
-            "晨 早 午 晚 夜", "|".join(sorted((part for part in _PARTS if len(part) > 1), key=len, reverse=True)), _part
-        ),
-        _rule(
-            "点 时",
-            # 一点 is "a bit" unless something beside it tells that it is one o'clock.
-            r"(?<![\d.第])(?!一点(?!钟|半|整|[零一二三四五十\d])(?:[都也儿不没点的]|(?<![午晨晚上夜里]一点)))"
-            rf"(?P<hour>{_FIGURE})[点时](?![间候期代点])"
-            rf"(?:(?P<sharp>钟|整)|(?P<quarters>[一三])刻|(?P<half>半)|(?P<minute>[零〇]?{_FIGURE}|0\d)分?(?![个只条种])|)",
-            _clock,
-        ),
     ),
     link=lazy(r"[\s，、,（(]{0,2}[的在]?[）)]?"),
     to=lazy(r"\s?[到至~～—-]{1,2}\s?"),
     since=lazy(r"(?:自从?|从|打从?)$"),
     onward=lazy(r"以来|至今|到现在|起(?![床身来飞码初点先])|开始"),
-    reaches=_reaches,
+    # 从 and 起 are a "since" together; 以来 and alike, and 起 itself, alone too.
+    reaches=lambda before, behind: behind != "" and (before != "" or len(behind) > 1 or behind == "起"),
     past=lazy(r"了(?!吗|解)|过(?![来去节年期敏程分滤生])|曾|刚|已经|以前|那时"),
     future=lazy(
         r"要(?!求|不)|(?<![开聚晚约机社])会(?![议员计])|将|打算|准备|计划|提醒|想|记得|必须|得去|预约|约好|安排|改[到成]|推迟|延期|顺延|见[!！。]?$"

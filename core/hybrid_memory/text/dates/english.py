@@ -6,7 +6,6 @@ import re
 from functools import partial
 
 from hybrid_memory.text.dates.calendar import (
-    PARTS,
     Found,
     Kind,
     Language,
@@ -15,7 +14,6 @@ from hybrid_memory.text.dates.calendar import (
     Reading,
     Rule,
     Which,
-    clock,
     day_of,
     month_of,
     season_of,
@@ -44,19 +42,16 @@ WEEKDAYS = {
     )
     for name in names.split("|")
 }
-DAYS = {"day after tomorrow": 2, "day before yesterday": -2, "yesterday": -1, "today": 0, "tonight": 0, "tomorrow": 1}
+DAYS = {"day after tomorrow": 2, "day before yesterday": -2, "yesterday": -1, "today": 0, "tomorrow": 1}
 WHICH = {"last": Which.LAST, "past": Which.LAST, "previous": Which.LAST, "this": Which.THIS, "next": Which.NEXT,
           "coming": Which.COMING, "upcoming": Which.COMING}  # fmt: skip
 STEPS = {"last": -1, "previous": -1, "past": -1, "this": 0, "current": 0, "next": 1, "coming": 1, "upcoming": 1}
-THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
-
 NUMBER = (
     r"(?:(?P<few>(?:a )?few|several|some)|(?:about |around |roughly )?"
     r"(?P<number>\d{1,3}(?:\.5)?|half an?|(?:a )?couple(?: of)?|"
     + "|".join(sorted(NUMBERS, key=len, reverse=True))
     + ")(?P<more> and a half)?)"
 )
-HOUR = rf"(?P<hour>\d\d?|{'|'.join(word for word in NUMBERS if word not in {'a', 'an'})})"
 UNIT = r"(?P<unit>minute|hour|day|week|month|quarter|year|decade)s?"
 MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
 SPELT = r"(?-i:(?P<month>January|February|March|April|May|June|July|August|September|October|November|December))\b"
@@ -80,16 +75,6 @@ def _number(match: re.Match[str]) -> float | None:
         return 0.5
     number = float(words) if words[0].isdecimal() else 2.0 if "couple" in words else float(NUMBERS[words])
     return number + (0.5 if match["more"] else 0)
-
-
-def _day(match: re.Match[str], moment: Moment) -> Found:
-    word = " ".join(match[0].lower().split()).removeprefix("the ")
-    return Found(Kind.DAY, moment.day(DAYS[word]), PARTS["night"] if word == "tonight" else None)
-
-
-def _day_part(match: re.Match[str], moment: Moment) -> Found:
-    back = match["which"].lower() == "last"
-    return Found(Kind.DAY, moment.day(-1 if back else 0), PARTS[match["part"].lower()])
 
 
 def _weekday(match: re.Match[str], moment: Moment) -> Found | None:
@@ -119,22 +104,8 @@ def _unit(match: re.Match[str], moment: Moment) -> Found | None:
     return Found(Kind.RANGE, moment.unit(unit, STEPS[which]))
 
 
-def _next_but_one(match: re.Match[str], moment: Moment) -> Found:
-    return Found(Kind.RANGE, moment.unit(match["unit"].lower(), -2 if match["last"] else 2))
-
-
-def _back(match: re.Match[str], moment: Moment) -> Found:
-    return moment.back(_number(match), match["unit"].lower())
-
-
 def _ahead(match: re.Match[str], moment: Moment) -> Found:
     return moment.ahead(_number(match), match["unit"].lower())
-
-
-def _stretch(match: re.Match[str], moment: Moment) -> Found:
-    number = _number(match)
-    back = match["which"].lower() in {"last", "past"}
-    return Found(Kind.RANGE, moment.stretch(-(number or 5) if back else number, match["unit"].lower()))
 
 
 def _date(match: re.Match[str], moment: Moment) -> Found | None:
@@ -142,10 +113,6 @@ def _date(match: re.Match[str], moment: Moment) -> Found | None:
     if match["year"]:
         return Found(Kind.DAY, day_of(int(match["year"]), month, day))
     return Found(Kind.DAY, moment.pick(moment.near, lambda steps: day_of(moment.now.year + steps, month, day)))
-
-
-def _year_first(match: re.Match[str], _: Moment) -> Found:
-    return Found(Kind.DAY, day_of(int(match["year"]), int(match["one"]), int(match["two"])))
 
 
 def _year_last(match: re.Match[str], _: Moment) -> Found:
@@ -174,10 +141,6 @@ def _month(match: re.Match[str], moment: Moment) -> Found | None:
     return Found(Kind.RANGE, found, weak="which" not in groups)
 
 
-def _month_of_year(match: re.Match[str], moment: Moment) -> Found:
-    return Found(Kind.RANGE, month_of(_year_number(match, moment), MONTHS[match["month"].lower()]))
-
-
 def _year_number(match: re.Match[str], moment: Moment) -> int:
     year = match["year"].lower()
     return int(year) if year.isdecimal() else moment.now.year + STEPS[year.split()[0]]
@@ -190,57 +153,12 @@ def _season(match: re.Match[str], moment: Moment) -> Found:
     return Found(Kind.RANGE, moment.pick(which, lambda steps: season_of(moment.now.year + steps, season)))
 
 
-def _season_of_year(match: re.Match[str], moment: Moment) -> Found:
-    return Found(Kind.RANGE, season_of(_year_number(match, moment), match["season"].lower()))
-
-
-def _year(match: re.Match[str], _: Moment) -> Found:
-    return Found(Kind.RANGE, year_of(int(match["year"])), weak=match["led"] is None)
-
-
-def _decade(match: re.Match[str], _: Moment) -> Found:
-    first = int(match["year"])
-    return Found(Kind.RANGE, (year_of(first)[0], year_of(first + 10)[0]))
-
-
-def _hour_clock(match: re.Match[str], _: Moment) -> Found | None:
-    groups = match.groupdict()
-    half, hour = (groups.get("half") or "").lower(), match["hour"].lower()
-    number = NUMBERS.get(hour) or int(hour)
-    minute = int(groups.get("minute") or 0)
-    return clock(number, minute, afternoon=half == "p" if half else None, weak="weak" in groups)
-
-
-def _figures_clock(match: re.Match[str], _: Moment) -> Found | None:
-    """A clock time in digits; a single digit may also be a score or a verse, a leading zero means a 24-hour clock."""
-    hour = int(match["hour"])
-    early = match["hour"][0] == "0" and hour > 0
-    return clock(hour, int(match["minute"]), afternoon=False if early else None, weak=not match["led"] and hour < 10)  # noqa: PLR2004
-
-
-def _past_or_to(match: re.Match[str], _: Moment) -> Found | None:
-    hour = match["hour"].lower()
-    number = NUMBERS.get(hour) or int(hour)
-    return clock(number - 1, 45) if match["to"] else clock(number, 30 if match["half"] else 15)
-
-
-def _named_clock(match: re.Match[str], _: Moment) -> Found | None:
-    return clock(24 if match[1].lower() == "midnight" else 12, None)
-
-
-def _part(match: re.Match[str], _: Moment) -> Found:
-    return Found(Kind.PART, part=PARTS[match["part"].lower()], weak=True)
-
-
-def _third(match: re.Match[str], _: Moment) -> Found:
-    return Found(Kind.THIRD, third=THIRDS[match["third"].lower()], weak=True)
-
-
 def _rule(cues: str, pattern: str, read: Reading) -> Rule:
     written = rf"(?<![a-z0-9_])(?:{pattern.replace(' ', _BLANK)})(?![a-z0-9_])"
     return Rule(tuple(cues.split()), lazy(written, re.IGNORECASE), read)
 
 
+_EARLY = "early|mid|late"
 _BLANK = r"\s{1,3}"
 _AGAIN = r"(?<!every\s)(?<!each\s)(?<!other\s)(?<!most\s)"
 _UNITS = "minute hour day week month quarter year decade"
@@ -252,11 +170,18 @@ _PARTS = "morning afternoon evening night"
 ENGLISH = Language(
     rules=(
         _rule(
-            "yesterday today tonight tomorrow",
-            r"(?:the )?day after tomorrow|(?:the )?day before yesterday|yesterday|today|tonight|tomorrow",
-            _day,
+            "yesterday today tomorrow",
+            r"(?:the )?day after tomorrow|(?:the )?day before yesterday|yesterday|today|tomorrow",
+            lambda match, moment: Found(
+                Kind.DAY,
+                moment.day(DAYS[" ".join(match[0].lower().split()).removeprefix("the ")]),
+            ),
         ),
-        _rule(_PARTS, r"(?P<which>this|last) (?P<part>morning|afternoon|evening|night)", _day_part),
+        _rule(
+            _PARTS,
+            r"(?P<which>this|last) (?:morning|afternoon|evening|night)",
+            lambda match, moment: Found(Kind.DAY, moment.day(-(match["which"].lower() == "last"))),
+        ),
         _rule(
             "day mon tue wed thu fri sat, sun,",
             rf"{_AGAIN}(?:{LAST_NEXT} )?{WEEKDAY}(?: (?:of )?(?P<week>last|next|this) week)?",
@@ -270,18 +195,34 @@ ENGLISH = Language(
             _unit,
         ),
         _rule(
-            "last next", r"the (?P<unit>week|month|year|weekend) (?:(?P<last>before last)|after next)", _next_but_one
+            "last next",
+            r"the (?P<unit>week|month|year|weekend) (?:(?P<last>before last)|after next)",
+            lambda match, moment: Found(Kind.RANGE, moment.unit(match["unit"].lower(), -2 if match["last"] else 2)),
         ),
-        _rule("ago back", rf"{NUMBER} {UNIT} (?:ago|back\b(?! (?:to|from|in|at|on|home)\b))", _back),
+        _rule(
+            "ago back",
+            rf"{NUMBER} {UNIT} (?:ago|back\b(?! (?:to|from|in|at|on|home)\b))",
+            lambda match, moment: moment.back(_number(match), match["unit"].lower()),
+        ),
         _rule(_UNITS, rf"(?<!once\s)(?<!twice\s)(?<!times\s)in {NUMBER} {UNIT}(?! (?:a|per) )", _ahead),
         _rule("from", rf"{NUMBER} {UNIT} from (?:now|today)", _ahead),
-        _rule("last past next coming", rf"(?P<which>last|past|next|coming) {NUMBER} {UNIT}", _stretch),
+        _rule(
+            "last past next coming",
+            rf"(?P<which>last|past|next|coming) {NUMBER} {UNIT}",
+            lambda match, moment: Found(
+                Kind.RANGE,
+                moment.stretch(
+                    -(_number(match) or 5) if match["which"].lower() in {"last", "past"} else _number(match),
+                    match["unit"].lower(),
+                ),
+            ),
+        ),
         _rule(_MONTHS, rf"{MONTH} {ORDINAL}(?:,? {YEAR}(?!:))?", _date),
         _rule(_MONTHS, rf"(?:the )?{ORDINAL} (?:of )?{MONTH}(?:,? {YEAR}(?!:))?", _date),
         Rule(
             ("0-0", "0/0", "0.0"),
             lazy(r"(?<![A-Za-z0-9_.])(?P<year>(?:19|20)\d\d)([-/.])(?P<one>\d\d?)\2(?P<two>\d\d?)(?!\d)"),
-            _year_first,
+            lambda match, _: Found(Kind.DAY, day_of(*(int(match[name]) for name in ("year", "one", "two")))),
         ),
         _rule("0-0 0/0 0.0", r"(?P<one>\d\d?)([/.-])(?P<two>\d\d?)\2(?P<year>(?:19|20)\d\d)(?!\.\d)", _year_last),
         _rule(
@@ -290,10 +231,24 @@ ENGLISH = Language(
             r"(?: of (?P<which>this|next|last) month|(?=\s?(?:[.,;!?)]|$|(?:at|and|about)\b)))",
             _day_of_month,
         ),
-        _rule(_MONTHS, rf"{MONTH},? (?:of )?{RELATIVE_YEAR}", _month_of_year),
-        _rule(_MONTHS, rf"(?:(?:{LAST_NEXT}|in|until|till|during|by) |(?<=since\s)){MONTH}{_NO_YEAR}", _month),
+        _rule(
+            _MONTHS,
+            rf"{MONTH},? (?:of )?{RELATIVE_YEAR}",
+            lambda match, moment: Found(
+                Kind.RANGE, month_of(_year_number(match, moment), MONTHS[match["month"].lower()])
+            ),
+        ),
+        _rule(
+            _MONTHS,
+            rf"(?:(?:{LAST_NEXT}|in|until|till|during|by|{_EARLY}) |(?<=since\s)){MONTH}{_NO_YEAR}",
+            _month,
+        ),
         _rule(_MONTHS, SPELT, _month),
-        _rule(_SEASONS, rf"{SEASON},? (?:of )?{RELATIVE_YEAR}", _season_of_year),
+        _rule(
+            _SEASONS,
+            rf"{SEASON},? (?:of )?{RELATIVE_YEAR}",
+            lambda match, moment: Found(Kind.RANGE, season_of(_year_number(match, moment), match["season"].lower())),
+        ),
         _rule(
             _SEASONS,
             rf"(?:(?:the )?{LAST_NEXT}|(?:(?:in|over|during|by|until)|(?<=since))(?: the)?) {SEASON}{_NO_YEAR}",
@@ -301,26 +256,9 @@ ENGLISH = Language(
         ),
         _rule(
             "0000",
-            rf"(?P<led>(?:in|of|during|by|until|till|around|year) |(?<=since\s))?(?<![\d.,$€£:/-]){YEAR}(?![:/-]?\d)",
-            _year,
-        ),
-        _rule("0s 0's", r"(?:in )?the (?P<year>(?:19|20)\d0)'?s", _decade),
-        _rule("am pm .m", r"(?:at )?(?P<hour>\d\d?)(?::(?P<minute>\d\d))?\s?(?P<half>[ap])\.?m\b\.?", _hour_clock),
-        _rule("clock", rf"(?:at )?{HOUR} o'?clock", _hour_clock),
-        _rule("at", rf"at {HOUR}(?P<weak>)(?![:.,]?\d|\s?%)", _hour_clock),
-        _rule("half quarter", rf"(?:at )?(?:(?P<half>half)|quarter)(?: past|(?P<to> to)) {HOUR}", _past_or_to),
-        _rule(
-            "0:0 0：0",
-            r"(?:(?P<led>at|by|until|till|before|after|around|from) )?"
-            r"(?<![\d:：.])(?P<hour>\d\d?)[:：](?P<minute>\d\d)(?::\d\d)?(?![:：\d])",
-            _figures_clock,
-        ),
-        _rule("noon midday midnight", r"(?:at )?(noon|midday|midnight)", _named_clock),
-        _rule(_PARTS, r"(?:in the |at )?(?P<part>morning|afternoon|evening|night)", _part),
-        _rule(
-            "early beginning start mid late end",
-            r"(?:the )?(?P<third>early|mid|late|beginning|start|middle|end)(?: of)?",
-            _third,
+            rf"(?P<led>(?:in|of|during|by|until|till|around|year|{_EARLY}) |(?<=since\s))?"
+            rf"(?<![\d.,$€£:/-]){YEAR}(?![:/-]?\d)",
+            lambda match, _: Found(Kind.RANGE, year_of(int(match["year"])), weak=match["led"] is None),
         ),
     ),
     link=lazy(r"[\s,-]{0,3}(?:(?:at|on|by|around|about|from|in the|of|in)\s{1,3})?", re.IGNORECASE),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,8 @@ LONG_LINE_CHARS = 500
 """Longer lines are shown in pieces, with their characters as a place from which to read on."""
 
 PIECE_CHARS = 240
+MAX_MATCHES = 50
+"""The most matching lines that a search shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +81,6 @@ def page(text: str, where: str | tuple[int, int] | None = None, *, max_chars: in
     Raises:
         InvalidInputError: the place is malformed or beyond the text, or is a path and the text is not JSON.
     """
-    if max_chars < 1:
-        raise InvalidInputError(f"max_chars is {max_chars}: it must be at least 1")
     if isinstance(where, tuple) and len(where) == 2:  # noqa: PLR2004 - first and last
         where = f"{where[0]}-{where[1]}"
     if where is None:
@@ -93,7 +94,18 @@ def page(text: str, where: str | tuple[int, int] | None = None, *, max_chars: in
     path = where if place is None else place["path"]
     if path is not None:
         text = _at_path(text, path, where)
-    span = (0, len(text)) if place is None else _span(text, place, where)
+    if place is None:
+        return _cut(text, f"{path} " if path else "", (0, len(text)), max_chars)
+    unit, total = ("characters", len(text)) if place["chars"] else ("lines", count_lines(text))
+    first, last = int(place["first"]), min(int(place["last"] or total), total)
+    if not 1 <= first <= total or last < first:
+        raise InvalidInputError(
+            f"the place {shown(where)} has no {unit}: ask for a range within {place['chars'] or ''}1-{total}"
+        )
+    span = first - 1, last
+    if not place["chars"]:
+        start = _line_start(text, first)
+        span = start, len(text) if last == total else _line_start(text, last + 1, first, start)
     return _cut(text, f"{path} " if path else "", span, max_chars)
 
 
@@ -117,20 +129,6 @@ def _at_path(text: str, path: str, where: str) -> str:
         return json.dumps(found, ensure_ascii=False, indent=2)
     except RecursionError:
         raise InvalidInputError(f"the value at {shown(path)} is nested too deeply: ask for a part of it") from None
-
-
-def _span(text: str, place: re.Match[str], where: str) -> tuple[int, int]:
-    """The first and last characters of a range."""
-    unit, total = ("characters", len(text)) if place["chars"] else ("lines", count_lines(text))
-    first, last = int(place["first"]), min(int(place["last"] or total), total)
-    if not 1 <= first <= total or last < first:
-        raise InvalidInputError(
-            f"the place {shown(where)} has no {unit}: ask for a range within {place['chars'] or ''}1-{total}"
-        )
-    if place["chars"]:
-        return first - 1, last
-    start = _line_start(text, first)
-    return start, len(text) if last == total else _line_start(text, last + 1, first, start)
 
 
 def _line_start(text: str, line: int, known: int = 1, start: int = 0) -> int:
@@ -226,20 +224,16 @@ def _follow(value: Any, step: re.Match[str]) -> list[Any]:
     if step["index"] is not None:
         index = int(step["index"])
         return [value[index]] if isinstance(value, list) and -len(value) <= index < len(value) else []
-    key = step["key"] or step["digits"] or _unquoted(step["quoted"])
+    key = step["key"] or step["digits"]
+    if quoted := step["quoted"]:
+        key = quoted[1:-1]
+        if quoted[0] == '"':
+            with suppress(ValueError):
+                key = str(json.loads(quoted))
     if key is None:
         start, stop = (None if step[name] is None else int(step[name]) for name in ("start", "stop"))
         return value[start:stop] if isinstance(value, list) else []
     return [value[key]] if isinstance(value, dict) and key in value else []
-
-
-def _unquoted(quoted: str | None) -> str | None:
-    if quoted is None or quoted[0] == "'":
-        return quoted and quoted[1:-1]
-    try:
-        return str(json.loads(quoted))
-    except ValueError:
-        return quoted[1:-1]
 
 
 def _there(values: list[Any]) -> str:
@@ -255,10 +249,8 @@ def _there(values: list[Any]) -> str:
     return f"it is {shown(value)}, which has no parts"
 
 
-def grep(
-    text: str, pattern: str, *, context: int = 0, max_matches: int = 50, max_chars: int, ignore_case: bool = True
-) -> Page:
-    """The lines that match a regular expression, with this many lines of context, in at most ``max_chars``.
+def grep(text: str, pattern: str, *, context: int = 0, max_chars: int) -> Page:
+    """The lines that match a regular expression in any case, with this many lines of context, in at most ``max_chars``.
 
     They are written as ``12: words``, lines around them as ``11- words``, with ``--`` between separate groups; a piece
     of a long line as ``12 c9001-9240: words``, where characters count from the payload's start.
@@ -267,15 +259,12 @@ def grep(
     no lookaround or backreferences.
 
     Raises:
-        InvalidInputError: the pattern is empty, invalid or too big; or a number is out of range.
+        InvalidInputError: the pattern is empty, invalid or too big.
     """
-    for name, value, least in (("context", context, 0), ("max_matches", max_matches, 1), ("max_chars", max_chars, 1)):
-        if value < least:
-            raise InvalidInputError(f"{name} is {value}: it must be at least {least}")
-    matches = _matcher(pattern, ignore_case=ignore_case)
+    matches = _matcher(pattern)
     lines = text.split("\n")[: count_lines(text)]
     hits = [number for number, line in enumerate(lines) if matches(line)]
-    found = set(hits[:max_matches])
+    found = set(hits[:MAX_MATCHES])
     near = sorted({n for hit in found for n in range(max(0, hit - context), min(len(lines), hit + context + 1))})
     written: list[str] = []
     room, shown_hits, offset, at = max_chars, 0, 0, 0
@@ -285,8 +274,11 @@ def grep(
         at = number
         rows = list(_rows(lines[number], number + 1, offset, matches if number in found else None))
         entry = [*(["--"] if gap and context else []), *rows]
-        kept = _fitting(entry, room)
-        room -= sum(map(len, kept)) + len(kept)
+        kept = []
+        for row in entry:  # as much of the next row as fits
+            if room > 0:
+                kept.append(row if len(row) <= room else row[: room - 1] + "…")
+                room -= len(kept[-1]) + 1
         written += kept
         shown_hits += number in found and len(kept) > len(entry) - len(rows)
         if len(kept) < len(entry) or room <= 0:
@@ -295,24 +287,13 @@ def grep(
     return Page(shown_text, pattern, first, last, len(lines), len(text), None, shown_hits, len(hits))
 
 
-def _fitting(entry: list[str], room: int) -> list[str]:
-    """The first rows that fit, and as much of the next one as fits."""
-    kept = []
-    for row in entry:
-        if room <= 0:
-            break
-        kept.append(row if len(row) <= room else row[: room - 1] + "…")
-        room -= len(row) + 1
-    return kept
-
-
-def _matcher(pattern: str, *, ignore_case: bool) -> Callable[[str], bool]:
+def _matcher(pattern: str) -> Callable[[str], bool]:
     if not pattern:
         raise InvalidInputError("the pattern is empty: give words or a regular expression to look for")
-    expression = f"(?i){pattern}" if ignore_case else pattern
     try:
         pattern.encode()
-        return SchemaValidator(core_schema.str_schema(pattern=expression, regex_engine="rust-regex")).isinstance_python
+        schema = core_schema.str_schema(pattern=f"(?i){pattern}", regex_engine="rust-regex")
+        return SchemaValidator(schema).isinstance_python
     except (SchemaError, UnicodeEncodeError) as error:
         reason = str(error).rsplit("error: ", maxsplit=1)[-1].rsplit("SchemaError: ", maxsplit=1)[-1].strip()
         raise InvalidInputError(
@@ -327,17 +308,12 @@ def _rows(line: str, number: int, offset: int, matches: Callable[[str], bool] | 
     if len(line) <= LONG_LINE_CHARS:
         yield f"{number}{mark} {line}"
         return
-    starts = list(_piece_starts(line, matches)) if matches else []
+    starts, start = list[int](), 0
+    while matches is not None and start < len(line):
+        # The matching pieces, which overlap by half so that a match is whole in at least one.
+        hit = matches(line[start : start + PIECE_CHARS])
+        starts += [start] if hit else []
+        start += PIECE_CHARS if hit else PIECE_CHARS // 2
     for start in starts or [0]:  # what matches may be longer than a piece
         piece = line[start : start + PIECE_CHARS]
         yield f"{number} c{offset + start + 1}-{offset + start + len(piece)}{mark} {piece}"
-
-
-def _piece_starts(line: str, matches: Callable[[str], bool]) -> Iterator[int]:
-    """The starts of the matching pieces, which overlap by half so that a match is whole in at least one."""
-    start = 0
-    while start < len(line):
-        hit = matches(line[start : start + PIECE_CHARS])
-        if hit:
-            yield start
-        start += PIECE_CHARS if hit else PIECE_CHARS // 2

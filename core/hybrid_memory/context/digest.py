@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from hybrid_memory.context.offload.payloads import count_lines, member, parse_json
-from hybrid_memory.runtime.tracing import Given, Span, traced_step
+from hybrid_memory.context.payloads import count_lines, member, parse_json
+from hybrid_memory.runtime.tracing import traced_step
 from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.tokens import TokenCounter
 
@@ -78,11 +78,12 @@ class _Row:
     rank: int = 0
 
 
-def _digests(span: Span, given: Given) -> None:
-    span.attributes |= {"handle": given["result_id"], "chars": len(given["text"]), "max_tokens": given["max_tokens"]}
-
-
-@traced_step("digest", _digests)
+@traced_step(
+    "digest",
+    lambda span, given: span.attributes.update(
+        handle=given["result_id"], chars=len(given["text"]), max_tokens=given["max_tokens"]
+    ),
+)
 def digest(text: str, *, result_id: str, max_tokens: int, count: TokenCounter, reader: str = "fetch") -> str:
     """The digest of a payload: kind, size, main contents, and how to read more.
 
@@ -96,7 +97,15 @@ def digest(text: str, *, result_id: str, max_tokens: int, count: TokenCounter, r
     except ValueError:
         value = None
     if value is None:
-        failures, definitions = list(_failures(text)), list(_definitions(text))
+        failures, definitions = list(_failures(text)), list[_Row]()
+        # Several lines that define something: the text is source code, and not a log.
+        lines_of = enumerate(islice(text.split("\n"), 2 * MAX_LOOKED_AT), 1)
+        found = [(number, match) for number, line in lines_of if (match := _DEFINITION.match(line[:200]))]
+        if len(found) > 1:
+            definitions = [
+                _Row(f"{len(found):,} definitions:"),
+                *(_Row(f"{number}: {match[1]}{_cut(match[2], 100)}", 1 + bool(match[1])) for number, match in found),
+            ]
         kind = "source code" if definitions else "log" if failures else "text"
         rows = [*(definitions or failures), *_ends(text)]
     else:
@@ -137,7 +146,6 @@ def _filled(rows: Sequence[_Row], head: str, foot: str, max_tokens: int, count: 
 
 
 def _ends(text: str) -> list[_Row]:
-    """The first and last lines of a text, with their numbers."""
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line[:300].strip()]
     last = lines[END_LINES:][-END_LINES:]
     # In turn from both ends, where not all fit.
@@ -145,16 +153,6 @@ def _ends(text: str) -> list[_Row]:
         *(_Row(f"{number}: {_cut(line)}", 1 + row) for row, (number, line) in enumerate(lines[:END_LINES])),
         *(_Row(f"{number}: {_cut(line)}", len(last) - row) for row, (number, line) in enumerate(last)),
     ]
-
-
-def _definitions(text: str) -> Iterator[_Row]:
-    """The lines that define something, if there are several: then the text is source code, and not a log."""
-    lines = enumerate(islice(text.split("\n"), 2 * MAX_LOOKED_AT), 1)
-    rows = [(number, match) for number, line in lines if (match := _DEFINITION.match(line[:200]))]
-    if len(rows) > 1:
-        yield _Row(f"{len(rows):,} definitions:")
-        for number, match in rows:
-            yield _Row(f"{number}: {match[1]}{_cut(match[2], 100)}", 1 + bool(match[1]))
 
 
 def _failures(text: str) -> Iterator[_Row]:
@@ -263,6 +261,5 @@ def _sample(value: Any, depth: int = 3) -> str:
 
 
 def _cut(text: str, width: int = ROW_CHARS) -> str:
-    """The text on one line, cut to this many characters."""
     text = " ".join(text[: 4 * width].split())
     return text if len(text) <= width else f"{text[: width - 1]}…"

@@ -1,1 +1,0 @@
-"""Large payloads: their digests, and how to page through and search them."""
