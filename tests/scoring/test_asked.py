@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from hybrid_memory import Hit, HybridMemory, Message, ScopedMemory, open_memory
-from hybrid_memory.apps.cli import printing, recalling
+from hybrid_memory.apps.cli import printing, turns
 from hybrid_memory.context.memories import memory_line, memory_note
 from hybrid_memory.tools import MEMORY_TOOLS
 from langchain_hybrid_memory.documents import document
@@ -122,7 +122,7 @@ def test_whoever_shows_a_hit_shows_the_question(memory: HybridMemory, capsys: py
     assert f"#3 [2026-03-02] ann: {QUESTION} -> bob: {ANSWER}" in answered.text
     hit = answer(ann.recall(LATER))
     assert printing.hit(hit)["asked"]["text"] == QUESTION
-    recalling.show_hits([hit], why=False)
+    turns.show_hits([hit], why=False)
     assert f"ann: {QUESTION}" in capsys.readouterr().out
     made = document(hit)
     assert (made.page_content, made.metadata["asked"]["text"]) == (ANSWER, QUESTION)
