@@ -125,7 +125,7 @@ def show(report: Report) -> None:
     for one in report.outcomes:
         overall = [sum(scores.values()) / len(scores) for scores in one.scores]
         graded = f"{overall[0]:.2f}" if overall else "-"
-        told = "-" if one.told is None else f"{one.told:.2f}"
+        told = "-" if one.in_answer is None else f"{one.in_answer:.2f}"
         print(f"{one.probe:<10}{one.method:<16} in prompt {one.survival:.2f}  in answer {told}  mean score {graded}")
         print(f"          {one.answer!r}"[:160])
     if report.judging is not None:

@@ -38,7 +38,7 @@ class HybridMemoryTool(BetaAbstractMemoryTool):
 
     def call(self, input: object) -> str:  # noqa: A002 - the SDK's name
         """The answer to a command; raises `ToolError` for one that is wrong."""
-        return _told(FILE.run(self._memory, _arguments(input), max_tokens=MAX_TOKENS))
+        return _text_or_error(FILE.run(self._memory, _arguments(input), max_tokens=MAX_TOKENS))
 
     def execute(self, command: Any) -> str:
         return self.call(command)
@@ -55,7 +55,7 @@ class HybridAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
 
     async def call(self, input: object) -> str:  # noqa: A002 - the SDK's name
         """The answer to a command; raises `ToolError` for one that is wrong."""
-        return _told(await FILE.arun(self._memory, _arguments(input), max_tokens=MAX_TOKENS))
+        return _text_or_error(await FILE.arun(self._memory, _arguments(input), max_tokens=MAX_TOKENS))
 
     async def execute(self, command: Any) -> str:
         return await self.call(command)
@@ -69,7 +69,7 @@ def _arguments(command: Any) -> Mapping[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _told(answer: Answer) -> str:
+def _text_or_error(answer: Answer) -> str:
     if answer.failed:
         raise ToolError(answer.text.removeprefix("Error: "))
     return answer.text

@@ -147,8 +147,8 @@ class HybridSessionService(BaseSessionService):
         if users or note:
             await self._scoped(app, user, LEDGER).aremember(_note({**note, "state": users}, name))
 
-    async def _session(self, app: str, user: str, name: str, said: Sequence[Message]) -> Session:
-        notes, events = [_noted(message) or {} for message in said], to_events(_spoken(said), agent=app)
+    async def _session(self, app: str, user: str, name: str, messages: Sequence[Message]) -> Session:
+        notes, events = [_noted(message) or {} for message in messages], to_events(_spoken(messages), agent=app)
         shared = await self._notes(self._scoped(app, None, LEDGER))
         users = await self._notes(self._scoped(app, user, LEDGER))
         state = _state(notes)
@@ -156,7 +156,7 @@ class HybridSessionService(BaseSessionService):
             state |= _own(event.actions.state_delta)
         state |= {APP + key: value for key, value in _state(shared).items()}
         state |= {USER + key: value for key, value in _state(users).items()}
-        made = said[-1].at.timestamp() if said[-1].at else 0.0
+        made = messages[-1].at.timestamp() if messages[-1].at else 0.0
         at = events[-1].timestamp if events else made
         return Session(id=name, app_name=app, user_id=user, state=state, events=events, last_update_time=at)
 
@@ -173,8 +173,8 @@ def _noted(message: Message) -> dict[str, Any] | None:
     return content[0].get(MARK) if ours and isinstance(content, list) else None
 
 
-def _spoken(said: Sequence[Message]) -> list[Message]:
-    return [message for message in without_notices(said) if _noted(message) is None]
+def _spoken(messages: Sequence[Message]) -> list[Message]:
+    return [message for message in without_notices(messages) if _noted(message) is None]
 
 
 def _state(notes: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

@@ -40,11 +40,11 @@ def from_items(items: Sequence[Mapping[str, Any]]) -> list[Message]:
 def _from_item(item: Mapping[str, Any], names: Mapping[Any, Any]) -> Message:
     kind, call = item.get("type", "message"), storable_name(item.get("call_id"))
     if kind == "message" and item.get("role") in _ROLES and "content" in item:
-        return _said(_ROLES[item["role"]], item, "content")
+        return _message(_ROLES[item["role"]], item, "content")
     if kind == "reasoning" and "summary" in item:
-        return _said(Role.ASSISTANT, item, "summary")
+        return _message(Role.ASSISTANT, item, "summary")
     if kind in _OUTPUTS and call and "output" in item:
-        return _said(Role.TOOL, item, "output", tool_call_id=call, name=storable_name(names.get(call)))
+        return _message(Role.TOOL, item, "output", tool_call_id=call, name=storable_name(names.get(call)))
     place = _CALLS.get(kind, "")
     if call and storable_name(item.get("name")) and isinstance(item.get(place), str):
         asked = ToolCall(name=item["name"], arguments=item[place], id=call)
@@ -54,7 +54,7 @@ def _from_item(item: Mapping[str, Any], names: Mapping[Any, Any]) -> Message:
     return Message(role=Role.ASSISTANT, content=[block], extra={MARK: {}})
 
 
-def _said(role: Role, item: Mapping[str, Any], place: str, **names: Any) -> Message:
+def _message(role: Role, item: Mapping[str, Any], place: str, **names: Any) -> Message:
     """A message with the words at this place in the item."""
     mark: dict[str, Any] = {"item": _without(item, place), "place": place}
     content = item[place]

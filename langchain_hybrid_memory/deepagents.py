@@ -75,9 +75,9 @@ class HybridMemoryBackend(BackendProtocol):
             return LsResult(entries=[_info(file) for file in await run.call(self._files().list, path)])
         except FileError as error:
             # No folder is there before something lies in it.
-            return LsResult(entries=[]) if error.reason == "missing" else LsResult(error=_said(error))
+            return LsResult(entries=[]) if error.reason == "missing" else LsResult(error=_error_text(error))
         except StoreError as error:
-            return LsResult(error=_said(error))
+            return LsResult(error=_error_text(error))
 
     ls, als = faces(_ls)
 
@@ -85,7 +85,7 @@ class HybridMemoryBackend(BackendProtocol):
         try:
             text = await run.call(self._files().read, file_path)
         except (FileError, StoreError) as error:
-            return ReadResult(error=_said(error))
+            return ReadResult(error=_error_text(error))
         return slice_read_response(FileData(content=text, encoding="utf-8"), offset, limit)
 
     read, aread = faces(_read)
@@ -94,7 +94,7 @@ class HybridMemoryBackend(BackendProtocol):
         try:
             await run.call(self._files().write, file_path, content, origin=Origin.ASSISTANT)
         except (InvalidInputError, StoreError) as error:
-            return WriteResult(error=_said(error))
+            return WriteResult(error=_error_text(error))
         return WriteResult(path=file_path)
 
     write, awrite = faces(_write)
@@ -107,7 +107,7 @@ class HybridMemoryBackend(BackendProtocol):
             times = (await run.call(files.read, file_path)).count(old_string) if old_string else 0
             await run.call(files.edit, file_path, old_string, new_string, all=replace_all, origin=Origin.ASSISTANT)
         except (InvalidInputError, StoreError) as error:
-            return EditResult(error=_said(error))
+            return EditResult(error=_error_text(error))
         return EditResult(path=file_path, occurrences=times)
 
     edit, aedit = faces(_edit)
@@ -116,7 +116,7 @@ class HybridMemoryBackend(BackendProtocol):
         try:
             await run.call(self._files().delete, file_path)
         except (InvalidInputError, StoreError) as error:
-            return DeleteResult(error=_said(error))
+            return DeleteResult(error=_error_text(error))
         return DeleteResult(path=file_path)
 
     delete, adelete = faces(_delete)
@@ -125,7 +125,7 @@ class HybridMemoryBackend(BackendProtocol):
         try:
             found = await run.call(self._files().glob, pattern, path or "/")
         except (FileError, StoreError) as error:
-            return GlobResult(error=_said(error))
+            return GlobResult(error=_error_text(error))
         return GlobResult(matches=[_info(file) for file in found])
 
     glob, aglob = faces(_glob)
@@ -144,7 +144,7 @@ class HybridMemoryBackend(BackendProtocol):
         try:
             found = await run.call(self._files().grep, pattern, path or "/", pattern=glob, limit=limit)
         except (FileError, StoreError) as error:
-            return GrepResult(error=_said(error))
+            return GrepResult(error=_error_text(error))
         shown = found if limit is None else found[: limit - 1]
         matches = [GrepMatch(path=match.path, line=match.line, text=match.text) for match in shown]
         return GrepResult(matches=matches, truncated=len(shown) < len(found))
@@ -192,7 +192,7 @@ def _info(file: File) -> FileInfo:
     return info
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"Error: {_AWAY if isinstance(error, StoreError) else error}"
 
 

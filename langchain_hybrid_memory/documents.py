@@ -106,7 +106,7 @@ class HybridMemoryRetriever(BaseRetriever):
         """See `invoke`."""
         return await super().ainvoke(input, config, **kwargs, **{_RUN: ensure_config(config)})
 
-    async def _found(
+    async def _retrieve(
         self, run: Runner, /, query: str, *, run_manager: RetrieverManagerMixin, **filters: Any
     ) -> list[Document]:
         del run_manager  # LangChain reports what comes back
@@ -116,7 +116,7 @@ class HybridMemoryRetriever(BaseRetriever):
         asked = self._asked(filters) | self._items(memory)
         return [document(hit) for hit in await run.call(memory.recall, query, **asked)]
 
-    _get_relevant_documents, _aget_relevant_documents = faces(_found)
+    _get_relevant_documents, _aget_relevant_documents = faces(_retrieve)
 
     @property
     def _binding(self) -> Binding:
@@ -189,9 +189,9 @@ class HybridScoreCompressor(BaseDocumentCompressor):
         return [document.page_content for document in documents], options
 
 
-def ranked(documents: Sequence[Document], found: Sequence[Scored]) -> list[Document]:
+def ranked(documents: Sequence[Document], scored: Sequence[Scored]) -> list[Document]:
     """The scored documents, best first, with ``score`` and ``why``."""
-    return [_with(documents[one.row], score=one.score, why=one.why()) for one in found]
+    return [_with(documents[one.row], score=one.score, why=one.why()) for one in scored]
 
 
 def _with(document: Document, *, page_content: str | None = None, **metadata: Any) -> Document:

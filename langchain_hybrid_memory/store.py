@@ -106,9 +106,9 @@ _AMONG = {"$in": True, "$nin": False}
 _OPERATORS = {"$eq", "$ne", *_AMONG, *_ORDERS}
 
 
-def check_filter(wanted: Mapping[str, Any]) -> None:
+def check_filter(conditions: Mapping[str, Any]) -> None:
     """Raise `InvalidInputError` if a filter has an unknown operator, or an operator lacks the list it needs."""
-    for value in wanted.values():
+    for value in conditions.values():
         if isinstance(value, Mapping):
             if unknown := [name for name in value if name.startswith("$") and name not in _OPERATORS]:
                 raise InvalidInputError(f"unknown operator {shown(unknown[0])}: use {', '.join(sorted(_OPERATORS))}")
@@ -118,19 +118,19 @@ def check_filter(wanted: Mapping[str, Any]) -> None:
             check_filter({name: part for name, part in value.items() if not name.startswith("$")})
 
 
-def holds(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+def holds(value: Mapping[str, Any], conditions: Mapping[str, Any]) -> bool:
     """Whether an item's value matches every field of the filter; a missing field counts as None."""
-    return all(_fits(value.get(name), part) for name, part in wanted.items())
+    return all(_fits(value.get(name), part) for name, part in conditions.items())
 
 
-def _fits(value: Any, wanted: Any) -> bool:
-    if isinstance(wanted, Mapping):
-        if any(name.startswith("$") for name in wanted):
-            return all(_compares(value, name, limit) for name, limit in wanted.items())
-        return isinstance(value, Mapping) and holds(value, wanted)
-    if isinstance(wanted, list | tuple):
-        return isinstance(value, list) and len(value) == len(wanted) and all(map(_fits, value, wanted))
-    return bool(value == wanted)
+def _fits(value: Any, condition: Any) -> bool:
+    if isinstance(condition, Mapping):
+        if any(name.startswith("$") for name in condition):
+            return all(_compares(value, name, limit) for name, limit in condition.items())
+        return isinstance(value, Mapping) and holds(value, condition)
+    if isinstance(condition, list | tuple):
+        return isinstance(value, list) and len(value) == len(condition) and all(map(_fits, value, condition))
+    return bool(value == condition)
 
 
 def _compares(value: Any, name: str, limit: Any) -> bool:
@@ -253,7 +253,7 @@ class HybridMemoryStore(BaseStore):
         return FindItems(
             tuple(op.namespace_prefix),
             query=op.query or "",
-            where=partial(holds, wanted=op.filter) if op.filter else None,
+            where=partial(holds, conditions=op.filter) if op.filter else None,
             limit=op.limit,
             offset=op.offset,
             refresh=op.refresh_ttl,
@@ -303,19 +303,19 @@ def _check_page(limit: int, offset: int, max_depth: int | None) -> None:
     """Refuse an invalid limit, offset or depth."""
 
 
-def _results(ops: Sequence[Op], found: Sequence[Any]) -> list[Result]:
-    return [_result(op, one) for op, one in zip(ops, found, strict=True)]
+def _results(ops: Sequence[Op], answers: Sequence[Any]) -> list[Result]:
+    return [_result(op, one) for op, one in zip(ops, answers, strict=True)]
 
 
-def _result(op: Op, found: Any) -> Result:
+def _result(op: Op, answer: Any) -> Result:
     if isinstance(op, ListNamespacesOp):
         asked = [(one.path, one.match_type == "suffix") for one in op.match_conditions or ()]
-        matching = [labels for labels in found if all(matches(labels, path, at_end=end) for path, end in asked)]
+        matching = [labels for labels in answer if all(matches(labels, path, at_end=end) for path, end in asked)]
         shortened = sorted({labels[: op.max_depth] for labels in matching})
         return shortened[op.offset : op.offset + op.limit]
-    if isinstance(found, list):
-        return [SearchItem(**_fields(item), score=item.score) for item in found]
-    return None if found is None else base.Item(**_fields(found))
+    if isinstance(answer, list):
+        return [SearchItem(**_fields(item), score=item.score) for item in answer]
+    return None if answer is None else base.Item(**_fields(answer))
 
 
 def _fields(item: Item) -> dict[str, Any]:

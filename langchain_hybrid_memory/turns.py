@@ -120,8 +120,8 @@ def step_messages(steps: Any, asked: str) -> list[BaseMessage]:
         result = observation if isinstance(observation, str) else _written("observation", observation)
         parts = [asked, row, action.tool, json_form("tool_input", action.tool_input), result]
         fresh_id = f"step-{sha256(json.dumps(parts).encode()).hexdigest()[:24]}"
-        said = _said(action)
-        if not (rounds and rounds[-1].said == said and rounds[-1].answer(action, result, fresh_id)):
+        said = _message_of(action)
+        if not (rounds and rounds[-1].message == said and rounds[-1].answer(action, result, fresh_id)):
             rounds.append(_Round(said))
             if not rounds[-1].answer(action, result, fresh_id):
                 rounds[-1].add(action, result, fresh_id)
@@ -131,9 +131,9 @@ def step_messages(steps: Any, asked: str) -> list[BaseMessage]:
 class _Round:
     """One message of the model, and the results of its calls."""
 
-    def __init__(self, said: AIMessage) -> None:
-        self.said = said
-        self._waiting = list(said.tool_calls)
+    def __init__(self, message: AIMessage) -> None:
+        self.message = message
+        self._waiting = list(message.tool_calls)
         self._calls: list[ToolCall] = []
         self._results: list[BaseMessage] = []
 
@@ -160,7 +160,7 @@ class _Round:
 
     def messages(self) -> list[BaseMessage]:
         """The message with its answered calls, then the results."""
-        said = self.said
+        said = self.message
         if self._calls != said.tool_calls or said.invalid_tool_calls:
             # The raw calls would contradict those that are kept.
             raw = {key: value for key, value in said.additional_kwargs.items() if key not in _RAW_CALLS}
@@ -181,7 +181,7 @@ def _listed(steps: Any) -> list[Sequence[Any]]:
     ]
 
 
-def _said(action: AgentAction) -> AIMessage:
+def _message_of(action: AgentAction) -> AIMessage:
     """The message that the action was parsed from, or else the model's words as the agent logged them."""
     for message in reversed(getattr(action, "message_log", ())):
         if isinstance(message, AIMessageChunk):

@@ -11,7 +11,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator
 
 from hybrid_memory import HybridMemory, Scope, ScopedMemory
-from hybrid_memory.adapters import LEAST_TOKENS, budget_of, found, held, shown, shown_url, url_of
+from hybrid_memory.adapters import LEAST_TOKENS, budget_of, held, memory_at, shown, shown_url, url_of
 from hybrid_memory.errors import InvalidConfigError
 
 INSTEAD = {
@@ -109,7 +109,7 @@ class Bound(BaseModel):
     def _store(self) -> HybridMemory:
         # `model_copy(update=...)` may have changed the URL.
         if self._memory is None or url_of(self._memory) != self.url:
-            self._memory = found(self.url)
+            self._memory = memory_at(self.url)
         return self._memory
 
     async def _astore(self) -> HybridMemory:
@@ -121,10 +121,10 @@ class Bound(BaseModel):
         return store.scoped(tenant=self.tenant, user=self.user, agent=self.agent, session=session)
 
 
-def _problem(found: Mapping[str, Any]) -> str:
+def _problem(error: Mapping[str, Any]) -> str:
     """The problem that a pydantic error reports, with the value if it concerns one field."""
-    what = found["msg"].removeprefix("Value error, ")
-    return f"{found['loc'][0]}: {what} (got {shown(found['input'])})" if found["loc"] else what
+    what = error["msg"].removeprefix("Value error, ")
+    return f"{error['loc'][0]}: {what} (got {shown(error['input'])})" if error["loc"] else what
 
 
 def checked_url(url: str) -> str:

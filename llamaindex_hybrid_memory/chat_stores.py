@@ -166,5 +166,5 @@ def _at(place: int) -> Callable[[list[Message]], list[Message]]:
     return lambda found: found[place : place + 1] if place >= 0 else []
 
 
-def _everything(found: list[Message]) -> list[Message]:
-    return found
+def _everything(messages: list[Message]) -> list[Message]:
+    return messages

@@ -66,7 +66,7 @@ class KeyedLog:
     async def replace(self, run: Runner, key: str, messages: Sequence[Message], status: MessageStatus) -> None:
         """Make the key contain exactly these messages; messages that its session has are not written again."""
         await self._register(run, key)
-        marks = await self._found(run, self._root, "archived", key)
+        marks = await self._items_in(run, self._root, "archived", key)
         await self._put(
             run, [PutItem(mark.namespace, mark.key, {**mark.value, "ids": []}) for mark in marks if mark.value["ids"]]
         )
@@ -108,7 +108,7 @@ class KeyedLog:
 
     async def keys(self, run: Runner) -> list[str]:
         """The keys under which this store wrote messages that are not removed."""
-        names = sorted(item.key for item in await self._found(run, self._root, "keys"))
+        names = sorted(item.key for item in await self._items_in(run, self._root, "keys"))
         return [name for name in names if await run.call(self._session(name).history, current=True, limit=1)]
 
     def _session(self, key: str) -> ScopedMemory:
@@ -127,11 +127,11 @@ class KeyedLog:
         """The ids archived as the oldest ones, and those archived when they were written."""
         swept: set[str | None] = set()
         single: set[str | None] = set()
-        for mark in await self._found(run, self._root, "archived", key):
+        for mark in await self._items_in(run, self._root, "archived", key):
             (swept if mark.value["oldest"] else single).update(mark.value["ids"])
         return swept, single
 
-    async def _found(self, run: Runner, *namespace: str) -> list[Item]:
+    async def _items_in(self, run: Runner, *namespace: str) -> list[Item]:
         (found,) = await run.call(self._items.batch, [FindItems(namespace, limit=ALL)])
         return [item for item in found if isinstance(item, Item)] if isinstance(found, list) else []
 

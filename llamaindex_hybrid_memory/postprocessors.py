@@ -148,13 +148,13 @@ def _texts(nodes: Sequence[NodeWithScore]) -> list[str]:
     return [one.node.get_content(metadata_mode=MetadataMode.EMBED) for one in nodes]
 
 
-def _ranked(nodes: Sequence[NodeWithScore], found: Sequence[Scored]) -> list[NodeWithScore]:
+def _ranked(nodes: Sequence[NodeWithScore], scored: Sequence[Scored]) -> list[NodeWithScore]:
     return [
         NodeWithScore(
             node=annotated(nodes[one.row].node, score=one.score, why=one.why(), signals=asdict(one.signals)),
             score=one.score,
         )
-        for one in found
+        for one in scored
     ]
 
 

@@ -87,10 +87,10 @@ class HybridMemoryRetriever(BaseRetriever):
     def __repr__(self) -> str:
         return repr(self._recall).replace(type(self._recall).__name__, type(self).__name__, 1)
 
-    async def _found(self, run: Runner, /, query_bundle: QueryBundle) -> list[NodeWithScore]:
+    async def _nodes(self, run: Runner, /, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await self._recall.nodes(run, query_bundle.query_str)
 
-    _retrieve, _aretrieve = faces(_found)
+    _retrieve, _aretrieve = faces(_nodes)
 
 
 def _with_filters(conditions: dict[str, Any], filters: Any) -> dict[str, Any]:

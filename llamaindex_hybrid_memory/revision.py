@@ -10,10 +10,10 @@ from hybrid_memory.adapters import Runner, new_id, without_notices
 from llamaindex_hybrid_memory.messages import to_chat_message
 
 
-async def show(run: Runner, session: ScopedMemory, wanted: Sequence[Message]) -> None:
+async def show(run: Runner, session: ScopedMemory, messages: Sequence[Message]) -> None:
     """Make a session show these messages, writing those that it does not have."""
     log = await run.call(session.history)
-    change = revision(log, without_notices(await run.call(session.history, current=True)), wanted)
+    change = revision(log, without_notices(await run.call(session.history, current=True)), messages)
     await run.call(session.remember, change.fresh)
     if change.keep is not None:
         await run.call(session.reset, keep=change.keep)
@@ -26,25 +26,25 @@ class Revision(NamedTuple):
     keep: list[str] | None  # ids of all that it then shows, in the order of the log; None if no reset is needed
 
 
-def revision(log: Sequence[Message], shown: Sequence[Message], wanted: Sequence[Message]) -> Revision:
+def revision(log: Sequence[Message], shown: Sequence[Message], messages: Sequence[Message]) -> Revision:
     """The changes after which a session shows exactly the wanted messages.
 
     Leading messages that are in the log in this order are reused; the others are written, since a session shows its
     messages in log order. The ids of the wanted messages are ignored.
     """
     held = [_key(message) for message in log]
-    keys = [_key(message) for message in wanted]
+    keys = [_key(message) for message in messages]
     ids = {message.id for message in shown}
     begun = [row for row, message in enumerate(log) if message.id in ids]
-    rows = _found(held, keys, [])
+    rows = _matching_rows(held, keys, [])
     if [held[row] for row in begun] == keys[: len(begun)]:
-        rows = max(_found(held, keys, begun), rows, key=len)
-    fresh = [message.model_copy(update={"id": new_id()}) for message in wanted[len(rows) :]]
+        rows = max(_matching_rows(held, keys, begun), rows, key=len)
+    fresh = [message.model_copy(update={"id": new_id()}) for message in messages[len(rows) :]]
     keep = [*(message_id(log[row]) for row in rows), *map(message_id, fresh)]
     return Revision(fresh, None if rows == begun else keep)
 
 
-def _found(held: Sequence[str], keys: Sequence[str], begun: Sequence[int]) -> list[int]:
+def _matching_rows(held: Sequence[str], keys: Sequence[str], begun: Sequence[int]) -> list[int]:
     """The log rows that match the first keys in this order, after the known rows."""
     rows = list(begun)
     for key in keys[len(rows) :]:

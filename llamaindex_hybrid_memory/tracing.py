@@ -31,7 +31,7 @@ def shown_to_handlers() -> AbstractContextManager[None]:
     contains a `RetrievalStartEvent` and a `RetrievalEndEvent`. Query and words appear only with the memory's setting
     ``trace_content``.
     """
-    return listening(_told) if _watched() else nullcontext()
+    return listening(_reported) if _watched() else nullcontext()
 
 
 def _watched() -> bool:
@@ -43,7 +43,7 @@ def _watched() -> bool:
 
 
 @contextmanager
-def _told(span: Span) -> Iterator[None]:
+def _reported(span: Span) -> Iterator[None]:
     name = f"hybrid_memory.{span.name}-{uuid4()}"
     query = span.content.get("query", "") if span.shown else ""
     token = active_span_id.set(name)

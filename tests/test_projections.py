@@ -187,5 +187,5 @@ def test_the_doctor_names_every_event_that_cannot_be_read(tmp_path: Path) -> Non
         assert all(finding.state != "wrong" for finding in check_store(config))
         kinds = (EventKind.CLAIM, EventKind.COMPACTION, EventKind.RECALLED, EventKind.BLOCK, EventKind.FILE)
         broken = services.truth.append(owner, [services.draft(kind, {"odd": 1}) for kind in kinds])
-    told = [finding.told for finding in check_store(config) if finding.state == "wrong"]
+    told = [finding.detail for finding in check_store(config) if finding.state == "wrong"]
     assert sorted(line.split()[0] for line in told) == sorted(f"#{event.position}" for event in broken)

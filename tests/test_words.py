@@ -74,6 +74,33 @@ def test_docstrings_and_errors_say_nothing_of_it_either(package: str) -> None:
     assert not [(name, one) for name, text in texts for one in found(text)]
 
 
+NO_NAMES = {"found", "told", "said", "wanted", "stands"}
+
+
+def participles(tree: ast.Module) -> Iterator[str]:
+    """The names of functions, parameters and attributes that a noun or a verb would say better."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            arguments = node.args
+            yield from (one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
+            yield node.name
+        elif isinstance(node, ast.ClassDef):
+            fields = (one.target for one in node.body if isinstance(one, ast.AnnAssign))
+            yield from (one.id for one in fields if isinstance(one, ast.Name))
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_participle_is_a_name(package: str) -> None:
+    paths = sorted((ROOT / package).rglob("*.py"))
+    named = {path: {name.strip("_") for name in participles(ast.parse(path.read_text("utf-8")))} for path in paths}
+    assert {path: bad for path, names in named.items() if (bad := names & NO_NAMES)} == {}
+    assert set(participles(ast.parse("class A:\n    told: int\ndef found(said):\n    self._wanted = 1"))) == {
+        *("told", "found", "said", "_wanted"),
+    }
+
+
 def test_a_banned_phrase_is_noticed_and_code_is_not() -> None:
     assert len(banned()) > 20
     assert found("All of it can be\nhad here.") == ["All of it can be had here."]

@@ -114,7 +114,7 @@ def wrong(config: MemoryConfig, acknowledged: list[str], seed: int, key: str | N
             if name not in {hit.record.sources[0] for hit in hits}:
                 found.append(f"not recalled {name}: {[hit.note for hit in hits[:1]]}")
     if not config.archive.url:  # which the doctor's second connection would find locked
-        found += [one.told for one in check_store(config, key=key) if one.state == "wrong"]
+        found += [one.detail for one in check_store(config, key=key) if one.state == "wrong"]
     return found
 
 

@@ -33,7 +33,7 @@ from hybrid_memory.memory import HybridMemory, ScopedMemory
 from hybrid_memory.memory.faces import Part
 from hybrid_memory.memory.faces import faces as verb_faces
 from hybrid_memory.memory.files import MemoryFiles
-from hybrid_memory.memory.store import IN_MEMORY, close_all, found, held, opened, url_of
+from hybrid_memory.memory.store import IN_MEMORY, close_all, held, memory_at, opened, url_of
 from hybrid_memory.memory.texts import SWEEP_EVERY
 from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.runtime.caches import LruCache
@@ -82,7 +82,6 @@ __all__ = [
     "estimate_tokens",
     "exchanges",
     "faces",
-    "found",
     "handle",
     "held",
     "instant",
@@ -90,6 +89,7 @@ __all__ = [
     "lowered",
     "media_block",
     "media_lines",
+    "memory_at",
     "new_id",
     "opened",
     "recollect",

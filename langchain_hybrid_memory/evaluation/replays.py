@@ -126,15 +126,15 @@ class Trimming(LangChainReplay):
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
-        self._said: list[BaseMessage] = []
+        self._messages: list[BaseMessage] = []
 
     def _add(self, message: Message) -> None:
-        self._said.append(to_langchain(message))
+        self._messages.append(to_langchain(message))
 
     def _shown(self, question: Message | None) -> list[Message]:
         asked = [] if question is None else [question]
         trimmed = trim_messages(
-            [*map(to_langchain, self._front), *self._said],
+            [*map(to_langchain, self._front), *self._messages],
             max_tokens=max(0, self._setting.max_tokens - self._tokens(asked)),
             token_counter=self._tokens_of,
             strategy="last",

@@ -113,8 +113,8 @@ class VectorStoreRetrieverMemory(BaseMemory):
         turns = ((Role.USER, said), (Role.ASSISTANT, _text(outputs)))
         return [Message(role=role, content=text) for role, text in turns if text]
 
-    def _variables(self, found: Sequence[Document]) -> dict[str, Any]:
-        return {self.memory_key: found if self.return_docs else "\n".join(each.page_content for each in found)}
+    def _variables(self, documents: Sequence[Document]) -> dict[str, Any]:
+        return {self.memory_key: documents if self.return_docs else "\n".join(each.page_content for each in documents)}
 
 
 def _text(values: Mapping[str, Any]) -> str:
@@ -130,10 +130,10 @@ def _around(hit: Hit) -> str:
     return f"#{max(1, place - 1)}-{place + 1}"
 
 
-def _documents(found: Iterable[tuple[Hit, Sequence[Message]]]) -> list[Document]:
+def _documents(hits: Iterable[tuple[Hit, Sequence[Message]]]) -> list[Document]:
     """One document for each turn with its answer, best first, whichever of the two was found."""
     documents: dict[str, Document] = {}
-    for hit, around in found:
+    for hit, around in hits:
         exchange = _exchange(around, hit.record.sources[0])
         text = "\n".join(f"{message.speaker}: {message.text}" for message in exchange)
         found_turn = document(hit)
@@ -141,9 +141,9 @@ def _documents(found: Iterable[tuple[Hit, Sequence[Message]]]) -> list[Document]
     return list(documents.values())
 
 
-def _exchange(around: Sequence[Message], wanted: str) -> Sequence[Message]:
+def _exchange(around: Sequence[Message], message_id: str) -> Sequence[Message]:
     """The message with this id, together with its answer or the turn it answers."""
-    place = next(row for row, message in enumerate(around) if message.id == wanted)
+    place = next(row for row, message in enumerate(around) if message.id == message_id)
     if around[place].role is Role.ASSISTANT and place and around[place - 1].role is Role.USER:
         place -= 1
     answered = around[place].role is Role.USER and around[place + 1 :][:1]

@@ -24,8 +24,8 @@ MODELS, OUTPUT = "Models", "Output"
 """Panels of the help."""
 
 
-def _list_methods(wanted: bool) -> None:
-    if not wanted:
+def _list_methods(value: bool) -> None:
+    if not value:
         return
     from hybrid_memory_evaluation import METHODS, found_methods  # noqa: PLC0415
 

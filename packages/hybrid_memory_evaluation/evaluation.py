@@ -311,7 +311,7 @@ class Evaluation:
             age=len(messages) - 1 - newest,
             **{key: result[key] for key in ("survival", "reach", "tokens", "fetched", "finished")},
             answer=answer,
-            told=None if answer is None else probe.found(answer),
+            in_answer=None if answer is None else probe.share(answer),
             scores=tuple(dict(grade.scores) for grade in grades if not grade.failed),
         )
 
@@ -331,7 +331,7 @@ class Evaluation:
 
     def _judging(self, name: str, outcomes: Sequence[Outcome], grades: Mapping[Case, Sequence[Grade]]) -> Judging:
         every = [grade for several in grades.values() for grade in several]
-        shares = {(one.transcript, one.probe, one.method): one.told or 0.0 for one in outcomes}
+        shares = {(one.transcript, one.probe, one.method): one.in_answer or 0.0 for one in outcomes}
         agreed = agreement((case[:2], shares[case], grade) for case, several in grades.items() for grade in several)
         return Judging(
             model=name,

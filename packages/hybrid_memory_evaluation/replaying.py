@@ -79,7 +79,7 @@ def replayed(transcript: Transcript, method: Method, probes: Sequence[Probe], se
 def _probe_result(replay: Replay, probe: Probe, texts: dict[str, str], count: TokenCounter) -> ProbeResult:
     prompt = replay.prompt(probe.question)
     shown = prompt.text.removesuffix(probe.question)
-    survival, within = probe.found(shown), plain(shown)
+    survival, within = probe.share(shown), plain(shown)
     reached = {one for one in probe.sources if texts[one] in within or replay.reaches(prompt, one)}
     tokens, finished = 0, survival == 1
     if not finished or len(reached) < len(probe.sources):
@@ -88,7 +88,7 @@ def _probe_result(replay: Replay, probe: Probe, texts: dict[str, str], count: To
             if not finished:
                 tokens += count(fetched.text)
                 shown = f"{shown}\n{fetched.text}"
-                finished = probe.found(shown) == 1
+                finished = probe.share(shown) == 1
     share = len(reached) / len(probe.sources) if probe.sources else 0.0
     return ProbeResult(probe.id, survival, share, prompt.tokens, tokens, finished, list(prompt.messages))
 

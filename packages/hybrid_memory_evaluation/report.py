@@ -22,7 +22,7 @@ class Outcome:
         survival: the share of the answer's keys that are literally in the prompt; reach: the share of the sources that
             are in it, that a handle in it leads to, or that a search for the question finds.
         tokens: the size of the prompt; fetched: the tokens fetched in addition; finished: whether that was enough.
-        answer: the model's answer; None without a model, or if it failed. told: the share of the keys in the answer.
+        answer: the model's answer; None without a model, or if it failed; in_answer: the share of the keys in it.
         scores: one object for each time it was graded, by criterion, in [0, 5].
     """
 
@@ -37,7 +37,7 @@ class Outcome:
     fetched: int
     finished: bool
     answer: str | None = None
-    told: float | None = None
+    in_answer: float | None = None
     scores: tuple[Mapping[str, float], ...] = ()
 
 
@@ -46,7 +46,7 @@ class Figures:
     """The figures of a method over all transcripts; shares in [0, 1], means over probes, None if nothing was measured.
 
     Attributes:
-        survival, reach, finished, told: the means of the fields of `Outcome`; by_kind: survival for each kind of
+        survival, reach, finished, in_answer: the means of the fields of `Outcome`; by_kind: survival for each kind of
             probe, as ``(share, probes)``.
         ratio: tokens of the whole conversation per token of a prompt for a probe.
         context: mean tokens of such a prompt.
@@ -77,7 +77,7 @@ class Figures:
     calls: int
     sent: int
     written: int
-    told: float | None = None
+    in_answer: float | None = None
     scores: Scores | None = None
 
 
@@ -167,7 +167,7 @@ def figures(
     model = {name: sum(replay["model"][name] for replay in replays) for name in ("calls", "sent", "written")}
     seconds = [second for one in prompts for second in one["seconds"]]
     reuse = [one["reuse"] for one in prompts if one["reuse"] is not None]
-    shares = [one.told for one in outcomes if one.told is not None]
+    shares = [one.in_answer for one in outcomes if one.in_answer is not None]
     finished = sum(one.finished for one in outcomes)
     kinds: dict[str, list[float]] = {}
     for one in outcomes:
@@ -192,6 +192,6 @@ def figures(
         calls=model["calls"],
         sent=model["sent"],
         written=model["written"],
-        told=statistics.fmean(shares) if shares else None,
+        in_answer=statistics.fmean(shares) if shares else None,
         scores=scores,
     )

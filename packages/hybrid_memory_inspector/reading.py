@@ -202,9 +202,9 @@ SIGNALS = {
 }
 
 
-def split(text: str, wanted: str) -> list[tuple[str, bool]]:
+def split(text: str, query: str) -> list[tuple[str, bool]]:
     """The text in stretches, each with whether it is one of the wanted words, in any case."""
-    words = sorted(wanted.split(), key=len, reverse=True)
+    words = sorted(query.split(), key=len, reverse=True)
     if not words:
         return [(text, False)]
     parts = re.split(f"({'|'.join(map(re.escape, words))})", text, flags=re.IGNORECASE)

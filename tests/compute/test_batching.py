@@ -120,13 +120,13 @@ class Crowd:
     def _joined(self) -> int:
         """How many calls there are to each text, in all."""
         with self.batching._changed:
-            return sum(len(text.calls) for text in self.batching._wanted.values())
+            return sum(len(text.calls) for text in self.batching._texts.values())
 
     def release(self) -> list[tuple[str, list[str]]]:
         """The calls of the embedder after the first ones."""
         self.go.set()
         self._pool.shutdown(wait=True)
-        assert not self.batching._wanted
+        assert not self.batching._texts
         assert not self.batching._running
         return self.inner.calls[self._busy :]
 
@@ -154,7 +154,7 @@ def test_a_query_overtakes_a_background_call_of_ten_thousand_texts(concurrency: 
         if number == 3:
             query.append(pool.submit(batching.embed_query, "urgent"))
             if concurrency == 1:
-                wait_until(lambda: len(batching._wanted) == 33)
+                wait_until(lambda: len(batching._texts) == 33)
             else:
                 query[0].result(60)  # it does not even wait for this batch
 
@@ -294,7 +294,7 @@ def test_threads_get_what_the_embedder_would_give_whatever_fails_meanwhile(seed:
     with ThreadPoolExecutor(12) as pool:
         for done in [pool.submit(work, thread) for thread in range(12)]:
             done.result(60)
-    assert not batching._wanted
+    assert not batching._texts
     assert not batching._running
     assert max(inner.sizes) <= 5
     assert inner.most <= concurrency

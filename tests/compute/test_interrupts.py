@@ -66,5 +66,5 @@ def test_whoever_embeds_may_be_interrupted() -> None:
             assert pool.submit(batching.embed_query, "one").result(PATIENCE).shape == (model.dim,)
             assert pool.submit(batching.embed_documents, ["one", "two"]).result(PATIENCE).shape == (2, model.dim)
             assert not batching._running
-            assert not batching._wanted
+            assert not batching._texts
     assert len(kept) > 20

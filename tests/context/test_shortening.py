@@ -27,7 +27,7 @@ def short(message: Message, max_tokens: int = 100, **more: Any) -> Message:
 
 
 def about(text: str, question: str, max_tokens: int = 100) -> str:
-    return excerpt(text, max_tokens, wanted=frozenset(terms(question)), count=estimate_tokens)
+    return excerpt(text, max_tokens, words=frozenset(terms(question)), count=estimate_tokens)
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -63,7 +63,7 @@ def test_with_a_reader_a_long_text_is_a_digest_that_names_it(role: Role) -> None
 @pytest.mark.parametrize("fresh", [False, True])
 def test_without_a_reader_no_tool_and_no_handle_is_named(role: Role, fresh: bool) -> None:
     message = Message(role=role, content=LONG, tool_call_id="c" if role is Role.TOOL else None)
-    found = short(message, wanted=terms("What of row 217?"), fresh=fresh)
+    found = short(message, words=terms("What of row 217?"), fresh=fresh)
     assert estimate_tokens(found.text) <= 100
     assert "row 217: 1519 parts" in found.text
     assert re.search(r"\[… .* left out …\]", found.text)
@@ -71,7 +71,7 @@ def test_without_a_reader_no_tool_and_no_handle_is_named(role: Role, fresh: bool
 
 
 def test_what_nobody_answered_is_shown_in_its_own_words_and_says_how_to_read_on() -> None:
-    found = short(Message(content=LONG), reader="look_up", wanted=terms("row 217"), fresh=True)
+    found = short(Message(content=LONG), reader="look_up", words=terms("row 217"), fresh=True)
     assert "row 217: 1519 parts" in found.text
     assert found.text.splitlines()[-1] == 'read on: look_up("#7", "1-50")'
     assert estimate_tokens(found.text) <= 100
@@ -151,7 +151,7 @@ def test_arguments_that_are_long_without_a_long_text_are_shortened_too() -> None
 @example("\U00010000", 125, "", False)  # its tokens are more than its characters
 @example("\U00010000", 125, "memory_fetch", False)
 def test_a_shortened_text_keeps_to_its_limit(text: str, limit: int, reader: str, fresh: bool) -> None:
-    found = short(Message(content=text * 50), limit, reader=reader, fresh=fresh, wanted=terms(text))
+    found = short(Message(content=text * 50), limit, reader=reader, fresh=fresh, words=terms(text))
     assert estimate_tokens(found.text) <= limit
 
 
@@ -222,7 +222,7 @@ from hybrid_memory.context.shortening import excerpt
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
 text = "\\n".join(f"question 0 line {row} says nothing much." for row in range(28))
-print(excerpt(text, 82, wanted=frozenset(terms(text)), count=estimate_tokens))
+print(excerpt(text, 82, words=frozenset(terms(text)), count=estimate_tokens))
 """
     found = {
         subprocess.run(  # noqa: S603

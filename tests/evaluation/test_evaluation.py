@@ -44,7 +44,7 @@ def test_figures_follow_from_the_outcomes(report: Report) -> None:
         done = sum(outcome.finished for outcome in own)
         assert one.task == pytest.approx(sum(outcome.tokens + outcome.fetched for outcome in own) / done)
         assert one.by_kind["recall"][1] + one.by_kind["decision"][1] == 3
-        assert (one.told, one.scores, one.calls) == (None, None, 0)
+        assert (one.in_answer, one.scores, one.calls) == (None, None, 0)
 
 
 def test_a_window_forgets_what_a_summary_keeps(report: Report) -> None:
@@ -125,8 +125,8 @@ def test_a_model_answers_and_a_judge_grades(options: Options, scripted: Any) -> 
     assert (script.answers, script.grades) == (9, 18)
     assert (estimate.answers, estimate.grades) == (9, 18)
     window, anchored, whole = made.methods
-    assert window.told == 0
-    assert anchored.told == whole.told == pytest.approx(1 / 3)
+    assert window.in_answer == 0
+    assert anchored.in_answer == whole.in_answer == pytest.approx(1 / 3)
     assert window.scores is not None
     assert window.scores.overall is not None
     assert window.scores.overall.mean == 1
@@ -166,8 +166,8 @@ def test_a_run_is_continued(options: Options, scripted: Any, tmp_path: Path, mon
     second = Answers(scripted)
     made = Evaluation(**options, model=second.model, folder=tmp_path).run()
     assert (second.answers, second.grades) == (0, 18 - 7)
-    assert [(one.method, one.survival, one.told, one.scores) for one in made.methods] == [
-        (one.method, one.survival, one.told, one.scores) for one in whole.methods
+    assert [(one.method, one.survival, one.in_answer, one.scores) for one in made.methods] == [
+        (one.method, one.survival, one.in_answer, one.scores) for one in whole.methods
     ]
     third = Answers(scripted)
     Evaluation(**options, model=third.model, folder=tmp_path).run()

@@ -198,7 +198,7 @@ def check(messages: list[dict[str, Any]], share: float) -> None:
         assert places == sorted(set(places))
         assert places[0] < truncated
         assert probe.keys
-        assert probe.found(whole) == 1.0
+        assert probe.share(whole) == 1.0
         for key in probe.keys:
             assert not holds(probe.question, key)
             assert any(holds(transcript.messages[row].text, key) for row in places)

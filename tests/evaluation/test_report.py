@@ -74,7 +74,7 @@ def _outcome(chat: str, method: str, probe: Probe, place: int, draw: random.Rand
         fetched=0 if kept == 1 else 400,
         finished=kept == 1,
         answer=answer,
-        told=None if answer is None else kept,
+        in_answer=None if answer is None else kept,
         scores=() if answer is None else several,
     )
 
@@ -151,7 +151,7 @@ def test_the_tables_have_the_numbers_of_the_json(judged: bool, request: pytest.F
         there = [in_json(one, column) for one in methods for column in measured(columns, report)]
         assert list(map(float, shown)) == [value for value in there if value is not None]
     names = {column.name for column in measured((*KEPT, *COSTS), report)}
-    assert ({"told", "scores.overall.mean"} <= names) == judged
+    assert ({"in_answer", "scores.overall.mean"} <= names) == judged
 
 
 @pytest.mark.parametrize("page", ["plain_page", "judged_page"])

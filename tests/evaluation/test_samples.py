@@ -50,4 +50,4 @@ def test_the_turns_that_a_label_names_hold_its_answer(name: str) -> None:
         probe = Probe(
             label["id"], ProbeKind.RECALL, label["question"], "", tuple(label["keys"]), tuple(label["evidence"])
         )
-        assert probe.found(" ".join(texts[source] for source in probe.sources)) == 1, label
+        assert probe.share(" ".join(texts[source] for source in probe.sources)) == 1, label

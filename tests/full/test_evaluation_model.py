@@ -14,7 +14,7 @@ def test_a_small_model_answers_from_the_prompt(local_model: LanguageModel) -> No
         {"role": "assistant", "content": "Noted."},
         {"role": "user", "content": LOCKER.question},
     ]
-    assert LOCKER.found(answered(local_model, prompt, LOCKER.question)) == 1
+    assert LOCKER.share(answered(local_model, prompt, LOCKER.question)) == 1
 
 
 def test_the_grade_of_a_small_judge_can_be_read(local_model: LanguageModel) -> None:

@@ -272,7 +272,7 @@ def test_what_is_forgotten_is_read_again_once_though_stretches_are_joined() -> N
 def test_what_a_question_of_many_words_is_about_is_found_in_linear_time() -> None:
     for read in (
         lambda text: excerpt(text, terms(text), 600),
-        lambda text: shortened_to(text, 300, wanted=terms(text), count=estimate_tokens),
+        lambda text: shortened_to(text, 300, words=terms(text), count=estimate_tokens),
     ):
         assert_linear(read, lambda size: "".join(f"I like tea{n}. " for n in range(size // 14)), 120_000)
 

@@ -19,7 +19,7 @@ NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
 def planned(
     query: str, *, now: datetime = NOW, wanted: Intent = Intent.AUTO, synonyms: Sequence[Sequence[str]] = ()
 ) -> Plan:
-    return plan(query, now=now, candidates=48, wanted=wanted, synonyms=synonyms)
+    return plan(query, now=now, candidates=48, route=wanted, synonyms=synonyms)
 
 
 def paths(made: Plan) -> tuple[int, int, int, int]:

@@ -276,7 +276,7 @@ async def _events(run: Runner, services: Services, scope: Scope, ids: Sequence[s
     return {event.id: event for event in events if event.kind is EventKind.MESSAGE and event.scope == scope}
 
 
-def said_anew(said: Sequence[Message], given: Sequence[Message]) -> tuple[list[str | None], list[Message]] | None:
+def said_anew(log: Sequence[Message], given: Sequence[Message]) -> tuple[list[str | None], list[Message]] | None:
     """For a window that the log continues after its last words: the id of each message, and what it supersedes.
 
     None if it is not such a window, because it has no answer of the model or does not end with the user's words, or if
@@ -285,8 +285,8 @@ def said_anew(said: Sequence[Message], given: Sequence[Message]) -> tuple[list[s
     theirs = [row for row, message in enumerate(given) if _spoken(message)]
     if not given or given[-1].role is not Role.USER or all(message.role is Role.USER for message in given):
         return None
-    ours = [row for row, message in enumerate(said) if _spoken(message)]
-    words, copied = [_words(said[row]) for row in ours], [_words(given[row]) for row in theirs]
+    ours = [row for row, message in enumerate(log) if _spoken(message)]
+    words, copied = [_words(log[row]) for row in ours], [_words(given[row]) for row in theirs]
     best = (0, 0)
     for end in range(len(words), 0, -1):
         size = _common(words[:end], copied)
@@ -297,8 +297,8 @@ def said_anew(said: Sequence[Message], given: Sequence[Message]) -> tuple[list[s
         return None
     named: list[str | None] = [None] * len(given)
     for ours_row, theirs_row in zip(ours[end - size : end], theirs[:size], strict=True):
-        named[theirs_row] = said[ours_row].id
-    return named, list(said[ours[end - 1] + 1 :])
+        named[theirs_row] = log[ours_row].id
+    return named, list(log[ours[end - 1] + 1 :])
 
 
 def _common(words: Sequence[object], copied: Sequence[object]) -> int:
@@ -307,14 +307,14 @@ def _common(words: Sequence[object], copied: Sequence[object]) -> int:
     return next((size for size in range(most, 0, -1) if copied[:size] == words[-size:]), 0)
 
 
-def said_before(said: Sequence[Message], given: Sequence[Message]) -> list[str | None]:
-    """For each message, the id of the one it repeats: the longest prefix that ``said`` ends with.
+def said_before(log: Sequence[Message], given: Sequence[Message]) -> list[str | None]:
+    """For each message, the id of the one it repeats: the longest prefix that ``log`` ends with.
 
     Compares the words of user and assistant; either side may lack tool calls and results.
     """
-    ours = [row for row, message in enumerate(said) if _spoken(message)]
+    ours = [row for row, message in enumerate(log) if _spoken(message)]
     theirs = [row for row, message in enumerate(given) if _spoken(message)]
-    words = [_words(said[row]) for row in ours]
+    words = [_words(log[row]) for row in ours]
     copied = [_words(given[row]) for row in theirs]
     size = _common(words, copied)
     named: list[str | None] = [None] * len(given)
@@ -323,11 +323,11 @@ def said_before(said: Sequence[Message], given: Sequence[Message]) -> list[str |
     place, last = ours[-size], theirs[size - 1]
     for row in range(theirs[0], len(given)):
         # Behind the last words, what comes next in both is the same step or a new one.
-        stop = len(said) if row <= last else place + 1
-        same = (at for at in range(place, min(stop, len(said))) if _words(said[at]) == _words(given[row]))
+        stop = len(log) if row <= last else place + 1
+        same = (at for at in range(place, min(stop, len(log))) if _words(log[at]) == _words(given[row]))
         found = next(same, None)
         if found is not None:
-            named[row], place = said[found].id, found + 1
+            named[row], place = log[found].id, found + 1
         elif row > last:
             break
     return named

@@ -158,24 +158,24 @@ def memory_note(
     return "\n".join([heading, *introduced, *turns]) if sentences or turns or bare else ""
 
 
-def memory_line(hit: Hit, wanted: frozenset[str]) -> str:
-    """The entry of a hit in a note: date, speaker and words; of a long turn, the part with the wanted terms.
+def memory_line(hit: Hit, words: frozenset[str]) -> str:
+    """The entry of a hit in a note: date, speaker and words; of a long turn, the part with these words.
 
     The question that it answers comes first, with its speaker.
     """
     record = hit.record
     own = record.origin in INSTRUCTING  # the user's sentences are shown anyway
-    text = excerpt(record.text, wanted, MEMORY_CHARS if own else OTHERS_CHARS)
+    text = excerpt(record.text, words, MEMORY_CHARS if own else OTHERS_CHARS)
     # What was read from a turn names its subject itself.
     line = text if record.kind is RecordKind.FACT else f"{_speaker(record)}: {text}"
-    return f"- [{record.at:%Y-%m-%d}] {within_line(question_line(hit, wanted) + line)}"
+    return f"- [{record.at:%Y-%m-%d}] {within_line(question_line(hit, words) + line)}"
 
 
-def question_line(hit: Hit, wanted: frozenset[str]) -> str:
+def question_line(hit: Hit, words: frozenset[str]) -> str:
     """The question that a hit answers, on one line with its speaker; empty without one."""
     if hit.asked is None:
         return ""
-    return f"{_speaker(hit.asked)}: {' '.join(excerpt(hit.asked.text, wanted, QUESTION_CHARS).split())} -> "
+    return f"{_speaker(hit.asked)}: {' '.join(excerpt(hit.asked.text, words, QUESTION_CHARS).split())} -> "
 
 
 def without_questions(hits: Iterable[Hit], shown: Collection[str]) -> list[Hit]:

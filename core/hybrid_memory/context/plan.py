@@ -162,7 +162,7 @@ def _pressed(seen: PromptView, whole: _Try, relief: Relief, start: _Start, *, li
     parts = replace(seen.with_summary(share), turns=_from(turns, start), question=whole.parts.question)
     if parts.question is not None:
         wanted = terms(_ends(seen.words))
-        cut = shortened(parts.question, handle="", max_tokens=limit, count=seen.costs.count, wanted=wanted, fresh=True)
+        cut = shortened(parts.question, handle="", max_tokens=limit, count=seen.costs.count, words=wanted, fresh=True)
         parts = replace(parts, question=cut)
     return _Try(parts, Memories(), short)
 

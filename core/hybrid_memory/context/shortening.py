@@ -71,7 +71,7 @@ def shortened(
     max_tokens: int,
     count: TokenCounter,
     reader: str = "",
-    wanted: Collection[str] = (),
+    words: Collection[str] = (),
     fresh: bool = False,
 ) -> Message:
     """The message with each text in at most ``max_tokens``; itself if nothing changes.
@@ -86,7 +86,7 @@ def shortened(
         max_tokens: for each text, as counted by ``count``.
         count: counts tokens.
         reader: the name of a tool that the model has; empty for none.
-        wanted: terms of the question.
+        words: terms of the question.
         fresh: whether it is not answered yet.
     """
 
@@ -99,7 +99,7 @@ def shortened(
         if reader and not fresh:
             return digest(text, result_id=handle, max_tokens=max_tokens, count=count, reader=reader)
         foot = f'read on: {reader}("{handle}", "1-{PAGE_LINES}")' if reader else ""
-        return excerpt(text, max_tokens, wanted=frozenset(wanted), count=count, foot=foot)
+        return excerpt(text, max_tokens, words=frozenset(words), count=count, foot=foot)
 
     if message.role is Role.TOOL and message.name in {*OWN_TOOLS, reader}:
         named = READ_BEFORE[language_of(message.text)].format(name=message.name)
@@ -163,18 +163,18 @@ def _call(call: ToolCall, max_tokens: int, count: TokenCounter) -> ToolCall:
     A reader shows what a message says, not what it called.
     """
     if isinstance(call.arguments, str):
-        cut: dict[str, Any] = {"excerpt": excerpt(call.arguments, max_tokens, wanted=(), count=count)}
+        cut: dict[str, Any] = {"excerpt": excerpt(call.arguments, max_tokens, words=(), count=count)}
         return call.model_copy(update={"arguments": cut})
     share = max(20, max_tokens // max(1, len(call.arguments)))
     cut = {}
     for key, value in call.arguments.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        cut[key] = excerpt(text, share, wanted=(), count=count) if count(text) > share else value
+        cut[key] = excerpt(text, share, words=(), count=count) if count(text) > share else value
     return call.model_copy(update={"arguments": cut})
 
 
-def excerpt(text: str, max_tokens: int, *, wanted: Collection[str], count: TokenCounter, foot: str = "") -> str:
-    """The lines of a text with the rarest wanted terms, and the lines next to them, within the budget.
+def excerpt(text: str, max_tokens: int, *, words: Collection[str], count: TokenCounter, foot: str = "") -> str:
+    """The lines of a text with the rarest of these words, and the lines next to them, within the budget.
 
     Its beginning and its end come next. It starts with how much is shown, each gap says what is left out there, and
     ``foot`` ends it.
@@ -188,7 +188,7 @@ def excerpt(text: str, max_tokens: int, *, wanted: Collection[str], count: Token
     costs = [count(row) + 1 for row in rows]
     gap = count(GAPS[language].format(lines=1000, noun="lines")) + 1
     kept: set[int] = set()
-    for row in _ranked(rows, wanted):
+    for row in _ranked(rows, words):
         cost = costs[row] + (0 if {row - 1, row + 1} & kept else gap)
         if cost <= room:
             kept.add(row)
@@ -216,9 +216,9 @@ def _parts(line: str, size: int) -> Iterator[str]:
             yield part
 
 
-def _ranked(rows: list[str], wanted: Collection[str]) -> list[int]:
-    """Rows by their wanted terms, then by their distance to such a row, then from both ends."""
-    asked = frozenset(wanted)
+def _ranked(rows: list[str], words: Collection[str]) -> list[int]:
+    """Rows by these words in them, then by their distance to such a row, then from both ends."""
+    asked = frozenset(words)
     matches = [asked.intersection(terms(row)) if asked else frozenset[str]() for row in rows]
     often = Counter(term for match in matches for term in match)
     # Exact: a sum that depended on the order of a set would choose other lines in another process.
@@ -262,7 +262,7 @@ class Costs:
             return _spoken(
                 shortened(
                     self._handled(event, rows), handle=handle(event.position, event.position), max_tokens=limit,
-                    count=self.count, reader=self.reader, wanted=terms(question[:QUESTION_CHARS]), fresh=fresh,
+                    count=self.count, reader=self.reader, words=terms(question[:QUESTION_CHARS]), fresh=fresh,
                 ),
                 event,
                 self.author,

@@ -267,7 +267,7 @@ def view(
         event, text = unit.events[0], unit.messages[0].text
         limit = int(OPENING_SHARE * request.max_tokens)
         if costs.count(text) > limit:
-            text = excerpt(text, limit, wanted=terms(query or ""), count=costs.count)
+            text = excerpt(text, limit, words=terms(query or ""), count=costs.count)
         if event.origin is Origin.OPERATOR:
             instructions.append(text)
         else:

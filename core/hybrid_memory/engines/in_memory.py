@@ -415,10 +415,10 @@ class InMemoryIndex(SemanticIndex):
                     stored[row.record.id] = row.vector
         return {key: stored[key] for key in keys if key in stored}
 
-    def terms(self, owner: Scope, wanted: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
+    def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
         with self._lock:
             counts = Counter(term for row in self._rows(Where(owner.owner)) for term in row.terms)
-        return {term: count for term, count in counts.items() if term in wanted or (near and term[0] == near[0])}
+        return {term: count for term, count in counts.items() if term in words or (near and term[0] == near[0])}
 
     def get(self, ids: Sequence[int]) -> list[Record]:
         with self._lock:

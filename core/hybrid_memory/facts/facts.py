@@ -161,7 +161,7 @@ class Knowledge:
         with self._lock:
             saying: dict[int, set[int]] = defaultdict(set)
             for record in ids:
-                for number in self._said(record):
+                for number in self._facts_of(record):
                     saying[number].add(record)
             found: dict[int, set[int]] = {}
             for record in ids:
@@ -176,7 +176,7 @@ class Knowledge:
     def _gone(self, number: int) -> bool:
         return number in self._known and not self._known[number].fact.state.standing
 
-    def _said(self, record: int) -> Iterator[int]:
+    def _facts_of(self, record: int) -> Iterator[int]:
         """Ids of the facts stated by a turn, or by the record of a claim."""
         if record in self._by_record:
             yield self._by_record[record]
@@ -193,7 +193,7 @@ class Knowledge:
             return ()
         if fact.superseded_by not in self._known:  # what takes a thing back is the last turn about it
             return {fact.last}.intersection(ids) - {turn}
-        return saying.get(fact.superseded_by, ()) if fact.superseded_by not in self._said(turn) else ()
+        return saying.get(fact.superseded_by, ()) if fact.superseded_by not in self._facts_of(turn) else ()
 
     def _note(self, changed: dict[int, Standing], group: Group) -> None:
         for number in changed:

@@ -211,13 +211,13 @@ class UserProfile(CheckedModel):
         rows = [row for name in type(self).model_fields for row in self._html_rows(name, chinese, told)]
         return display.card("what is known", display.table(("field", "value", "since", "turns", "before"), rows))
 
-    def _html_rows(self, name: str, chinese: bool, told: set[tuple[str, str]]) -> Iterable[list[str]]:
+    def _html_rows(self, name: str, chinese: bool, earlier: set[tuple[str, str]]) -> Iterable[list[str]]:
         """A row for each value; the first shows earlier values of the field."""
         entries = self.sources.get(name, ())
         former = [entry for entry in self.history(name) if not entry.state.standing]
         before = "<br>".join(display.text(_former(entry, chinese)) for entry in former)
         label = self._label(name, chinese)
-        values = [value for value in self._values(name) if first_said(told, name, _shown(value, chinese))]
+        values = [value for value in self._values(name) if first_said(earlier, name, _shown(value, chinese))]
         for value in values or ([""] if before else []):
             entry = next((entry for entry in entries if entry.value == value), None)
             since, turns = (f"{entry.valid_from:%Y&#8209;%m&#8209;%d}", ", ".join(entry.sources)) if entry else ("", "")
@@ -267,11 +267,11 @@ class UserProfile(CheckedModel):
         )
 
 
-def first_said(told: set[tuple[str, str]], name: str, value: Any) -> bool:
-    """Whether no field about the same things had this value so far; ``told`` then has it."""
+def first_said(earlier: set[tuple[str, str]], name: str, value: Any) -> bool:
+    """Whether no field about the same things had this value so far; ``earlier`` then has it."""
     key = SAID_ONCE.get(name, name), str(value).casefold()
-    first = key not in told
-    told.add(key)
+    first = key not in earlier
+    earlier.add(key)
     return first
 
 

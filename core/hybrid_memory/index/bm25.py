@@ -22,24 +22,24 @@ def idf(total: int, frequency: int) -> float:
     return max(math.log((total - frequency + 0.5) / (frequency + 0.5)), 1e-6)
 
 
-def bm25(found: Iterable[tuple[float, int]], relative_length: float) -> float:
+def bm25(pairs: Iterable[tuple[float, int]], relative_length: float) -> float:
     """``sum(idf * f * (k1 + 1) / (f + k1 * (1 - b + b * length / average)))``, with ``idf`` as in SQLite's FTS5.
 
     See https://sqlite.org/fts5.html#the_bm25_function.
 
     Args:
-        found: for each term that query and text share, its idf and its count in the text.
+        pairs: for each term that query and text share, its idf and its count in the text.
         relative_length: the length of the text, relative to the average.
     """
     norm = BM25_K1 * (1 - BM25_B + BM25_B * relative_length)
-    return sum(weight * count * (BM25_K1 + 1) / (count + norm) for weight, count in found)
+    return sum(weight * count * (BM25_K1 + 1) / (count + norm) for weight, count in pairs)
 
 
-def matches(wanted: Sequence[str], texts: Sequence[Sequence[str]]) -> Array:
+def matches(query: Sequence[str], texts: Sequence[Sequence[str]]) -> Array:
     """The BM25 of each text, given as terms, with statistics over these texts; shape (n,), 0 without a common term."""
     counts = [Counter(text) for text in texts]
     average = sum(map(len, texts)) / max(len(texts), 1)
-    weights = {term: idf(len(texts), sum(term in count for count in counts)) for term in dict.fromkeys(wanted)}
+    weights = {term: idf(len(texts), sum(term in count for count in counts)) for term in dict.fromkeys(query)}
     return np.array(
         [
             bm25([(weight, count[term]) for term, weight in weights.items() if count[term]], len(text) / average)
@@ -86,13 +86,15 @@ class Occurrences:
     lengths: Ids
 
 
-def ranked_occurrences(found: Occurrences, frequencies: Sequence[int], records: int, length: int, k: int) -> Matches:
+def ranked_occurrences(
+    occurrences: Occurrences, frequencies: Sequence[int], records: int, length: int, k: int
+) -> Matches:
     """Like `ranked`, for many records in a few array operations; frequencies are indexed by term number."""
     total = max(records, *frequencies, 1)  # other processes may write between two answers of a server
-    weights = np.array([idf(total, frequency) for frequency in frequencies])[found.terms]
-    norms = BM25_K1 * (1 - BM25_B + BM25_B * found.lengths / max(length / total, 1e-9))
-    ids, rows = np.unique(found.ids, return_inverse=True)
-    scores = np.bincount(rows, weights=weights * found.counts * (BM25_K1 + 1) / (found.counts + norms))
+    weights = np.array([idf(total, frequency) for frequency in frequencies])[occurrences.terms]
+    norms = BM25_K1 * (1 - BM25_B + BM25_B * occurrences.lengths / max(length / total, 1e-9))
+    ids, rows = np.unique(occurrences.ids, return_inverse=True)
+    scores = np.bincount(rows, weights=weights * occurrences.counts * (BM25_K1 + 1) / (occurrences.counts + norms))
     best = np.argsort(-scores, kind="stable")[: max(k, 0)]
     return Matches(ids[best], scores[best].astype(np.float32))
 

@@ -255,7 +255,7 @@ class IndexEngine(Protocol):
         ...
 
     @abstractmethod
-    def terms(self, owner: Scope, wanted: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
+    def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
         """For each of these terms, how many of the owner's records have it; terms that none has are left out.
 
         With ``near``, also terms that may be what a misspelt word meant, or more: those with the same first letter
@@ -390,11 +390,11 @@ class SemanticIndex(IndexEngine):
         *,
         radius: int,
         vector: Floats | None = None,
-        wanted: Sequence[str] = (),
+        words: Sequence[str] = (),
     ) -> Explored:
         """The matches of these searches, with neighbours up to ``radius`` turns away that the condition allows.
 
-        Text searches leave out the most frequent terms, as `matching` does. Similarities are to the vector; ``wanted``
+        Text searches leave out the most frequent terms, as `matching` does. Similarities are to the vector; ``words``
         are terms to count. This is everything a recall searches for, so that a server can do it in one round trip.
         """
         matches = [
@@ -408,7 +408,7 @@ class SemanticIndex(IndexEngine):
         similarity = np.full(len(places.ids), np.nan, dtype=np.float32)
         if vector is not None:
             similarity = self.similar(vector, where.scope.owner, places.ids)
-        return Explored(matches, places, similarity, self.terms(where.scope.owner, wanted) if wanted else {})
+        return Explored(matches, places, similarity, self.terms(where.scope.owner, words) if words else {})
 
     def fetch(self, ids: Ids, owner: Scope) -> Fetched:
         """These records of the owner, in the given order, with their vectors."""

@@ -119,7 +119,7 @@ class Selection:
         """Whether an event matches, ignoring the limit."""
         ids = None if self.ids is None else set(self.ids)
 
-        def wanted(event: Event) -> bool:
+        def matches(event: Event) -> bool:
             return (
                 event.position > self.after
                 and (self.upto is None or event.position <= self.upto)
@@ -129,7 +129,7 @@ class Selection:
                 and (ids is None or event.id in ids)
             )
 
-        return wanted
+        return matches
 
     def of(self, events: Iterable[Event]) -> list[Event]:
         """The matching ones of these events, ascending."""

@@ -231,19 +231,19 @@ class VisibleLog(DelegatingLog):
             found = part + found if wanted.newest else found + part
         return found
 
-    def _between(self, scope: Scope, wanted: Selection, first: int, last: int) -> list[Event]:
+    def _between(self, scope: Scope, selection: Selection, first: int, last: int) -> list[Event]:
         """The visible events from first to last; short hidden stretches in between are filtered out."""
         found: list[Event] = []
-        batch = wanted.limit
+        batch = selection.limit
         while first <= last:
-            part = self._log.read(scope, **replace(wanted, after=first - 1, upto=last, limit=batch).asked())
+            part = self._log.read(scope, **replace(selection, after=first - 1, upto=last, limit=batch).asked())
             kept = [event for event in part if visible(event.position, self._hidden)]
-            found = kept + found if wanted.newest else found + kept
-            if wanted.limit is None or batch is None or len(part) < batch or len(found) >= wanted.limit:
+            found = kept + found if selection.newest else found + kept
+            if selection.limit is None or batch is None or len(part) < batch or len(found) >= selection.limit:
                 break
-            first, last = (first, part[0].position - 1) if wanted.newest else (part[-1].position + 1, last)
+            first, last = (first, part[0].position - 1) if selection.newest else (part[-1].position + 1, last)
             batch *= 2
-        return wanted.cut(found)
+        return selection.cut(found)
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         return len(self.read(owner.owner, after=after))

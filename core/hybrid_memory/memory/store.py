@@ -431,7 +431,7 @@ class HybridMemory(Texts):
     def __reduce__(self) -> tuple[Any, ...]:
         if self._services.read_only:
             raise InvalidConfigError(f"{self!r} is read-only, and its URL would open it to be written: pickle the URL")
-        return found, (url_of(self),)
+        return memory_at, (url_of(self),)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
@@ -501,7 +501,7 @@ def opened(url: str) -> HybridMemory:
         return memory
 
 
-def found(url: str) -> HybridMemory:
+def memory_at(url: str) -> HybridMemory:
     """The memory that this process holds under the URL, else the one that `opened` gives."""
     return held(url) or opened(url)
 

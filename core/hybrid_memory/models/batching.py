@@ -107,7 +107,7 @@ class BatchingEmbedder:
         self._statistics = statistics
         self._queries: Callable[[Sequence[str]], Floats] | None = getattr(embedder, "embed_queries", None)
         self._changed = Condition()
-        self._wanted: dict[Key, _Text] = {}
+        self._texts: dict[Key, _Text] = {}
         self._running: dict[_Call, bool] = {}
 
     @property
@@ -159,10 +159,10 @@ class BatchingEmbedder:
                 now = time.monotonic()
                 waits = not self._free(interactive=priority >= INTERACTIVE) or any(self._queued())
                 for key in keys:
-                    text = self._wanted.get(key) or _Text(key, now + self._window if waits else now)
+                    text = self._texts.get(key) or _Text(key, now + self._window if waits else now)
                     call.texts.append(text)  # first of all: what an interrupt leaves half-done is undone below
                     text.calls.add(call)
-                    self._wanted[key] = text
+                    self._texts[key] = text
                     text.priority = max(text.priority, priority) if text.queued else text.priority
             while self._next(call):
                 self._embed(call.batch)
@@ -180,7 +180,7 @@ class BatchingEmbedder:
 
     def _queued(self) -> list[_Text]:
         """The texts that wait, those of the highest priority first, and of one priority in their order."""
-        return sorted((text for text in self._wanted.values() if text.queued), key=lambda text: -text.priority)
+        return sorted((text for text in self._texts.values() if text.queued), key=lambda text: -text.priority)
 
     def _free(self, *, interactive: bool) -> bool:
         """Whether another batch may start."""
@@ -270,8 +270,8 @@ class BatchingEmbedder:
 
     def _unlist(self, text: _Text) -> None:
         """Let no further call join the text; done first, since no call may join a finished text."""
-        if self._wanted.get(text.key) is text:
-            del self._wanted[text.key]
+        if self._texts.get(text.key) is text:
+            del self._texts[text.key]
 
     def _end(self, call: _Call) -> None:
         """End the call's batch; texts without vector or error wait again. The lock is held."""

@@ -49,35 +49,35 @@ CUSTOM = "hybrid-memory"
 _E5 = re.compile(r"(?:^|[-_./])e5(?:[-_.]|$)", re.IGNORECASE)
 
 
-def any_embedder(wanted: Any) -> Embedder:
+def any_embedder(choice: Any) -> Embedder:
     """The given embedder, or the one of this name; raises `InvalidInputError` if it cannot be created."""
-    if not isinstance(wanted, str):
-        return as_embedder(wanted)
+    if not isinstance(choice, str):
+        return as_embedder(choice)
     try:
-        model = embedder_of(wanted)
+        model = embedder_of(choice)
     except InvalidConfigError as error:
         raise InvalidInputError(str(error)) from error
     if model is None:
-        raise InvalidInputError(f"the embedder {wanted!r} makes no vectors: name another embedder, or give a model")
+        raise InvalidInputError(f"the embedder {choice!r} makes no vectors: name another embedder, or give a model")
     return model
 
 
-def embedder_of(wanted: str) -> Embedder | None:  # noqa: PLR0911 - one for each kind
+def embedder_of(name: str) -> Embedder | None:  # noqa: PLR0911 - one for each kind
     """The embedder of this name; None if recall uses words alone.
 
     Raises:
         InvalidConfigError: the name is unknown, or the embedder cannot be created, for example without its API key.
         MissingDependencyError: a package that it needs is not installed.
     """
-    if wanted == "none":
+    if name == "none":
         return None
-    if wanted == "hashing":
+    if name == "hashing":
         return HashingEmbedder()
-    if wanted in OURS:
+    if name in OURS:
         try:
             return LocalEmbedder()
         except MissingDependencyError as error:
-            if wanted == "local":
+            if name == "local":
                 raise
             warnings.warn(
                 f"recall works with words alone: {error}; or give open_memory(embedder=...) a LangChain Embeddings, a "
@@ -86,13 +86,13 @@ def embedder_of(wanted: str) -> Embedder | None:  # noqa: PLR0911 - one for each
                 stacklevel=3,
             )
             return None
-    if wanted in registered("embedder"):
-        offered = load("embedder", wanted, {})
+    if name in registered("embedder"):
+        offered = load("embedder", name, {})
         return as_embedder(offered() if callable(offered) else offered)
-    provider, _, model = wanted.partition(":")
+    provider, _, model = name.partition(":")
     if not (provider and model):
         raise InvalidConfigError(
-            f"the embedder {wanted!r} is none of ours: give the model to open_memory(embedder=...), use auto, local, "
+            f"the embedder {name!r} is none of ours: give the model to open_memory(embedder=...), use auto, local, "
             "none, hashing or provider:model, such as openai:text-embedding-3-small, or install a package that "
             f"registers it under {GROUPS['embedder']}"
         )
@@ -101,7 +101,7 @@ def embedder_of(wanted: str) -> Embedder | None:  # noqa: PLR0911 - one for each
     offered = _asked(provider, "embedder", provider, model)
     if wants_prefixes(model):
         return WrappedEmbedder(_prefixed(offered), name=f"{name_of(offered)}+prefixes")
-    return WrappedEmbedder(offered, also={wanted})
+    return WrappedEmbedder(offered, also={name})
 
 
 def given_embedder(embedder: Any, name: str) -> Embedder:
@@ -113,13 +113,13 @@ def given_embedder(embedder: Any, name: str) -> Embedder:
     return WrappedEmbedder(embedder, name=name, also={model.name} if ":" in name else ())
 
 
-def language_model_of(wanted: Any) -> Any:
+def language_model_of(choice: Any) -> Any:
     """The model itself, or the one named ``provider:model``; raises the same errors as `embedder_of`."""
-    if not isinstance(wanted, str):
-        return wanted
-    provider, _, model = wanted.partition(":")
+    if not isinstance(choice, str):
+        return choice
+    provider, _, model = choice.partition(":")
     if not (provider and model):
-        raise InvalidConfigError(f"language_model must be provider:model, such as ollama:qwen3, got {wanted!r}")
+        raise InvalidConfigError(f"language_model must be provider:model, such as ollama:qwen3, got {choice!r}")
     return _asked(provider, "language_model", provider, model)
 
 

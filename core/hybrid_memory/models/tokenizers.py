@@ -63,14 +63,14 @@ def token_counter(encoding: str = "o200k_base") -> TokenCounter:
     return _Counter(encoding, next((folder / name for folder in folders if (folder / name).is_file()), None))
 
 
-def resolve_counter(wanted: TokenCounter | str | None) -> TokenCounter:
+def resolve_counter(choice: TokenCounter | str | None) -> TokenCounter:
     """The counter itself, or the one with this name; o200k_base for None; raises `InvalidConfigError`."""
-    if wanted is None or (isinstance(wanted, str) and wanted in _TABLES):
-        return token_counter(wanted or "o200k_base")
-    if not isinstance(wanted, str):
-        return wanted
+    if choice is None or (isinstance(choice, str) and choice in _TABLES):
+        return token_counter(choice or "o200k_base")
+    if not isinstance(choice, str):
+        return choice
     ours = dict.fromkeys(_TABLES, "") | {"estimate": "hybrid_memory.text.tokens:estimate_tokens"}
-    return cast("TokenCounter", load("token counter", wanted, ours))
+    return cast("TokenCounter", load("token counter", choice, ours))
 
 
 class _Counter:

@@ -173,7 +173,7 @@ async def gather(run: Runner, home: Home, asked: Asked) -> Candidates:
     explored = await run.call(
         view.index.explore,
         [*by_words, *others], home.where,
-        radius=NEIGHBOURS, vector=vector, wanted=list(dict.fromkeys(terms(asked.query)))[:MAX_WORDS],
+        radius=NEIGHBOURS, vector=vector, words=list(dict.fromkeys(terms(asked.query)))[:MAX_WORDS],
     )  # fmt: skip
     places, size = explored.places, len(explored.places.ids)
     bm25 = np.zeros(size)

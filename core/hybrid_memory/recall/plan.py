@@ -251,7 +251,7 @@ MAX_TIMES = 8
 
 
 def plan(
-    query: str, *, now: datetime, candidates: int, wanted: Intent = Intent.AUTO, synonyms: Sequence[Sequence[str]] = ()
+    query: str, *, now: datetime, candidates: int, route: Intent = Intent.AUTO, synonyms: Sequence[Sequence[str]] = ()
 ) -> Plan:
     """Which paths run, and with which limits.
 
@@ -260,7 +260,7 @@ def plan(
     back, the temporal one. Times are relative to ``now``; those that have not begun are left out.
     """
     query = ends(query)
-    kind, cue = intent(query) if wanted is Intent.AUTO else (wanted, "")
+    kind, cue = intent(query) if route is Intent.AUTO else (route, "")
     named = entities(query)
     begun = {(span.since, span.until): span for span in reversed(find_times(query, now)) if span.since <= now}
     times = tuple(sorted(begun.values(), key=lambda span: span.start))[:MAX_TIMES]

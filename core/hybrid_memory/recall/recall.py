@@ -156,7 +156,7 @@ async def _search(
         query,
         now=services.clock() if services.horizon is None else services.horizon.before or services.clock(),
         candidates=max(settings.candidates, request.k),
-        wanted=request.intent,
+        route=request.intent,
         synonyms=settings.synonyms,
     )
     if plan.timing is Timing.LAST_TALK:

@@ -203,11 +203,11 @@ def time_signal(timing: Timing, at: Array, relevance: Array, times: Sequence[Tim
     return temporal_signal(at, [(since, until + later) for since, until in _seconds(times)])
 
 
-def time_weight(timing: Timing, wanted: float, others: float) -> float:
+def time_weight(timing: Timing, weight: float, others: float) -> float:
     """The weight of the temporal signal, if enabled, given the sum of the other weights, ``others``."""
-    if not wanted or timing is Timing.NONE:
+    if not weight or timing is Timing.NONE:
         return 0.0
-    return max(wanted, DECISIVE * others) if timing in DECIDING else wanted
+    return max(weight, DECISIVE * others) if timing in DECIDING else weight
 
 
 def _seconds(times: Iterable[TimeSpan]) -> list[tuple[float, float]]:

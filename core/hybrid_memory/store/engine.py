@@ -35,13 +35,13 @@ class Finding:
     """The result of one check.
 
     Attributes:
-        what: the subject, in a word; told: the finding.
+        what: the subject, in a word; detail: what was seen.
         mend: what to do about it; empty if nothing.
     """
 
     what: str
     state: State
-    told: str
+    detail: str
     mend: str = ""
 
 

@@ -77,12 +77,12 @@ async def put_vectors(
     content: Mapping[int, tuple[bytes, T]],
     embed: Callable[[list[T]], Awaitable[Floats]],
     *,
-    wanted: Callable[[], bool] = lambda: True,
+    is_needed: Callable[[], bool] = lambda: True,
     storing: AbstractContextManager[Any] | None = None,
 ) -> bool:
     """Give records the vectors for their content keys; each distinct content is embedded only once.
 
-    Returns False and stores nothing if the vectors are no longer ``wanted`` once they were made; ``storing`` is held
+    Returns False and stores nothing if the vectors are no longer ``is_needed`` once they were made; ``storing`` is held
     while that is asked and they are stored.
     """
     by_key = dict(content.values())
@@ -95,7 +95,7 @@ async def put_vectors(
 
     def put() -> bool:
         with storing or nullcontext():
-            if wanted():
+            if is_needed():
                 index.put_vectors((embedder, width), keys, fresh)
                 return True
             return False
@@ -236,14 +236,14 @@ class TextIndex(IndexProjection):
         async def embed(texts: list[str]) -> Floats:
             return await embedding(run, embedder.embed_documents, texts)
 
-        def wanted() -> bool:
+        def is_needed() -> bool:
             return services.embedder is embedder
 
-        while wanted() and (pending := await run.call(services.index.pending, owner, EMBED_BATCH)):
+        while is_needed() and (pending := await run.call(services.index.pending, owner, EMBED_BATCH)):
             texts = await passages(pending, cleaning, embedder.name, embed)
             content = {number: (content_key(embedder.name, text), text) for number, text in texts.items()}
             if await put_vectors(
-                run, services.index, embedder.name, content, embed, wanted=wanted, storing=self.storing
+                run, services.index, embedder.name, content, embed, is_needed=is_needed, storing=self.storing
             ):
                 count += len(pending)
             last = len(pending) < EMBED_BATCH

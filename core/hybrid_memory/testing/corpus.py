@@ -193,17 +193,17 @@ def every_where() -> Iterator[Where]:
     )
 
 
-def assert_same_ranking(found: Matches, full: Matches, k: int, case: object = "") -> None:
+def assert_same_ranking(matches: Matches, full: Matches, k: int, case: object = "") -> None:
     """Assert that these are the first k of the oracle's full ranking; equal scores may come in any order."""
-    assert found.ids.dtype == np.int64
-    assert found.scores.dtype == np.float32
-    assert found.ids.shape == found.scores.shape == (min(k, len(full.ids)),), case
+    assert matches.ids.dtype == np.int64
+    assert matches.scores.dtype == np.float32
+    assert matches.ids.shape == matches.scores.shape == (min(k, len(full.ids)),), case
     expected = dict(zip(full.ids.tolist(), full.scores.tolist(), strict=True))
-    assert len(set(found.ids.tolist())) == len(found.ids), case
-    own = [expected.get(number, np.nan) for number in found.ids.tolist()]
-    np.testing.assert_allclose(found.scores, own, atol=TOLERANCE, rtol=TOLERANCE, err_msg=str(case))
+    assert len(set(matches.ids.tolist())) == len(matches.ids), case
+    own = [expected.get(number, np.nan) for number in matches.ids.tolist()]
+    np.testing.assert_allclose(matches.scores, own, atol=TOLERANCE, rtol=TOLERANCE, err_msg=str(case))
     np.testing.assert_allclose(
-        found.scores, full.scores[: len(found.scores)], atol=TOLERANCE, rtol=TOLERANCE, err_msg=str(case)
+        matches.scores, full.scores[: len(matches.scores)], atol=TOLERANCE, rtol=TOLERANCE, err_msg=str(case)
     )
 
 

@@ -121,9 +121,9 @@ class RankerContract:
         signals = {name: chance.random(rows) for name in Signals.__dataclass_fields__}
         asked: list[int] = []
 
-        def texts(wanted: Sequence[int]) -> list[str]:
-            asked.extend(wanted)
-            return [SAID[row % len(SAID)] for row in wanted]
+        def texts(rows: Sequence[int]) -> list[str]:
+            asked.extend(rows)
+            return [SAID[row % len(SAID)] for row in rows]
 
         scores = ranker.score("Where is the flat?", signals, Weights(), texts)
         assert scores.shape == (rows,)

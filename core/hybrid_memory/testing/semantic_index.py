@@ -91,8 +91,8 @@ class SemanticIndexContract(IndexWritingContract):
         for where in every_where():
             searches = [Search(terms("Berlin marathon"), where, 5), Search(None, where, 2)]
             searches += [] if vector is None else [Search(vector, replace(where, kinds=frozenset()), 7)]
-            found = filled.explore(searches, where, radius=2, vector=vector, wanted=wanted)
-            expected = oracle.explore(searches, where, radius=2, vector=vector, wanted=wanted)
+            found = filled.explore(searches, where, radius=2, vector=vector, words=wanted)
+            expected = oracle.explore(searches, where, radius=2, vector=vector, words=wanted)
             for mine, theirs, search in zip(found.matches, expected.matches, searches, strict=True):
                 assert_same_ranking(mine, theirs, search.k, where)
             for column in fields(RecordColumns):

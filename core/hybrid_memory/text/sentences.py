@@ -139,8 +139,8 @@ def _is_han(character: str) -> bool:
     return re.fullmatch(f"[{_HAN}]", character) is not None
 
 
-def excerpt(text: str, wanted: Collection[str], max_chars: int) -> str:
-    """The text on one line; if longer than ``max_chars``, the sentences with most of the wanted terms, in order.
+def excerpt(text: str, words: Collection[str], max_chars: int) -> str:
+    """The text on one line; if longer than ``max_chars``, the sentences with most of these words, in order.
 
     Remaining space goes to their neighbours, nearest first.
     """
@@ -148,7 +148,7 @@ def excerpt(text: str, wanted: Collection[str], max_chars: int) -> str:
     if len(line) <= max_chars:
         return line
     parts = [" ".join(part.split()) for part in sentences(text)]
-    asked = frozenset(wanted)
+    asked = frozenset(words)
     hits = [len(asked.intersection(terms(part))) for part in parts]
     best = max(range(len(parts)), key=lambda row: (hits[row], -row), default=0)
     order = sorted(range(len(parts)), key=lambda row: (-hits[row], abs(row - best), row))

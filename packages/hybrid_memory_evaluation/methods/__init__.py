@@ -191,13 +191,13 @@ class _ListReplay(StockReplay):
     def __init__(self, setting: Setting, *, whole: bool = True) -> None:
         super().__init__(setting)
         self._whole = whole
-        self._said: list[Message] = []
+        self._messages: list[Message] = []
 
     def _add(self, message: Message) -> None:
-        self._said.append(message)
+        self._messages.append(message)
 
     def _shown(self, question: Message | None) -> Sequence[Message]:
-        said = [*self._front, *self._said, *([] if question is None else [question])]
+        said = [*self._front, *self._messages, *([] if question is None else [question])]
         return said if self._whole else _newest(said, self._setting)
 
 

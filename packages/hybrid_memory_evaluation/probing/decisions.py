@@ -58,7 +58,7 @@ class _Decision(NamedTuple):
     topic: str
     what: str
     why: str
-    said: str
+    sentence: str
 
 
 def decision_probes(history: History) -> Iterator[Probe]:
@@ -71,7 +71,7 @@ def decision_probes(history: History) -> Iterator[Probe]:
             ends = ("？为什么？" if decision.why else "？") if chinese else (", and why?" if decision.why else "?")
             keys = tuple(filter(None, (shortened(decision.what), shortened(decision.why))))
             question = f"{decision.question[chinese]}{ends}"
-            yield Probe("", ProbeKind.DECISION, question, decision.said, keys, line.sources, by="decisions")
+            yield Probe("", ProbeKind.DECISION, question, decision.sentence, keys, line.sources, by="decisions")
 
 
 def _taken_up(decision: _Decision, later: Sequence[_Decision]) -> bool:
@@ -110,15 +110,15 @@ def _decision(history: History, line: Line) -> _Decision | None:
     return _gap(said, shortened(what), why)
 
 
-def _gap(said: str, head: str, why: str) -> _Decision | None:
+def _gap(sentence: str, head: str, why: str) -> _Decision | None:
     """A choice as a gap, if its sentence has enough other words."""
-    if not head or head not in said:
+    if not head or head not in sentence:
         return None
     for asks_why in (True, False) if why else (False,):
-        rest = trimmed((said.replace(why, "…") if asks_why else said).replace(head, GAP))
+        rest = trimmed((sentence.replace(why, "…") if asks_why else sentence).replace(head, GAP))
         if len(set(terms(rest))) >= MIN_TERMS * (3 if cjk_share(rest) else 1):
             form = (f"What was decided, to fill the gap in “{rest}”", f"“{rest}”，空白处决定了什么")
-            return _Decision(form, rest, head, why if asks_why else "", said)
+            return _Decision(form, rest, head, why if asks_why else "", sentence)
     return None
 
 

@@ -56,7 +56,7 @@ class Probe:
     any_of: bool = False
     by: str = "labels"
 
-    def found(self, text: str) -> float:
+    def share(self, text: str) -> float:
         """The share of the keys that a text contains, in [0, 1]; with ``any_of`` 0 or 1."""
         within = plain(text)
         present = [held(within, key) for key in self.keys]
@@ -81,20 +81,20 @@ def plain(text: str) -> str:
     return " ".join(re.sub(r"[^\w\s]|_", " ", unicodedata.normalize("NFKC", text).lower()).split())
 
 
-def holds(text: str, wanted: str) -> bool:
+def holds(text: str, phrase: str) -> bool:
     """Whether the text contains the words in this order, not as part of a longer word or number.
 
     Case and punctuation are ignored; in Chinese, spaces too.
     """
-    return held(plain(text), wanted)
+    return held(plain(text), phrase)
 
 
-def held(within: str, wanted: str) -> bool:
+def held(within: str, phrase: str) -> bool:
     """`holds` for a text that is `plain` already."""
-    words = plain(wanted)
+    words = plain(phrase)
     if not words:
         return False
-    if cjk_share(wanted):
+    if cjk_share(phrase):
         words, within = words.replace(" ", ""), within.replace(" ", "")
         before = "(?<![0-9])" if words[0].isdigit() else ""
         return re.search(before + re.escape(words), within) is not None

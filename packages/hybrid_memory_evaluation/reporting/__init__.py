@@ -88,7 +88,7 @@ KEPT = (
         "The share of the questions whose whole answer was in the prompt, or in what was fetched in addition.",
     ),
     Column(
-        "told", "Told", "told", "more", lambda one: one.told, percent,
+        "in_answer", "Told", "told", "more", lambda one: one.in_answer, percent,
         "The share of an answer's key strings that were in the model's answer to that prompt; the mean over all "
         "questions that it answered.",
     ),
@@ -164,7 +164,7 @@ MARK = "*"
 """The mark after the best value of a column, so that it is visible without colours."""
 
 _NAME_CELLS = 24
-_LEFT_OUT = {"ratio": ("context",), "told": ("finished",)}
+_LEFT_OUT = {"ratio": ("context",), "in_answer": ("finished",)}
 """Columns left out for the width if a more informative one is present."""
 
 

@@ -90,7 +90,7 @@ def test_an_index_notices_that_its_log_was_restored_from_a_backup(
     with open_memory(config) as memory:
         lost(memory)
     shutil.copy(backup, file)
-    assert any("the log was restored" in finding.told for finding in check_store(config))
+    assert any("the log was restored" in finding.detail for finding in check_store(config))
     with warned(caplog), open_memory(config) as memory:
         then(memory)
         assert_only_what_is_in_the_log_is_found(memory)

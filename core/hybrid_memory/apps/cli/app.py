@@ -170,8 +170,8 @@ for _panel, _verbs in PANELS.items():
         app.command(_name, no_args_is_help=_verb is not demo, rich_help_panel=_panel)(_verb)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(value: bool) -> None:
+    if value:
         typer.echo(f"{NAME} {__version__}")
         raise typer.Exit
 

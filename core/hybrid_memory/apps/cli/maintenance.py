@@ -79,7 +79,7 @@ def check(store: StoreName, *, as_json: AsJson = False) -> None:
     else:
         for finding in findings:
             mends = f": {finding.mend}" if finding.mend else ""
-            show(f"{finding.state:<6}{finding.what:<11}{finding.told}{mends}", style=STYLES[finding.state])
+            show(f"{finding.state:<6}{finding.what:<11}{finding.detail}{mends}", style=STYLES[finding.state])
         show("something is wrong" if wrong else "all is well", style="bold")
     if wrong:
         raise typer.Exit(1)

@@ -195,10 +195,10 @@ class MilvusIndex(SemanticIndex):
             return dict(self._vectors.known([key for key in keys if isinstance(key, bytes)]).items())
         return dict(self._vectors.of(owner_key(owner), [key for key in keys if isinstance(key, int)]).items())
 
-    def terms(self, owner: Scope, wanted: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
+    def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
         self._catalog.check_open()
         key = owner_key(owner)
-        counts = self._terms.of(key, wanted)[0] if wanted else {}
+        counts = self._terms.of(key, words)[0] if words else {}
         return dict.fromkeys(self._terms.near(key, near), 1) | counts if near else counts
 
     def get(self, ids: Sequence[int]) -> list[Record]:

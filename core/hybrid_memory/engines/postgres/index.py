@@ -217,15 +217,15 @@ class PostgresIndex(SemanticIndex):
         *,
         radius: int,
         vector: Floats | None = None,
-        wanted: Sequence[str] = (),
+        words: Sequence[str] = (),
     ) -> Explored:
         number = self._db.owner_id(where.scope)
         if number is None or not searches:
-            return super().explore(searches, where, radius=radius, vector=vector, wanted=wanted)
+            return super().explore(searches, where, radius=radius, vector=vector, words=words)
         asked = [self._asked(search, number, self.ranked_records) for search in searches]
         union = Statement(" UNION ".join(f"SELECT id FROM s{n}" for n in range(len(asked))), [])
         around = places(union, where, number, radius, vector)
-        rows = self._read([exploring(asked, around, wanted, number)], number, searches)[0]
+        rows = self._read([exploring(asked, around, words, number)], number, searches)[0]
         return explored(rows[0], len(asked))
 
     def fetch(self, ids: Ids, owner: Scope) -> Fetched:
@@ -264,14 +264,14 @@ class PostgresIndex(SemanticIndex):
         self._db.check_open()
         return found
 
-    def terms(self, owner: Scope, wanted: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
+    def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
         number = self._db.owner_id(owner)
         if number is None:
             return {}
         select, first = "SELECT written, records FROM hm.term_counts WHERE", near[:1]
         asked: list[tuple[str, Sequence[Any]]] = []
-        if wanted:
-            asked.append((f"{select} owner = %s AND term = ANY(%s)", [number, [term_number(term) for term in wanted]]))
+        if words:
+            asked.append((f"{select} owner = %s AND term = ANY(%s)", [number, [term_number(term) for term in words]]))
         if near:
             asked.append(
                 (f"{select} owner = %s AND written >= %s AND written < %s", [number, first, chr(ord(first) + 1)])

@@ -185,12 +185,12 @@ def looked_at(k: int) -> int:
     return min(max(k * LOOKED_AT, LEAST_LOOKED_AT), MOST_LOOKED_AT)
 
 
-def places(found: Statement, where: Where, owner: int, radius: int, vector: Floats | None = None) -> Statement:
+def places(matching: Statement, where: Where, owner: int, radius: int, vector: Floats | None = None) -> Statement:
     """A statement that returns the columns of matches and their neighbours; see `_PLACE`."""
     parts, values = conditions(where)
     similarity, near = ("NULL::float8", []) if vector is None else (_SIMILARITY, [to_text(vector), owner])
-    text = _PLACES.format(found=found.text, similarity=similarity, where=" AND ".join(["true", *parts]))
-    return Statement(text, [*near, *found.values, owner, radius, radius, owner, *values])
+    text = _PLACES.format(found=matching.text, similarity=similarity, where=" AND ".join(["true", *parts]))
+    return Statement(text, [*near, *matching.values, owner, radius, radius, owner, *values])
 
 
 def exploring(searches: Sequence[Statement], around: Statement, terms: Sequence[str], owner: int) -> Statement:

@@ -179,11 +179,11 @@ class RedisIndex(SemanticIndex):
         *,
         radius: int,
         vector: Floats | None = None,
-        wanted: Sequence[str] = (),
+        words: Sequence[str] = (),
     ) -> Explored:
         """Four round trips: term counts, searches, neighbours, and columns with vectors."""
         texts = [search.query for search in searches if not (search.query is None or _is_vector(search.query))]
-        counts = self.terms(where.scope, list(dict.fromkeys([*wanted, *(term for text in texts for term in text)])))
+        counts = self.terms(where.scope, list(dict.fromkeys([*words, *(term for text in texts for term in text)])))
         rarest = [
             search
             if search.query is None or _is_vector(search.query)
@@ -196,7 +196,7 @@ class RedisIndex(SemanticIndex):
         similarity = np.full(len(places.ids), np.nan, dtype=np.float32)
         if vector is not None and (present := np.array([row is not None for row in vectors], dtype=np.bool_)).any():
             similarity[present] = np.stack([_vector(row) for row in vectors if row is not None]) @ vector
-        return Explored(matches, places, similarity, {term: counts[term] for term in wanted if term in counts})
+        return Explored(matches, places, similarity, {term: counts[term] for term in words if term in counts})
 
     def fetch(self, ids: Ids, owner: Scope) -> Fetched:
         stored = self._hashes(owner_tag(owner), ids.tolist(), FIELDS)
@@ -218,16 +218,16 @@ class RedisIndex(SemanticIndex):
         found = self._engine.firsts([f"@key:{{{key.hex()}}}" for key in hashes], field_of(embedder[1]))
         return {key: _vector(row) for key, row in zip(hashes, found, strict=True) if row is not None}
 
-    def terms(self, owner: Scope, wanted: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
+    def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
         self._connection.check_open()
-        words = [encode(term) for term in wanted]
-        scores = self._connection.call("ZMSCORE", self._words(owner_tag(owner)), *words) if words else []
+        members = [encode(term) for term in words]
+        scores = self._connection.call("ZMSCORE", self._words(owner_tag(owner)), *members) if members else []
         # A score encodes how many records have the term.
-        counts = {term: int(float(score)) % WORD_STEP for term, score in zip(wanted, scores, strict=True) if score}
+        counts = {term: int(float(score)) % WORD_STEP for term, score in zip(words, scores, strict=True) if score}
         if near:
             bounds = len(near) - allowed_edits(near), len(near) + allowed_edits(near)
-            words = self._run(SPELT, owner_tag(owner), bounds).decode().split()
-            counts = dict.fromkeys(map(decode, words), 1) | counts
+            members = self._run(SPELT, owner_tag(owner), bounds).decode().split()
+            counts = dict.fromkeys(map(decode, members), 1) | counts
         return counts
 
     def get(self, ids: Sequence[int]) -> list[Record]:

@@ -219,9 +219,9 @@ class RedisLog(EventLog):
                 after = page[-1].position
         return events
 
-    def _events(self, scope: Scope, found: Sequence[Any]) -> list[Event]:
+    def _events(self, scope: Scope, answer: Sequence[Any]) -> list[Event]:
         """The events in an answer of positions and values."""
-        pairs = list(zip(found[::2], found[1::2], strict=True))
+        pairs = list(zip(answer[::2], answer[1::2], strict=True))
         if gone := [position.decode() for position, stored in pairs if stored is None]:
             raise StoreError(
                 f"Redis at {self._connection.address} has lost #{gone[0]} of {scope.owner} and {len(gone) - 1} more, "

@@ -230,9 +230,9 @@ class SqliteIndex(SemanticIndex):
             return np.zeros((len(ids), 0), dtype=np.float32), np.zeros(len(ids), dtype=np.bool_)
         return cache.rows(ids)
 
-    def terms(self, owner: Scope, wanted: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
+    def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
         number = self._db.owner_id(owner)
-        found = postings.counts(self._db.query, number, wanted) if wanted else {}
+        found = postings.counts(self._db.query, number, words) if words else {}
         return found | (postings.near(self._db.query, number, near) if near else {})
 
     def get(self, ids: Sequence[int]) -> list[Record]:

@@ -174,9 +174,9 @@ class QuantizedVectors:
             self.gone[rows] = True
             self.codes[rows] = 0
 
-    def nearest(self, query: Floats, k: int, wanted: Mask | None) -> Ids:
+    def nearest(self, query: Floats, k: int, mask: Mask | None) -> Ids:
         """About the k nearest rows, from some of the lists; only of the wanted ones, if a mask is given."""
-        bits = None if wanted is None else np.packbits(wanted, bitorder="little")
+        bits = None if mask is None else np.packbits(mask, bitorder="little")
         selector = None if bits is None else faiss.IDSelectorBitmap(bits)
         chosen = np.argsort(-(self.centroids @ query))
         sizes = np.cumsum(np.diff(self.bounds)[chosen])

@@ -22,11 +22,11 @@ INSERT = (
 )
 
 
-def json_holds(metadata: str, wanted: str) -> bool:
+def json_holds(metadata: str, values: str) -> bool:
     """Whether a JSON object has every value of another, exactly."""
     stored = json.loads(metadata)
     return all(
-        key in stored and json.dumps(stored[key]) == json.dumps(value) for key, value in json.loads(wanted).items()
+        key in stored and json.dumps(stored[key]) == json.dumps(value) for key, value in json.loads(values).items()
     )
 
 
