@@ -179,7 +179,7 @@ def test_the_same_command_goes_on_where_it_stopped(
     first, calls = loaded(tmp_path), model.calls
     assert first.judging
     assert first.methods[0].scores
-    assert first.methods[0].told == 1
+    assert first.methods[0].in_answer == 1
     assert command("eval", chat, *options) == 0
     assert model.calls == calls
     done = int(command.err.split(" results from before")[0].rsplit(" ", 1)[1])

@@ -25,7 +25,7 @@ def wrong(command: Any, path: Path | str) -> list[str]:
     """What the check finds wrong; it says so by its exit code too."""
     code = command("check", path, "--json")
     told = json.loads(command.out)
-    found = [f"{one['what']}: {one['told']}" for one in told["findings"] if one["state"] == "wrong"]
+    found = [f"{one['what']}: {one['detail']}" for one in told["findings"] if one["state"] == "wrong"]
     assert (code, told["healthy"]) == ((1, False) if found else (0, True))
     return found
 

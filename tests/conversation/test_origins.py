@@ -161,16 +161,6 @@ def test_what_another_member_says_stands_under_their_name(team: SpaceMemory) -> 
         assert [message.name for message in said] == names
 
 
-def test_what_version_0_9_stored_in_a_space_is_nobodys_instruction(team: SpaceMemory) -> None:
-    bob = bobs(team)
-    bob.remember(Message(role=Role.SYSTEM, content=ORDER))
-    (event,) = team.events(kinds=(EventKind.MESSAGE,))
-    payload = {key: value for key, value in event.payload.items() if key != "origin"}
-    old = type(event)(event.position, event.id, event.scope, event.kind, event.at, payload, author=event.author)
-    assert old.origin is Origin.PERSON
-    assert old.message.spoken_by is Origin.PERSON
-
-
 def test_what_waits_for_an_admin_gains_nothing_by_approval(team: SpaceMemory) -> None:
     team.grant(user="bob", right="write", trust=0.1)
     bobs(team).remember(Message(role=Role.SYSTEM, content=ORDER, origin=Origin.OPERATOR))
