@@ -12,7 +12,7 @@ PARTS = {
     ("core",): Size(50_430, 215),
     ("langchain_hybrid_memory", "llamaindex_hybrid_memory", "hybrid_memory_hosts"): Size(7_550, 47),
     ("packages",): Size(5_960, 31),
-    ("tests",): Size(50_839, 342),
+    ("tests",): Size(50_830, 342),
     ("benchmarks",): Size(18_706, 128),
 }
 USED_ONCE = 0.441

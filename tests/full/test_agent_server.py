@@ -26,14 +26,15 @@ def test_a_served_model_is_sent_a_bounded_prompt_and_reads_the_same_beginning_on
     assert not any(orphans(call.prompt) for call in calls)
     folded = 0
     for call, last in zip(calls[1:], calls, strict=False):
-        assert call.kept or call.compactions > last.compactions
+        folded += not call.kept
+        # Counted when the prompt is made: what ended in between shows in the next one.
+        assert folded <= call.compactions
         assert last.read
         assert call.read
         assert call.reused
         assert call.read < CONTEXT_TOKENS
         # What stands before the summary is never read again; without folding nothing of the prompt before is.
         assert call.reused >= (last.read - TEMPLATE_TOKENS if call.kept else 1)
-        folded += not call.kept
     assert 1 <= folded <= 5
     assert FACTS[5][0] in calls[-1].prompt[-1].text
     assert calls[-1].prompt[-1].text.endswith(SAID[-1][0])
