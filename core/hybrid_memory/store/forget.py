@@ -69,10 +69,10 @@ class ForgetRequest:
             raise InvalidInputError(f"this is the memory of {scope}: it cannot forget user {shown(user)}")
         if before is not None:
             check_span(before, None)
-        listed = (ids,) if isinstance(ids, str) or not isinstance(ids, Collection) else tuple(ids)
-        if not listed:
+        names = tuple(ids) if isinstance(ids, Collection) and not isinstance(ids, str) else (ids,) * (ids is not None)
+        if ids is not None and not names:
             raise InvalidInputError("ids is empty: there is nothing to forget")
-        return cls(() if ids is None else listed, words, user or "", before, expired, dry_run)
+        return cls(names, words, user or "", before, expired, dry_run)
 
 
 def _names(services: Services, item: Any) -> Sequence[str]:
