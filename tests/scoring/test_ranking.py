@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from hypothesis.extra import numpy as hnp
 from hybrid_memory import MemoryConfig, RecallConfig, ScopedMemory, Weights, open_memory
 from hybrid_memory.arrays import Array
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.recall.choose import by_age_if_alike, diverse
+from hybrid_memory.recall.choose import diverse
 from hybrid_memory.recall.signals import weighted_mean
 from tests.doubles import Deriving
 
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 NAMES = [field.name for field in fields(Weights)]
 weights = st.lists(st.floats(0, 2, width=16), min_size=len(NAMES), max_size=len(NAMES)).filter(any)
 columns = st.integers(1, 12).flatmap(
@@ -121,27 +123,56 @@ def test_diversity_keeps_a_repetition_out_of_the_first_hits() -> None:
     assert second(0.9) != "the cat likes tuna"
 
 
-def ordered(likeness: float, scores: list[float], ages: list[int], *, apart: bool = True) -> list[int]:
-    count = len(scores)
-    near = np.full((count, count), likeness)
-    parts = np.full((count, count), apart)
-    order: list[int] = by_age_if_alike(near, np.array(scores), np.array(ages, dtype=float), parts, average=0.8).tolist()
-    return order
+def texts(statements: Sequence[tuple[int, str]], question: str, *, weights: Weights | None = None) -> list[str]:
+    """What is recalled, of statements with the minute at which each was remembered."""
+    memory = open_memory(MemoryConfig(url="memory://", embedder="hashing"), clock=lambda: START + timedelta(days=99))
+    for minute, text in statements:
+        at = START + timedelta(minutes=minute)
+        memory.scoped(user="a", session="s").remember({"role": "user", "content": text, "at": at})
+    return [hit.record.text for hit in memory.scoped(user="a", session="now").recall(question, weights=weights)]
 
 
-def test_of_two_that_say_much_the_same_the_newer_stands_first() -> None:
-    assert ordered(0.9, [0.9, 0.8], ages=[2, 1]) == [1, 0]
-    assert ordered(0.9, [0.9, 0.8], ages=[1, 2]) == [0, 1], "the newer one stands there already"
-    assert ordered(0.9, [0.9, 0.8, 0.7], ages=[3, 2, 1]) == [2, 1, 0]
+DAY = 24 * 60
 
 
-def test_what_differs_or_fits_far_worse_or_was_said_together_stays() -> None:
-    assert ordered(0.82, [0.9, 0.8], ages=[2, 1]) == [0, 1]
-    assert ordered(0.9, [0.9, 0.5], ages=[2, 1]) == [0, 1]
-    assert ordered(0.9, [0.9, 0.8], ages=[2, 1], apart=False) == [0, 1]
+@pytest.mark.parametrize(
+    ("earlier", "later", "now", "before"),
+    [
+        ("The deadline of the Orion project is 3 May.", "The Orion project has its deadline on 17 May.",
+         "What is the deadline of the Orion project?", "What was the original deadline of the Orion project?"),
+        ("猎户座项目的截止日期是五月三号。", "猎户座项目的截止日期是六月九号。",
+         "猎户座项目的截止日期是哪天？", "猎户座项目最初的截止日期是哪天？"),
+    ],
+)  # fmt: skip
+def test_the_newest_about_a_thing_stands_first_and_for_a_question_about_before_the_oldest(
+    earlier: str, later: str, now: str, before: str
+) -> None:
+    statements = [(0, earlier), (20 * DAY, later), (40 * DAY, "The cat sleeps.")]
+    assert texts(statements, now)[:2] == [later, earlier]
+    assert texts(statements, before)[:2] == [earlier, later]
 
 
-@given(st.lists(st.tuples(st.floats(0.01, 1), st.integers(0, 99)), max_size=6, unique_by=lambda pair: pair[1]))
-def test_every_hit_is_kept_once(hits: list[tuple[float, int]]) -> None:
-    scores = sorted((score for score, _ in hits), reverse=True)
-    assert sorted(ordered(0.95, scores, [age for _, age in hits])) == list(range(len(hits)))
+@pytest.mark.parametrize(
+    ("minute", "later"),
+    [
+        (1, "The deadline of the Orion project is a Sunday."),  # said together
+        (DAY, "Does the Orion project have a deadline?"),
+        (DAY, "The deadline of the Halcyon report is 17 May."),
+        (DAY, "Our cat likes the Orion project."),
+    ],
+)
+def test_what_asks_or_is_about_another_thing_or_was_said_together_is_not_raised(minute: int, later: str) -> None:
+    statements = [(0, "The deadline of the Orion project is 3 May."), (minute, later)]
+    question = "What is the deadline of the Orion project?"
+    assert texts(statements, question) == texts(statements, question, weights=replace(Weights(), current=0.0))
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 9 * DAY), st.sampled_from(["Orion is due", "Orion is due soon", "the cat"])),
+        max_size=6,
+    )
+)
+def test_every_hit_is_kept_once(statements: list[tuple[int, str]]) -> None:
+    unordered = texts(statements, "When is Orion due?", weights=replace(Weights(), current=0.0))
+    assert sorted(texts(statements, "When is Orion due?")) == sorted(unordered)

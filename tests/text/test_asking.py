@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hybrid_memory.text.asking import about_now, about_the_past, asking_share
+from hybrid_memory.text.asking import about_before, about_now, about_the_past, asking_share
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,23 @@ def test_a_question_without_content_asks_nothing(text: str) -> None:
         ("我喜欢什么音乐？", True, False), ("Where did I live before Berlin?", False, True),
         ("What was my previous record?", False, True), ("我以前住在哪里？", False, True),
         ("Which book did you recommend to me?", False, False), ("你给我推荐过哪些书？", False, False),
-        ("我5月3号看了什么电影？", False, False), ("Where does Nora live?", False, False),
+        ("When is the deadline?", True, True), ("截止日期是什么时候？", True, True), ("How old is Nora?", True, False),
+        ("我5月3号看了什么电影？", False, False), ("Where does Nora live?", True, False),
         ("What was it before, and what is it now?", True, False),
     ],
 )  # fmt: skip
 def test_a_question_about_now_is_told_from_one_about_the_past(query: str, now: bool, past: bool) -> None:
     assert (about_now(query), about_the_past(query)) == (now, past)
+
+
+@pytest.mark.parametrize(
+    ("query", "before"),
+    [
+        ("Who led Orion before that?", True), ("What was the original deadline?", True),
+        ("Where did the shop use to be?", True), ("What is the old address, and what is it now?", False),
+        ("最初的截止日期是哪天？", True), ("总部以前在哪里？", True), ("When is the deadline?", False),
+        ("What do I use to clean the oven?", False), ("How old is Nora?", False),
+    ],
+)  # fmt: skip
+def test_a_question_about_the_time_before_a_change(query: str, before: bool) -> None:
+    assert about_before(query) is before

@@ -13,9 +13,10 @@ import numpy.typing as npt
 from hybrid_memory.arrays import Array, Ids
 from hybrid_memory.errors import ModelError
 from hybrid_memory.index.derive import SEGMENT_PAUSE
+from hybrid_memory.index.port import Status
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.recall.gather import Candidates, Home
-from hybrid_memory.recall.measure import Measured
+from hybrid_memory.recall.measure import Measured, offer
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import kept
@@ -33,8 +34,11 @@ HEAD = 5
 DIVERSE_POOL = 50
 """Candidates considered when results are diversified."""
 
-ALIKE = 0.15
-COMPARABLE = 0.8
+ALIKE = 0.25
+COMPARABLE = 0.75
+SHARED = 0.4
+TURNS_APART = 30
+"""See `by_day`; the last for statements of one occasion, as in an import without times."""
 
 ASKING = 0.5
 """A turn asks if at least this share of it is questions."""
@@ -162,58 +166,58 @@ def diverse(scores: Array, similarity: npt.NDArray[np.floating], k: int, diversi
     return np.array(chosen, dtype=np.int64)
 
 
-def newest_first(homes: Sequence[Home], measured: Measured, records: list[Record], relevance: Array) -> list[Record]:
-    """The records; among the first `HEAD`, the newer of two similar records of the first owner comes first.
+def by_day(
+    homes: Sequence[Home], measured: Measured, records: list[Record], relevance: Array, *, newest: bool
+) -> list[Record]:
+    """The records; among the first `HEAD`, of two statements about the same thing the newer (or older) comes first.
+
+    Two are about the same thing if they are from different occasions, the one to be raised has at least `SHARED` of the
+    query's words that the other has, by rarity, and their vectors are similar: ``(likeness - average) / (1 - average)``
+    is at least `ALIKE`. Its relevance must be at least `COMPARABLE` times the other's; what asks or only acknowledges
+    is not raised. See docs/decisions/0017.
 
     ``relevance`` is that of each record, or of a better fitting fact extracted from it.
     """
-    status, services = homes[0].status, homes[0].view
-    number = status.vectors
-    if number < 2 or len(records) < 2 or services.config.recall.diversity:  # noqa: PLR2004 - nothing to compare
+    if len(records) < 2 or not homes[0].status.vectors or homes[0].view.config.recall.diversity:  # noqa: PLR2004
         return records
-    head, rest = records[:HEAD], records[HEAD:]
+    head = records[:HEAD]
     rows = np.array([measured.row_of[record.id] for record in head])
-    own = measured.candidates.owner[rows] == homes[0].number
-    # The mean over all pairs of different records, from that over all pairs.
-    average = (number * float(status.mean @ status.mean) - 1) / (number - 1)
-    by_age = sorted(range(len(head)), key=lambda row: (head[row].at, head[row].turn), reverse=True)
+    vectors = measured.vectors[rows]
+    average = max(mean_product(home.status) for home in homes)
+    likeness = (vectors @ vectors.T).astype(np.float64) - average
+    asked = [offer(record.text).terms & measured.words.keys() for record in head]
+    idle = measured.features["asks"][rows] + measured.features["empty"][rows]
 
-    def apart(one: Record, other: Record) -> bool:
-        """Whether they can show a change: of different occasions and, if both are facts, about one subject."""
-        if one.kind is other.kind is RecordKind.FACT and one.speaker != other.speaker:
-            return False
-        return one.scope != other.scope or abs(one.at - other.at) > SEGMENT_PAUSE
+    def weight(shared: frozenset[int]) -> float:
+        return sum(measured.words[term] for term in shared)
 
-    order = by_age_if_alike(
-        np.where(own[:, None] & own, _likeness(measured, rows), 0.0),
-        relevance[:HEAD],
-        np.argsort(by_age).astype(np.float64),
-        np.array([[apart(one, other) for other in head] for one in head]),
-        average,
-    )
-    return [*(head[row] for row in order.tolist()), *rest]
+    def replaces(later: int, earlier: int) -> bool:
+        one, other = head[later], head[earlier]
+        since = (one.at - other.at).total_seconds(), one.turn - other.turn
+        occasions = abs(since[0]) > SEGMENT_PAUSE.total_seconds() or abs(since[1]) > TURNS_APART
+        return (
+            bool(asked[earlier])
+            and weight(asked[earlier] & asked[later]) >= SHARED * weight(asked[earlier])
+            and likeness[later, earlier] >= ALIKE * (1 - average)
+            and relevance[later] >= COMPARABLE * relevance[earlier]
+            and idle[later] < ASKING
+            and occasions
+            and (since > (0, 0)) is newest
+            and not (one.kind is other.kind is RecordKind.FACT and one.speaker != other.speaker)
+        )
 
-
-def by_age_if_alike(
-    likeness: npt.NDArray[np.floating], relevance: Array, age: Array, apart: npt.NDArray[np.bool_], average: float
-) -> npt.NDArray[np.int64]:
-    """Row numbers of hits, best first, with the newer of two similar hits before the older.
-
-    Two hits are similar if they are apart, and ``(likeness - average) / (1 - average)`` is at least `ALIKE`; the newer
-    one must be at least `COMPARABLE` times as relevant as the older. See docs/decisions/0017.
-
-    Likeness holds inner products of unit vectors, apart whether two are from different occasions, both of shape (n, n);
-    relevance (best first) and distinct ages are of shape (n,); average is the mean product of any two records.
-    """
-    near = (likeness - average) >= ALIKE * (1 - average)
-    newer = age[None, :] < age[:, None]
-    before = near & apart & newer & (relevance[None, :] >= COMPARABLE * relevance[:, None])
     order: list[int] = []
-    for row in range(len(relevance)):
-        # The first place at which something older stands that it replaces.
-        place = next((place for place, other in enumerate(order) if before[other, row]), len(order))
+    for row in range(len(head)):
+        # The first place at which something stands that it replaces.
+        place = next((place for place, other in enumerate(order) if replaces(row, other)), len(order))
         order.insert(place, row)
-    return np.array(order, dtype=np.int64)
+    return [*(head[row] for row in order), *records[HEAD:]]
+
+
+def mean_product(status: Status) -> float:
+    """The mean inner product of two different records of an owner."""
+    number = status.vectors
+    return (number * float(status.mean @ status.mean) - 1) / (number - 1) if number > 1 else 0.0
 
 
 async def asked_before(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -57,6 +57,7 @@ class Measured:
         columns: the signals, of shape (n,) in [0, 1]; features: what they were made from.
         weights: as applied for this query.
         vectors: of the records, of shape (n, dim), zeros without one.
+        words: the weight of each term of the query by its rarity, by the term's hash.
     """
 
     candidates: Candidates
@@ -65,6 +66,7 @@ class Measured:
     features: dict[str, Array]
     weights: Weights
     vectors: Floats
+    words: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def ids(self) -> Ids:
@@ -122,7 +124,13 @@ async def measure(
     total = max(int(sum(sizes.values())), len(records), *candidates.counts.values(), 0)
     embedder = "" if services.embedder is None else services.embedder.name
     speaks = speech([record.text for record in records], vectors, embedder)
-    features |= _of_words(query, records, speaks, candidates.counts, total)
+    asked_already = sum(repeats(query, record) for record in records)
+    counts = {term: count - asked_already for term, count in candidates.counts.items()}
+    having = {term: max(counts.get(term, 0), 0) for term in demand(query).terms}
+    words = {hash(term): idf(max(total, count), count) for term, count in having.items()}
+    unsaid = sum(words[hash(term)] for term, count in having.items() if not count) / (sum(words.values()) or 1.0)
+    features |= _of_words(query, records, speaks, words)
+    features["never said"] = np.full(len(records), unsaid)
     features["repeats"] = features["asks"] * features["covered"]
     places = candidates.places
     features["answers"] = answering(features["relevance"], speaks, places.segments, places.ordinals)
@@ -135,7 +143,7 @@ async def measure(
     if not given:  # adjustments that are the same for all candidates have no effect
         same = {name for name, column in columns.items() if np.ptp(column) < signals.ROUNDING} - {"vector", "text"}
         applied = replace(applied, **dict.fromkeys(same, 0.0))
-    return Measured(candidates, records, columns, features, applied, vectors)
+    return Measured(candidates, records, columns, features, applied, vectors, words)
 
 
 def _applied(weights: Weights, candidates: Candidates, query: str, plan: Plan) -> Weights:
@@ -234,13 +242,8 @@ async def _read(
     return read, vectors
 
 
-def _of_words(
-    query: str, records: Sequence[Record], speaks: Speech, counts: Mapping[str, int], total: int
-) -> dict[str, Array]:
-    """Features of the words of the best candidates, columns of shape (n,).
-
-    ``counts`` says how many of the owner's records have each term of the query, ``total`` how many there are.
-    """
+def _of_words(query: str, records: Sequence[Record], speaks: Speech, weights: Mapping[int, float]) -> dict[str, Array]:
+    """Features of the words of the best candidates, columns of shape (n,); ``weights`` are of the query's terms."""
     asked, offers = demand(query), [offer(record.text) for record in records]
     people = named(query, {record.speaker for record in records})
     helper = np.array([float(record.origin is Origin.ASSISTANT) for record in records])
@@ -250,11 +253,7 @@ def _of_words(
         each.terms | (offer(record.speaker).terms if record.kind is RecordKind.TURN else frozenset())
         for record, each in zip(records, offers, strict=True)
     ]
-    asked_already = sum(repeats(query, record) for record in records)
-    counts = {term: count - asked_already for term, count in counts.items() if count > asked_already}
-    weights = {hash(term): idf(max(total, counts.get(term, 0)), counts.get(term, 0)) for term in asked.terms}
     every = sum(weights.values()) or 1.0
-    unsaid = sum(weights[hash(term)] for term in asked.terms if not counts.get(term)) / every
     covered = [sum(weights[term] for term in mine.intersection(weights)) / every for mine in having]
     return {
         "empty": speaks.empty,
@@ -275,7 +274,6 @@ def _of_words(
         "number for a number": numbers * ("number" in asked.kinds),
         "assistant of yours": helper * asked.yours,
         "covered": np.array(covered, dtype=np.float64),
-        "never said": np.full(len(records), unsaid),
         "phrase": np.array([len(each.pairs & asked.pairs) / max(len(asked.pairs), 1) for each in offers]),
     }
 

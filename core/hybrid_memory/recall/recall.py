@@ -21,7 +21,7 @@ from hybrid_memory.recall import cache, choose, signals
 from hybrid_memory.recall.gather import KINDS, Asked, Candidates, Home, gather, last_talk, narrowed, query_vector
 from hybrid_memory.recall.hit import Hit, Signals
 from hybrid_memory.recall.measure import Measured, measure, repeats
-from hybrid_memory.recall.plan import Plan, Request, Timing, asks_for_last_talk
+from hybrid_memory.recall.plan import DECIDING, Plan, Request, Timing, asks_for_last_talk
 from hybrid_memory.recall.plan import plan as planned
 from hybrid_memory.recall.signals import Curve, at_the_time, learned
 from hybrid_memory.recall.texts import by_words
@@ -33,7 +33,7 @@ from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, kept
-from hybrid_memory.text.asking import about_now, asking_share
+from hybrid_memory.text.asking import about_before, about_now, asking_share
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import shown
 
@@ -43,7 +43,7 @@ NEWEST = 1000
 LOG_WEIGHTS = replace(Weights.plain(), vector=0.0, text=0.9, recency=0.1)
 """Without an index: of what has no common word, the newest comes first."""
 
-RAISED = "its rank above higher scores, as the newest of similar turns or for variety"
+RAISED = "its rank above higher scores, as the newest (or oldest) about the same thing, or for variety"
 
 SEVERAL = 3
 """Number of candidates whose mean similarity counts in addition to the best."""
@@ -176,9 +176,10 @@ async def _search(
     weights = request.weights or settings.weights or signals.learned().weights
     plain = not any(getattr(weights, part.name) for part in fields(weights) if part.name not in {"vector", "text"})
     records, facts = await choose.best(run, services, homes, measured, (final.scores, own), k=request.k, plain=plain)
-    if weights.current and about_now(query):
+    if weights.current and plan.timing not in DECIDING and (about_now(query) or about_before(query)):
         rows = [measured.row_of[facts.get(record.id, record).id] for record in records]
-        records = choose.newest_first(homes, measured, records, measured.features["relevance"][rows])
+        relevance = measured.features["relevance"][rows]
+        records = choose.by_day(homes, measured, records, relevance, newest=about_now(query))
     # The same failure may have kept both the query and the new turns from their vectors.
     others = (*(part for part in notes if part not in failure), unranked, final.failure)
     note = "; ".join(part for part in (failure, *others) if part)

@@ -33,16 +33,16 @@ class Cues:
 
     Attributes:
         asks: in a sentence that asks for something; own: about the speaker.
-        past: about how things were; now: about how they are.
-        present: in a question about the present, if it also has `own` words.
-        over: what was done, said on a day, or said by the assistant, and no longer changes.
+        formerly: about how things were before they changed; past: about how they were, or a change; when: about a time.
+        now: about how things are; over: what was done or said on a day, and no longer changes.
     """
 
     asks: str
     own: str
+    formerly: str
     past: str
+    when: str
     now: str
-    present: str
     over: str
 
 
@@ -52,20 +52,22 @@ ENGLISH = Cues(
     r"|^\s*(?:please |now |and |so )?(?:name|list|give|summari[sz]e|describe|explain|state|tell)\b"
     r"|^\s*(?:what|when|where|who|whom|whose|which|why|how|did|does|do|have|has|is|are|was|were)\b",
     own=r"\b(?:i|me|my|mine|we|us|our|ours)\b",
-    past=r"\b(?:used to|previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?|at first|in the past|back then"
-    r"|once|before|earlier|no longer|any ?more|old|last|history|chang(?:e|ed)|\w+ ago|first|when)\b",
+    formerly=r"\b(?:used to|did .{1,60} use to|previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?"
+    r"|in the past|back then|before|earlier|(?<!how )old|first(?! names?\b))\b",
+    past=r"\b(?:once|no longer|any ?more|last|history|chang(?:e|ed)|\w+ ago)\b",
+    when=r"\bwhen\b",
     now=r"\b(?:current(?:ly)?|now(?:adays)?|these days|latest|at the moment|so far|still)\b",
-    present=r"\b(?:do|does|am|is|are|have|has|can)\b",
-    over=r"\b(?:did|was|were|had|you|your)\b",
+    over=r"\b(?:did(?:n't)?|was(?:n't)?|were(?:n't)?|had)\b",
 )
 CHINESE = Cues(
     asks=r"(?<!没)(?<!没有)什么|哪|谁|几|多少|怎么|如何|为什么|吗|呢\s*$|是否|记得|之前|以前|上次|曾经|提到过|列出|说出|说说|总结"
     r"|告诉我|推荐|建议|帮我",
     own="我|咱",
-    past=r"以前|之前|从前|过去|原来|原先|曾经|当时|当初|最初|起初|一开始|那时|去年|上个月|上周|历史|变化|改变|第一次|什么时候|何时",
+    formerly="以前|之前|从前|原来|原先|当初|最初|最早|起初|一开始|上一",
+    past="过去|曾经|当时|那时|去年|上个月|上周|历史|变化|改变|第一次",
+    when="什么时候|何时",
     now="现在|目前|如今|眼下|最新|当前|至今",
-    present="我.*(?:什么|哪|谁|几|多少|吗)|(?:什么|哪|谁|几|多少).*我",
-    over=r"过|了|你|您|\d+[月号日]",
+    over=r"过|了|\d+[月号日]",
 )
 
 
@@ -76,9 +78,10 @@ def _pattern(*cues: str) -> re.Pattern[str]:
 LANGUAGES = (ENGLISH, CHINESE)
 _ASKS = _pattern(r"[?？]\s*$", *(language.asks for language in LANGUAGES))
 _OWN = _pattern(*(language.own for language in LANGUAGES))
-_PAST = _pattern(*(language.past for language in LANGUAGES))
+_FORMERLY = _pattern(*(language.formerly for language in LANGUAGES))
+_BEFORE = _pattern(*(cues for language in LANGUAGES for cues in (language.formerly, language.past)))
+_PAST = _pattern(*(cues for language in LANGUAGES for cues in (language.formerly, language.past, language.when)))
 _NOW = _pattern(*(language.now for language in LANGUAGES))
-_PRESENT = _pattern(*(language.present for language in LANGUAGES))
 _OVER = _pattern(*(language.over for language in LANGUAGES))
 
 
@@ -100,12 +103,15 @@ def about_the_past(query: str) -> bool:
 
 
 def about_now(query: str) -> bool:
-    """Whether a question is about the asker's present situation, so that the newer of two answers counts."""
+    """Whether a question is about how things are, so that of two statements about the same thing the newer counts."""
     query = ends(query)
-    if _NOW.search(query):
-        return True
-    own = _OWN.search(query) is not None and _PRESENT.search(query) is not None
-    return own and _PAST.search(query) is None and _OVER.search(query) is None
+    return _NOW.search(query) is not None or (_BEFORE.search(query) is None and _OVER.search(query) is None)
+
+
+def about_before(query: str) -> bool:
+    """Whether a question is about how things were before they changed, so that the older of the two counts."""
+    query = ends(query)
+    return _NOW.search(query) is None and _FORMERLY.search(query) is not None
 
 
 MAX_TALK_CHARS = 300
