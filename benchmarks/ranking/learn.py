@@ -21,11 +21,8 @@ from hybrid_memory.arrays import Array, Floats
 from hybrid_memory.recall.signals import ROUNDING, Curve
 
 SIGNALS: Mapping[str, tuple[str, ...]] = {
-    "similarity": ("similarity",),
-    "coverage": ("covered", "phrase"),
     "neighbours": ("around", "words after", "answers"),
     "segment": ("segment",),
-    "alike": ("like the first",),
     "statement": ("empty", "asks", "repeats"),
     "speaker": ("named", "assistant", "assistant of yours"),
     "kind": ("times", "numbers", "time for a time", "number for a number"),

@@ -185,11 +185,8 @@ TIERS = {
 SIGNALS = {
     "vector": "near the query in meaning, against the other hits",
     "text": "words in common with the query (BM25)",
-    "similarity": "near the query in meaning, by itself",
-    "coverage": "share of the query's words that it has, rare ones first",
     "neighbours": "the turns next to it fit the query",
     "segment": "the conversation around it fits the query",
-    "alike": "resembles the best hit",
     "statement": "states something, rather than asks or greets",
     "speaker": "said by whom the query is about",
     "kind": "has what is asked for, such as a date or a number",

@@ -333,11 +333,8 @@ class Weights:
 
     vector: float = 0.7
     text: float = 0.3
-    similarity: float = 0.17
-    coverage: float = 0.43
     neighbours: float = 0.71
     segment: float = 0.3
-    alike: float = 0.11
     statement: float = 0.9
     speaker: float = 1.7
     kind: float = 0.55

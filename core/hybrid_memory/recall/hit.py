@@ -20,9 +20,6 @@ HUES = {
     "text": "230,159,0",
     "neighbours": "0,208,208",
     "segment": "16,96,0",
-    "similarity": "160,72,152",
-    "coverage": "120,104,56",
-    "alike": "208,144,240",
     "statement": "96,152,56",
     "speaker": "80,160,248",
     "kind": "248,128,144",
@@ -42,10 +39,7 @@ class Signals:
 
     Attributes:
         vector: similarity of meaning, relative to the other candidates; text: words in common (BM25).
-        similarity: similarity of meaning on an absolute scale.
-        coverage: the share of the query's words in the record, weighted by rarity and adjacency.
         neighbours: relevance of the adjacent turns; segment: relevance of the conversation around it.
-        alike: similarity to the best candidates, for answers that share no words with the query.
         statement: whether it states something, rather than asks, agrees or greets.
         speaker: whether it comes from the person the query is about.
         kind: whether it contains the kind of thing the query asks for, such as a time or a number.
@@ -58,11 +52,8 @@ class Signals:
 
     vector: float = 0.0
     text: float = 0.0
-    similarity: float = 0.0
-    coverage: float = 0.0
     neighbours: float = 0.0
     segment: float = 0.0
-    alike: float = 0.0
     statement: float = 0.0
     speaker: float = 0.0
     kind: float = 0.0

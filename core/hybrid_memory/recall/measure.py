@@ -34,14 +34,11 @@ from hybrid_memory.text.tokenize import terms
 READ = 40
 """Number of candidates whose words are read, unless more hits are requested."""
 
-FIRST = 3
-"""Number of best candidates that the others are compared with."""
-
 SEARCH_TERMS = 4
 """A query with at most this many terms that is not a question is a keyword search."""
 
 LESS = 0.25
-"""The share of the learned weights of statement, speaker and kind for a keyword search."""
+"""The share of the learned weights of statement, speaker, kind and neighbours for a keyword search."""
 
 MARGIN = 7 * signals.DAY
 """For how long after a time its events are still reported."""
@@ -103,7 +100,8 @@ async def measure(
     usual = given or learned().weights
     if given is None and not asking_share(query) and len(demand(query).terms) <= SEARCH_TERMS:
         # What recognizes the answer to a question counts less for a keyword query.
-        usual = replace(usual, **{name: LESS * getattr(usual, name) for name in ("statement", "speaker", "kind")})
+        less = {name: LESS * getattr(usual, name) for name in ("statement", "speaker", "kind", "neighbours")}
+        usual = replace(usual, **less)
     applied = _applied(usual, candidates, query, plan)
     features = _of_places(candidates, plan, applied)
     rough = signals.weighted_mean(_columns(services, candidates, features, plan), applied)
@@ -115,7 +113,7 @@ async def measure(
     if itself.any() and asking_share(query):
         candidates = _beside_itself(candidates, itself)
         features = _of_places(candidates, plan, applied)
-    candidates, rough = candidates.rows(best), rough[best]
+    candidates = candidates.rows(best)
     features = {name: column[best] for name, column in features.items()}
     if not len(best):
         return Measured(candidates, [], {}, features, applied, vectors)
@@ -134,11 +132,6 @@ async def measure(
     features["repeats"] = features["asks"] * features["covered"]
     places = candidates.places
     features["answers"] = answering(features["relevance"], speaks, places.segments, places.ordinals)
-    # A second pass, for answers that the question does not describe: the similarity to the best so far.
-    first = vectors[np.argsort(-rough, kind="stable")[:FIRST]]
-    like = (vectors @ first.T).mean(axis=1).astype(np.float64)
-    average = max(float(home.status.mean @ home.status.mean) for home in homes)
-    features["like the first"] = np.clip((like - average) / max(1.0 - average, signals.ROUNDING), 0.0, 1.0)
     columns = _columns(services, candidates, features, plan)
     if not given:  # adjustments that are the same for all candidates have no effect
         same = {name for name, column in columns.items() if np.ptp(column) < signals.ROUNDING} - {"vector", "text"}
@@ -149,7 +142,7 @@ async def measure(
 def _applied(weights: Weights, candidates: Candidates, query: str, plan: Plan) -> Weights:
     """The weights as this query applies them: without vectors, text takes the weight of both."""
     if not np.isfinite(candidates.similarity).any():
-        weights = replace(weights, vector=0.0, text=weights.vector + weights.text, similarity=0.0)
+        weights = replace(weights, vector=0.0, text=weights.vector + weights.text)
     brevity = signals.brevity(candidates.places.lengths)
     stale_wanted = candidates.current.all() or about_the_past(query)
     applied = asdict(weights) | {
@@ -172,13 +165,13 @@ def _of_places(candidates: Candidates, plan: Plan, weights: Weights) -> dict[str
     by_meaning = signals.vector_signal(candidates.similarity, candidates.average)
     by_words = signals.text_signal(candidates.bm25)
     relevance = vector * by_meaning + text * by_words
-    spans = [(span.since.timestamp(), span.until.timestamp()) for span in plan.times]
     near = signals.absolute_similarity(candidates.similarity, candidates.average, candidates.same, candidates.count)
+    spans = [(span.since.timestamp(), span.until.timestamp()) for span in plan.times]
     return {
         "relevance": relevance,
         "vector": by_meaning,
         "text": by_words,
-        "similarity": np.nan_to_num(near, nan=0.0),
+        "similarity": near,
         "around": signals.neighbour_signal(relevance, places.segments, places.ordinals, average=0.5 * vector),
         "words after": signals.beside(by_words, places.segments, places.ordinals, 1),
         "segment": signals.segment_signal(relevance, places.segments),

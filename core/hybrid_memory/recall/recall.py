@@ -184,9 +184,8 @@ async def _search(
     others = (*(part for part in notes if part not in failure), unranked, final.failure)
     note = "; ".join(part for part in (failure, *others) if part)
     questions = await choose.asked_before(run, homes, query, replace(candidates, read=measured.read), records)
-    among = measured.candidates
-    near = signals.absolute_similarity(among.similarity, among.average, among.same, among.count)
-    sure = confidences(query, plan, measured, own, near)
+    near = measured.features["similarity"]
+    sure = confidences(query, plan, measured, own)
 
     def hit(record: Record) -> Hit:
         row = measured.row_of[record.id]
@@ -310,8 +309,8 @@ async def _from_log(
 # over the candidates of one query, arrays of shape (n,).
 
 
-def confidences(query: str, plan: Plan, measured: Measured, scores: Array, near: Array) -> Array:
-    """The probability that each candidate answers the query; ``near`` is their absolute similarity, NaN if unknown."""
+def confidences(query: str, plan: Plan, measured: Measured, scores: Array) -> Array:
+    """The probability that each candidate answers the query."""
     of_the_time = at_the_time(plan.timing, measured.columns["temporal"]) & (asking_share(query) > 0)
     asked_for = (measured.columns["exact"] > 0) | of_the_time
     # The question itself, which an agent remembers before it asks, is no answer to it.
@@ -323,12 +322,11 @@ def confidences(query: str, plan: Plan, measured: Measured, scores: Array, near:
         having = [frozenset(terms(measured.records[row].text)) for row in order.tolist()]
         words[order] = common_words(set(terms(query)), having)
         beside = (measured.features["around"] > 0) & (len(others) > PAIR)
-        each = by_rule(near, words, beside)
+        each = by_rule(measured.features["similarity"], words, beside)
         return np.asarray(np.where(asked_for, np.maximum(each, EVEN), each))
     if not len(others):
         return np.zeros(len(scores))
-    features = measured.features | {"similarity": np.nan_to_num(near)}
-    signs = evidence({name: column[others] for name, column in features.items()}, scores[others])
+    signs = evidence({name: column[others] for name, column in measured.features.items()}, scores[others])
     return confidence(answered(signs, learned().certainty, learned().bias, count), scores, asked_for)
 
 
@@ -336,10 +334,10 @@ def evidence(features: Mapping[str, Array], scores: Array) -> dict[str, float]:
     """Evidence for whether the query is answered at all, from the candidates' features and scores."""
     order = np.argsort(-scores, kind="stable")
     best, several = order[0], order[:SEVERAL]
-    behind = order[min(MARGIN, len(order) - 1)]
+    behind, near = order[min(MARGIN, len(order) - 1)], np.nan_to_num(features["similarity"])
     return {
-        "closest": float(features["similarity"].max()),
-        "closest few": float(np.sort(features["similarity"])[-SEVERAL:].mean()),
+        "closest": float(near.max()),
+        "closest few": float(np.sort(near)[-SEVERAL:].mean()),
         "covered by the best": float(features["covered"][best]),
         "covered by the few": float(features["covered"][several].max()),
         "phrase": float(features["phrase"].max()),
