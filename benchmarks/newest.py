@@ -6,8 +6,8 @@
 pairs: the later statements follow in the same session, a week later behind 20 turns of other talk, or five months later
 behind 300. ``newest``: the later statement is the first hit; ``none older``: the earlier one is not above it;
 ``before``: a question about before has the earlier one first, or ``not later``, above the later one. Beside recall, in
-the same stores: the nearest vectors and words (BM25) alone. The topics projects, places, household (项目, 地方, 家里) were
-looked at when the rule was made, the others were not.
+the same stores: the nearest vectors and words (BM25) alone. The topics projects, places and household (in Chinese too)
+were looked at when the rule was made, the others were not.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from hybrid_memory.arrays import Array, Floats
 from hybrid_memory.recall.signals import ROUNDING, Curve
 
 SIGNALS: Mapping[str, tuple[str, ...]] = {
+    "coverage": ("covered", "phrase"),
     "neighbours": ("around", "words after", "answers"),
     "segment": ("segment",),
     "statement": ("empty", "asks", "repeats"),

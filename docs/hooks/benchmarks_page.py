@@ -1,4 +1,4 @@
-"""The tables and plots of the benchmarks, from the files that they wrote."""
+"""The tables of the benchmarks, from the files that they wrote."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
-
-from drawing import Series, bars
 
 SETS = {
     "locomo": "LoCoMo",
@@ -24,7 +22,7 @@ HUNDRED = 100
 
 
 def section(folder: Path, which: str) -> str:
-    """The table of a benchmark, its plot if it has one, and what made it."""
+    """The table of a benchmark, and what made it."""
     told = json.loads((folder / f"{which}.json").read_text(encoding="utf-8"))
     parts = DRAWN[which](told["results"])
     note = f" {told['note'][0].upper()}{told['note'][1:]}." if told["note"] else ""
@@ -57,9 +55,7 @@ def _retrieval(results: dict[str, Any]) -> list[str]:
         (SETS[name], *(one["hybrid"][measure] for measure in ("r@5", "r@10", "all@10", "hit@1", "mrr")))
         for name, one in results.items()
     ]
-    series = [Series(method, tuple(one[method]["r@10"] for one in results.values())) for method in methods]
     return [
-        bars("Recall of evidence among the first ten turns", [SETS[name] for name in results], series),
         _table(("R@10", "questions", *methods), rows),
         _table(("hybrid", "R@5", "R@10", "all@10", "hit@1", "MRR"), more),
     ]
@@ -80,8 +76,7 @@ def _peers(results: dict[str, Any]) -> list[str]:
     measured = [memory for memory, value in found["locomo"].items() if value is not None]
     ranked = sorted(measured, key=lambda memory: -found["locomo"][memory])
     rows = [(memory, *(found[name].get(memory) for name in names)) for memory in ranked]
-    plotted = Series("R@10 on LoCoMo", tuple(found["locomo"][memory] for memory in ranked))
-    return [bars("R@10 on LoCoMo", ranked, [plotted]), _table(("R@10", *(SETS[name] for name in names)), rows)]
+    return [_table(("R@10", *(SETS[name] for name in names)), rows)]
 
 
 def _speed(results: list[dict[str, Any]]) -> list[str]:
@@ -97,18 +92,7 @@ def _methods(results: dict[str, Any]) -> list[str]:
     cells = {name: [_kept(one, name) for one in results.values()] for name in names}
     titles = {"longmemeval_oracle": "chats"} | {name: SETS[name] for name in ("tau_airline", "miniswe")}
     head = [f"{titles[name]}, {one['probes']} probes" for name, one in results.items()]
-    plotted = [
-        Series(title, tuple(_survival(one, name) for name in names))
-        for title, one in zip(head, results.values(), strict=True)
-    ]
-    return [
-        bars("Share of the gold that stands in the prompt", names, plotted),
-        _table(("survival", *head), [(n, *c) for n, c in cells.items()]),
-    ]
-
-
-def _survival(one: dict[str, Any], name: str) -> float | None:
-    return next((row["survival"] for row in one["methods"] if row["method"] == name), None)
+    return [_table(("survival", *head), [(n, *c) for n, c in cells.items()])]
 
 
 def _kept(one: dict[str, Any], name: str) -> str:

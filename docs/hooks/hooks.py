@@ -1,6 +1,8 @@
-"""What MkDocs calls while it builds the site: tables and sources that are made from the code.
+"""Tables and sources in pages that are made from the code, and what MkDocs calls while it builds the site.
 
-A page of the reference asks for one by a comment of its own: ``<!-- make: settings memory -->``.
+    python docs/hooks/hooks.py
+
+makes them anew: what stands between ``<!-- make: settings memory -->`` and ``<!-- made -->``.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ import command_page
 import settings_page
 
 ROOT = Path(__file__).parents[2]
-WANTED = re.compile(r"<!-- make: (?P<what>[a-z]+)(?: (?P<which>[\w./-]+))? -->")
+PART = re.compile(r"(?P<mark><!-- make: (?P<what>[a-z]+)(?: (?P<which>[\w./-]+))? -->\n).*?(?=<!-- made -->)", re.DOTALL)
+MARK = re.compile(r"<!-- (?:make: .*?|made) -->\n?")
 BOOSTS = {"api": 0.5, "decisions": 0.2}
 """A guide is found before the reference, and that before the reasons; by folder."""
 
@@ -43,13 +46,23 @@ def on_config(config: Any) -> Any:
     return config
 
 
+def filled(markdown: str) -> str:
+    """A page with all its parts made anew."""
+    return PART.sub(lambda part: f"{part['mark']}\n{MADE[part['what']](part['which'] or '')}\n\n", markdown)
+
+
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """What the page asks for stands where it asks."""
+    """The page without its marks."""
     folder = page.file.src_uri.partition("/")[0]
     page.meta.setdefault("search", {"boost": BOOSTS.get(folder, 1)})
-    return WANTED.sub(lambda found: MADE[found["what"]](found["which"] or ""), markdown)
+    return MARK.sub("", markdown)
 
 
 def on_post_page(output: str, **_: Any) -> str:
     """The theme's search is a dialog without a name."""
     return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+
+
+if __name__ == "__main__":
+    for place in (ROOT / "docs").rglob("*.md"):
+        place.write_text(filled(place.read_text("utf-8")), "utf-8")

@@ -185,6 +185,7 @@ TIERS = {
 SIGNALS = {
     "vector": "near the query in meaning, against the other hits",
     "text": "words in common with the query (BM25)",
+    "coverage": "share of the query's words that it has, rare ones first",
     "neighbours": "the turns next to it fit the query",
     "segment": "the conversation around it fits the query",
     "statement": "states something, rather than asks or greets",

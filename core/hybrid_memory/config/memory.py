@@ -333,6 +333,7 @@ class Weights:
 
     vector: float = 0.7
     text: float = 0.3
+    coverage: float = 0.43
     neighbours: float = 0.71
     segment: float = 0.3
     statement: float = 0.9

@@ -20,6 +20,7 @@ HUES = {
     "text": "230,159,0",
     "neighbours": "0,208,208",
     "segment": "16,96,0",
+    "coverage": "120,104,56",
     "statement": "96,152,56",
     "speaker": "80,160,248",
     "kind": "248,128,144",
@@ -39,6 +40,7 @@ class Signals:
 
     Attributes:
         vector: similarity of meaning, relative to the other candidates; text: words in common (BM25).
+        coverage: the share of the query's words in the record, weighted by rarity and adjacency.
         neighbours: relevance of the adjacent turns; segment: relevance of the conversation around it.
         statement: whether it states something, rather than asks, agrees or greets.
         speaker: whether it comes from the person the query is about.
@@ -52,6 +54,7 @@ class Signals:
 
     vector: float = 0.0
     text: float = 0.0
+    coverage: float = 0.0
     neighbours: float = 0.0
     segment: float = 0.0
     statement: float = 0.0

@@ -38,7 +38,7 @@ SEARCH_TERMS = 4
 """A query with at most this many terms that is not a question is a keyword search."""
 
 LESS = 0.25
-"""The share of the learned weights of statement, speaker, kind and neighbours for a keyword search."""
+"""The share of the learned weights of statement, speaker and kind for a keyword search."""
 
 MARGIN = 7 * signals.DAY
 """For how long after a time its events are still reported."""
@@ -100,7 +100,7 @@ async def measure(
     usual = given or learned().weights
     if given is None and not asking_share(query) and len(demand(query).terms) <= SEARCH_TERMS:
         # What recognizes the answer to a question counts less for a keyword query.
-        less = {name: LESS * getattr(usual, name) for name in ("statement", "speaker", "kind", "neighbours")}
+        less = {name: LESS * getattr(usual, name) for name in ("statement", "speaker", "kind")}
         usual = replace(usual, **less)
     applied = _applied(usual, candidates, query, plan)
     features = _of_places(candidates, plan, applied)
