@@ -14,14 +14,14 @@ def question(number: int, kind: str = "own") -> Asked:
     """Ten candidates, of which the evidence is the one that asks nothing and lies in time."""
     rng = np.random.default_rng(number)
     features = {feature: rng.random(10) for _, feature in FEATURES}
-    extra = dict.fromkeys(("vector", "text", "covered", "never said", "told after", "brevity"), rng.random(10))
+    extra = dict.fromkeys(("vector", "text", "similarity", "covered", "never said", "told after", "brevity"), rng.random(10))
     labels = np.zeros(10)
     if kind == "own":
         labels[number % 10] = 1.0
         features["asks"] = np.where(labels, 0.0, 0.5 + 0.5 * features["asks"])
-        features["similarity"] = features["similarity"] / 2 + 0.5 * labels
+        extra["similarity"] = extra["similarity"] / 2 + 0.5 * labels
     else:
-        features["similarity"] = features["similarity"] / 4
+        extra["similarity"] = extra["similarity"] / 4
     ids = [str(row) for row in range(10)]
     return Asked(
         set="made",
