@@ -216,6 +216,83 @@ PERIODS = [
 ]  # fmt: skip
 
 
+AUTUMN = "2026-11-15T10"
+"""A Sunday."""
+
+EUROPEAN = [
+    ("Was habe ich [gestern] gemacht?", "2026-11-14"), ("[vorgestern]", "2026-11-13"),
+    ("Was mache ich [morgen]?", "2026-11-16"), ("[Heute] Morgen war ich müde", "2026-11-15"),
+    ("[vor drei Wochen]", "2026-10-19..2026-10-26"), ("Was war [letzten Monat]?", "2026-10"),
+    ("[letzte Woche]", "2026-11-02..2026-11-09"), ("[vorletzte Woche]", "2026-10-26..2026-11-02"),
+    ("Was war im [Mai]?", "2026-05"), ("Was ist [seit September] neu?", "2026-09-01..2026-11-15T10"),
+    ("Wo wohne ich [seit drei Wochen]?", "2026-10-25T10..2026-11-15T10"), ("[letztes Jahr]", "2025"),
+    ("Wo war ich [letzten Freitag]?", "2026-11-13"), ("Was habe ich am [Montag] gemacht?", "2026-11-09"),
+    ("Wo waren wir im [letzten Sommer]?", "2026-06-01..2026-09-01"), ("am [3. November 2026]", "2026-11-03"),
+    ("am [3.4.2026]", "2026-04-03"), ("[bis Ende des Monats]", "2026-11-30"),
+    ("Wen trafen wir [Ende Oktober]?", "2026-10-21..2026-11-01"), ("[heute vor einem Jahr]", "2025-11-15"),
+    ("in der [ersten Hälfte des Oktobers]", "2026-10-01..2026-10-16"), ("von [März bis Mai]", "2026-03-01..2026-06-01"),
+    ("im [Mai letzten Jahres]", "2025-05"), ("[vor einigen Tagen]", "2026-11-10..2026-11-14"),
+
+    ("Qu'est-ce que j'ai fait [hier] ?", "2026-11-14"), ("[hier soir]", "2026-11-14"), ("[avant-hier]", "2026-11-13"),
+    ("Où est-ce que je vais [demain] ?", "2026-11-16"), ("la [semaine dernière]", "2026-11-02..2026-11-09"),
+    ("[il y a deux mois]", "2026-09"), ("le [mois dernier]", "2026-10"), ("l'[année dernière]", "2025"),
+    ("en [mai]", "2026-05"), ("en [mars]", "2026-03"), ("[depuis septembre]", "2026-09-01..2026-11-15T10"),
+    ("[depuis trois semaines]", "2026-10-25T10..2026-11-15T10"),
+    ("Où sommes-nous partis [cet été] ?", "2026-06-01..2026-09-01"),
+    ("l’[été dernier]", "2026-06-01..2026-09-01"), ("ce que j'ai dit le [3 novembre]", "2026-11-03"),
+    ("[début octobre]", "2026-10-01..2026-10-11"), ("à la [mi-juin]", "2026-06-11..2026-06-21"),
+    ("[avant la fin du mois]", "2026-11-30"), ("[il y a un an aujourd'hui]", "2025-11-15"),
+    ("[vendredi dernier]", "2026-11-13"), ("ces [trois dernières semaines]", "2026-10-25T10..2026-11-15T10"),
+    ("le [03/11/2026]", "2026-11-03"), ("[mai de l'année dernière]", "2025-05"),
+
+    ("¿Qué hice [ayer]?", "2026-11-14"), ("[anoche]", "2026-11-14"), ("[anteayer]", "2026-11-13"),
+    ("[mañana] por la mañana", "2026-11-16"), ("el [mes pasado]", "2026-10"),
+    ("[hace tres semanas]", "2026-10-19..2026-10-26"), ("la [semana pasada]", "2026-11-02..2026-11-09"),
+    ("¿qué pasó en [mayo]?", "2026-05"), ("[desde septiembre]", "2026-09-01..2026-11-15T10"),
+    ("[desde hace tres semanas]", "2026-10-25T10..2026-11-15T10"), ("el [viernes pasado]", "2026-11-13"),
+    ("el [fin de semana pasado]", "2026-11-07..2026-11-09"), ("el [verano pasado]", "2026-06-01..2026-09-01"),
+    ("a [finales de mes]", "2026-11-30"), ("el [3 de noviembre de 2026]", "2026-11-03"),
+    ("[hoy hace un año]", "2025-11-15"),
+    ("la [primera quincena de agosto]", "2026-08-01..2026-08-16"), ("de [marzo a mayo]", "2026-03-01..2026-06-01"),
+    ("¿Qué hice el [lunes]?", "2026-11-09"), ("¿Qué hago el [lunes]?", "2026-11-16"), ("[en 2019]", "2019"),
+
+    ("Cosa ho fatto [ieri]?", "2026-11-14"), ("[l'altro ieri]", "2026-11-13"), ("il [mese scorso]", "2026-10"),
+    ("la [settimana scorsa]", "2026-11-02..2026-11-09"), ("[tre settimane fa]", "2026-10-19..2026-10-26"),
+    ("a [maggio]", "2026-05"), ("[da settembre]", "2026-09-01..2026-11-15T10"),
+    ("[da tre settimane]", "2026-10-25T10..2026-11-15T10"), ("[venerdì scorso]", "2026-11-13"),
+    ("l'[anno scorso]", "2025"), ("[quest'estate]", "2026-06-01..2026-09-01"),
+    ("[entro la fine del mese]", "2026-11-30"),
+    ("[un anno fa oggi]", "2025-11-15"), ("lo [scorso maggio]", "2026-05"), ("Cosa ho fatto [lunedì]?", "2026-11-09"),
+
+    ("o que eu fiz [ontem]?", "2026-11-14"), ("[anteontem]", "2026-11-13"), ("no [mês passado]", "2026-10"),
+    ("na [semana passada]", "2026-11-02..2026-11-09"), ("[há duas semanas]", "2026-10-26..2026-11-02"),
+    ("[duas semanas atrás]", "2026-10-26..2026-11-02"), ("em [maio]", "2026-05"),
+    ("[desde setembro]", "2026-09-01..2026-11-15T10"), ("na [sexta passada]", "2026-11-13"),
+    ("no [ano passado]", "2025"),
+    ("[até o fim do mês]", "2026-11-30"), ("no [verão passado]", "2026-06-01..2026-09-01"),
+    ("o que eu fiz em [3 de novembro]", "2026-11-03"), ("O que fiz na [segunda-feira]?", "2026-11-09"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("marked", "times"), EUROPEAN)
+def test_german_french_spanish_italian_and_portuguese_times(marked: str, times: str) -> None:
+    test_a_period_is_the_one_that_is_meant(AUTUMN, marked, times)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Was habe ich hier gesagt?", "Wohnt Anna hier?", "J'ai été malade", "who landed on mars", "Mars",
+        "a segunda vez",
+        "jeden Freitag", "tous les vendredis", "chaque lundi", "me and Mai", "todos los lunes", "ogni lunedì",
+        "Guten Morgen",
+        "por la mañana", "Est-ce que j'ai dix-sept ans ?", "la fin du film", "Am Ende war er da",
+    ],
+)  # fmt: skip
+def test_a_word_of_one_language_names_no_time_in_another(text: str) -> None:
+    assert find_times(text, instant(AUTUMN, BERLIN)) == []
+
+
 @pytest.mark.parametrize(("now", "marked", "times"), PERIODS)
 def test_a_period_is_the_one_that_is_meant(now: str, marked: str, times: str) -> None:
     words = marked.partition("[")[2].partition("]")[0]
@@ -270,6 +347,7 @@ def test_dates_beyond_the_calendar_name_nothing() -> None:
 WORDS = st.sampled_from(
     """next last this the past every Tuesday Friday week month year May 5th 2019 31 , in two 3 days weeks ago since at
     pm 15:30 noon tomorrow evening spring from to of end a few half an hour 2024-02-29 and 明 天 后天 下 周 二 个 月
+    gestern vor drei Wochen letzten Mai le dernier mois hier hace tres ayer fin de scorsa há ontem segunda
     去年 五月 前 两周 三 点 半 上午 晚上 15号 从 起 到 底 初 春天 过去 最近 。 ? \n I moved will 了 要""".split()
 )
 TEXTS = st.one_of(
@@ -301,6 +379,8 @@ def test_the_tuesday_of_the_next_iso_week(words: str, wall: datetime) -> None:
     assert span.since.isoweekday() == 2
 
 
-@pytest.mark.parametrize("unit", ["at 3 ", "in two ", "一", "周一", "明天下午三点", "9", "2019-", " ", "last "])
+@pytest.mark.parametrize(
+    "unit", ["at 3 ", "in two ", "一", "周一", "明天下午三点", "9", "2019-", " ", "last ", "vor drei ", "de "]
+)
 def test_time_grows_with_the_text_only(unit: str) -> None:
     assert_linear(lambda text: find_times(text, NOW), lambda size: unit * (size // len(unit)), 2000 * len(unit))

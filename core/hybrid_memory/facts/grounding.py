@@ -10,8 +10,9 @@ from typing import Any
 
 from hybrid_memory.facts.attributes import ATTRIBUTES
 from hybrid_memory.text.asking import asking_share
+from hybrid_memory.text.languages import ENGLISH_STOP_WORDS
 from hybrid_memory.text.sentences import sentences
-from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, terms
+from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, terms
 
 _ENGLISH: dict[str, tuple[str, str]] = {
     word.replace("_", " "): (attribute, noun.replace("_", " "))

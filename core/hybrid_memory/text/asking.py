@@ -13,9 +13,10 @@ import numpy as np
 
 from hybrid_memory.arrays import Array, Floats
 from hybrid_memory.runtime.caches import LruCache
+from hybrid_memory.text.languages import ENGLISH_STOP_WORDS
 from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.sentences import sentences
-from hybrid_memory.text.tokenize import ENGLISH_STOP_WORDS, LETTER, terms
+from hybrid_memory.text.tokenize import LETTER, terms
 
 MAX_CHARS = 4_000
 """How much of a turn or a query rules read; of a longer query both ends, where questions are."""

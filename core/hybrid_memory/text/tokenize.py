@@ -18,16 +18,7 @@ import snowballstemmer
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-ENGLISH_STOP_WORDS = frozenset(
-    """a about above after again against all also am an and any are as at be because been before being below between
-    both but by can could d did do does doing down during each few for from further had has have having he her
-    here hers herself him himself his how i if in into is it its itself just ll m may me might more most must
-    my myself no nor not now of off on once only or other our ours ourselves out over own re s same shall she
-    should so some such t than that the their theirs them themselves then there these they this those through
-    to too under until up us ve very was we were what when where which while who whom whose why will with
-    would you your yours yourself yourselves aren couldn didn doesn don hadn hasn haven id im isn ive shouldn
-    wasn weren won wouldn""".split()
-)
+from hybrid_memory.text.languages import ENGLISH_STOP_WORDS
 
 CHINESE_STOP_WORDS = frozenset(
     """的 了 吗 呢 吧 啊 呀 嘛 么 是 在 有 和 与 或 就 都 也 还 很 不 我 你 您 他 她 它 们 这 那 哪 谁 啥

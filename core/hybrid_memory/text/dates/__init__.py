@@ -1,4 +1,4 @@
-"""Times named in English and Chinese texts, as ranges of instants: adjacent parts form one expression."""
+"""Times named in texts, as ranges of instants: adjacent parts form one expression."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from datetime import UTC, datetime
 from hybrid_memory.text.dates.calendar import DAY, Kind, Language, Moment, Part, Range, TimeSpan, part_of, shift
 from hybrid_memory.text.dates.chinese import CHINESE, LUNAR
 from hybrid_memory.text.dates.english import ENGLISH
-
-LANGUAGES = (CHINESE, ENGLISH)
+from hybrid_memory.text.dates.european import language_of_times
 
 _WINDOW = 80
 """How far to look for words that show the tense of a sentence, in characters."""
@@ -35,7 +34,9 @@ class _Piece:
 
 
 def find_times(text: str, now: datetime) -> list[TimeSpan]:
-    """The time expressions of a text that was written at ``now``, in order, without overlap; English and Chinese.
+    """The time expressions of a text that was written at ``now``, in order, without overlap.
+
+    In English and Chinese; and in German, French, Spanish, Italian and Portuguese, if its words show the language.
 
     Spans are half-open and in the time zone of ``now``, which must be aware. What they mean:
 
@@ -46,10 +47,11 @@ def find_times(text: str, now: datetime) -> list[TimeSpan]:
     - The end of a period is its last day, or its last third if it is over and nothing was due by then.
     - "two weeks ago" is the whole calendar unit that lies two units back, "in two weeks" the day after exactly two;
       hours and minutes count from now. "the last two weeks" reaches until now. A few are 2 to 5.
-    - "since last May" begins where last May begins and ends now.
+    - "since May" begins where the latest May begins and ends now.
     - "this morning" and 昨晚 are days. Hours and tonight name none: they say when something is, not when it was said.
     - Seasons are northern: spring begins in March.
-    - In figures the year comes first, or else the month, where that can be; the day before dots.
+    - In figures the year comes first, or else the month, where that can be; before dots, and in texts of the
+      other languages, the day.
     - Dates of the lunar calendar (农历八月十五, 大年初二) are not read.
     - What comes again and again ("every Friday", 每周一) names no time.
     """
@@ -73,7 +75,7 @@ def _pieces(text: str, wall: datetime) -> list[_Piece]:
     """The matches of the rules; of overlapping ones the first, then the longest."""
     found: list[_Piece] = []
     shape = _DIGIT.sub("0", text.lower())
-    for language in LANGUAGES:
+    for language in (CHINESE, language_of_times(text) or ENGLISH):
         for rule in language.rules:
             if not any(cue in shape for cue in rule.cues):
                 continue

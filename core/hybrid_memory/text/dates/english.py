@@ -283,7 +283,7 @@ ENGLISH = Language(
             ),
         ),
         _rule(_MONTHS, rf"{MONTH} {ORDINAL}(?:,? {YEAR}(?!:))?", _date),
-        _rule(_MONTHS, rf"(?:the )?{ORDINAL} (?:of )?{MONTH}(?:,? {YEAR}(?!:))?", _date),
+        _rule(_MONTHS, rf"(?:the )?{ORDINAL}\.? (?:of )?{MONTH}(?:,? {YEAR}(?!:))?", _date),
         Rule(
             ("0-0", "0/0", "0.0"),
             lazy(r"(?<![A-Za-z0-9_.])(?P<year>(?:19|20)\d\d)([-/.])(?P<one>\d\d?)\2(?P<two>\d\d?)(?!\d)"),
