@@ -82,6 +82,9 @@ _WORDS = {
 STOP_WORDS = {language: frozenset(words.split()) for language, words in _WORDS.items()}
 """By the name of the language's Snowball stemmer."""
 
+_MOST_WORDS = 40
+"""In a text of more different words, function words are no longer a quarter."""
+
 _NONE: frozenset[str] = frozenset()
 _FOREIGN = _NONE.union(*STOP_WORDS.values()) - ENGLISH_STOP_WORDS
 
@@ -89,13 +92,14 @@ _FOREIGN = _NONE.union(*STOP_WORDS.values()) - ENGLISH_STOP_WORDS
 def language_of(words: Collection[str], least: int = 2, also: Mapping[str, frozenset[str]] | None = None) -> str | None:
     """The language of words in lower case, a key of `STOP_WORDS`; None if it is English, or not to be told.
 
-    A language needs so many of its function words, or of those in ``also`` (with "english" for English), and more
-    than English has. Of two languages with as many, the first.
+    A language needs so many of its function words, or of those in ``also`` (with "english" for English), a quarter of
+    all words, and more than English has. Of two languages with as many, the first. Single letters do not count.
     """
     if also is None and len(_FOREIGN.intersection(words)) < least:
         return None
-    unique, also = frozenset(words), also or {}
+    unique, also = frozenset(word for word in words if len(word) > 1), also or {}
     counts = {name: len(unique & (known | also.get(name, _NONE))) for name, known in STOP_WORDS.items()}
     best = max(counts, key=counts.__getitem__)
     english = len(unique & (ENGLISH_STOP_WORDS | also.get("english", _NONE)))
-    return best if counts[best] >= least and counts[best] > english else None
+    enough = max(least, min(len(unique), _MOST_WORDS) / 4)
+    return best if counts[best] >= enough and counts[best] > english else None
