@@ -67,7 +67,8 @@ _WORDS = {
     """,
     "russian": """
         а без более был была были было быть в вам вас весь во вот все всё вы где да для до его ее её если
-        есть еще ещё же за здесь и из или им их к как какая какие какой когда кто ли меня мне мой моя мои
+        есть еще ещё же за здесь и из или им их к как какая какие какой какую каком какого
+        когда кто ли меня мне мой моя мои
         моё может мы на нас наш не него нет ни но ну о об он она они оно от очень по под после потому почему
         при с сейчас себя со так также там тебя тебе то тоже только ты у уже чего чем что чтобы эта эти это
         этот я сколько куда откуда
@@ -92,8 +93,9 @@ _FOREIGN = _NONE.union(*STOP_WORDS.values()) - ENGLISH_STOP_WORDS
 def language_of(words: Collection[str], least: int = 2, also: Mapping[str, frozenset[str]] | None = None) -> str | None:
     """The language of words in lower case, a key of `STOP_WORDS`; None if it is English, or not to be told.
 
-    A language needs so many of its function words, or of those in ``also`` (with "english" for English), a quarter of
-    all words, and more than English has. Of two languages with as many, the first. Single letters do not count.
+    A language needs ``least`` function words that English does not have; all of its function words together must be a
+    quarter of the words, and more than English has. Of two languages with as many, the first. Those in ``also`` count
+    too, with "english" for English; single letters do not.
     """
     if also is None and len(_FOREIGN.intersection(words)) < least:
         return None
@@ -101,5 +103,6 @@ def language_of(words: Collection[str], least: int = 2, also: Mapping[str, froze
     counts = {name: len(unique & (known | also.get(name, _NONE))) for name, known in STOP_WORDS.items()}
     best = max(counts, key=counts.__getitem__)
     english = len(unique & (ENGLISH_STOP_WORDS | also.get("english", _NONE)))
-    enough = max(least, min(len(unique), _MOST_WORDS) / 4)
-    return best if counts[best] >= enough and counts[best] > english else None
+    enough = min(len(unique), _MOST_WORDS) / 4
+    own = len(unique & ((STOP_WORDS[best] - ENGLISH_STOP_WORDS) | also.get(best, _NONE)))
+    return best if own >= least and counts[best] >= enough and counts[best] > english else None
