@@ -303,8 +303,7 @@ def _of_date(match: re.Match[str], moment: Moment) -> Found:
 
 
 def _of_ordinal(match: re.Match[str], moment: Moment) -> Found:
-    number, weekday = _place(match, "o") or 0, _place(match, "w") or 0
-    number = -1 if number == len(WORDS["german"].ordinals.split()) - 1 else number
+    number, weekday = (0, 1, 2, 3, -1)[_place(match, "o") or 0], _place(match, "w") or 0
     if match["number"]:
         return Found(Kind.DAY, weekday_of(month_of(int(match["number"]), _month(match)), weekday, number))
     return Found(Kind.DAY, moment.of_month(_month(match), lambda whole: weekday_of(whole, weekday, number)))
@@ -325,7 +324,7 @@ _LED = (
 
 
 def _pattern(written: str) -> str:
-    return rf"(?<![^\W\d_])(?<!\d)(?:{written.replace('_', _BLANK)})"
+    return rf"(?<![^\W_])(?:{written.replace('_', _BLANK)})"
 
 
 def _rule(written: str, read: Reading) -> Rule:
