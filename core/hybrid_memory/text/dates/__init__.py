@@ -20,6 +20,8 @@ _REACH = 40
 
 _MONTH = 28 * DAY
 _DIGIT = re.compile(r"\d")
+_BETWEEN = re.compile(r"(?<!\w)(?:between|zwischen|entre|tra|fra)\s$", re.IGNORECASE)
+_AND = re.compile(r"\s(?:and|und|et|y|e)\s(?:in\s)?", re.IGNORECASE)
 _STOP = re.compile(r"[.!?](?=\s|$)|[。！？；;\n]")
 
 
@@ -138,7 +140,8 @@ def _joined(text: str, pieces: Sequence[_Piece]) -> Iterator[_Piece]:
             whole: Range | None = None
             if {pending.kind, each.kind} == {Kind.DAY, Kind.WEEKDAY}:
                 whole = day.range if any(language.link.fullmatch(gap) for language in languages) else None
-            if whole is None and any(language.to.fullmatch(gap) for language in languages):
+            between = _AND.fullmatch(gap) and _BETWEEN.search(text, max(pending.start - _REACH, 0), pending.start)
+            if whole is None and (between or any(language.to.fullmatch(gap) for language in languages)):
                 begin = pending.range[0]
                 if begin > each.range[0] and _MONTH <= pending.range[1] - begin <= 4 * _MONTH:
                     begin = shift(begin, "year", -1)  # from October to January

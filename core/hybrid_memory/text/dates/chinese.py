@@ -251,7 +251,7 @@ CHINESE = Language(
         _rule("月", rf"(?:{_YEAR}的?\s?)?{_MONTH}\s?{_DAY}", _date),
         _rule(
             "月",
-            rf"(?:{_YEAR}的?\s?)?(?<![\d一二两三四五六七八九十个]){_MONTH}(?P<due>(?=(?:之|以)?前(?!后)))?",
+            rf"(?:{_YEAR}的?\s?)?(?<![\d一二两三四五六七八九十个]){_MONTH}(?P<due>(?=(?:之|以)?前(?![后半几面一两二三四五])))?",
             _month,
         ),
         _rule(
@@ -280,7 +280,7 @@ CHINESE = Language(
         _rule("日 号", rf"(?:{_STEPS}个?月的?|(?<![\d一二三四五六七八九十月])){_DAY}", _day_of_month),
         _rule(
             "春 夏 秋 冬",
-            rf"(?:{_YEAR}的?|{_STEPS}个?|(?<![欢爱厌恨年个的上下这本]))(?P<season>[春夏秋冬])[天季]",
+            rf"(?:{_YEAR}的?|{_STEPS}个?|(?<![欢爱厌恨年的上下这本])(?<!每个))(?P<season>[春夏秋冬])[天季]",
             _season,
         ),
     ),

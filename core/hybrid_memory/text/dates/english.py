@@ -176,6 +176,23 @@ def _numbered(match: re.Match[str], moment: Moment) -> Found | None:
     return Found(kind, moment.pick(Which.LATEST, lambda steps: of(month_of(moment.now.year + steps, month))))
 
 
+def _first_few(match: re.Match[str], moment: Moment) -> Found | None:
+    """The first two weeks of October, the last three days of May."""
+    count, month, unit = _number(match), MONTHS[match["month"].lower()], match["size"].lower()
+    whole = month_of(_year_number(match, moment), month) if match["year"] else moment.month(month)
+    if count is None or count != int(count) or whole is None:
+        return None
+    if match["end"].lower() == "first":
+        return Found(Kind.RANGE, (whole[0], shift(whole[0], unit, int(count))))
+    return Found(Kind.RANGE, (shift(whole[1], unit, -int(count)), whole[1]))
+
+
+def _end(match: re.Match[str], moment: Moment) -> Found:
+    """Month end, the end of year: its last day."""
+    end = moment.unit("month" if "month" in match[0].lower() else "year")[1]
+    return Found(Kind.DAY, (end - DAY, end))
+
+
 def _from_day(match: re.Match[str], moment: Moment) -> Found | None:
     """A week from Friday, two weeks ago today."""
     count, unit, day = _number(match), match["unit"].lower(), match["from"].lower()
@@ -241,6 +258,13 @@ ENGLISH = Language(
             rf"(?:{MONTH}(?:,? (?:of )?{RELATIVE_YEAR})?|(?P<which>this|last|next|the|that) (?P<unit>month|year))",
             _numbered,
         ),
+        _rule(
+            "of in",
+            rf"(?:(?:in|during|over) )?(?:the )?(?P<end>first|last) {NUMBER} (?P<size>day|week)s? (?:of|in) "
+            rf"{MONTH}(?:,? (?:of )?{RELATIVE_YEAR})?",
+            _first_few,
+        ),
+        _rule("end", r"(?:(?:by|at|before) )?(?:the )?(?:end of (?:month|year)|(?:month|year)(?:['’]s)?[ -]end)", _end),
         _rule(
             "from ago after",
             rf"{NUMBER} {UNIT} (?:from|after|(?P<ago>ago)(?: on)?) (?:this )?"
