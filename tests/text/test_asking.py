@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from hybrid_memory.text.asking import about_before, about_now, about_the_past, asking_share
+from hybrid_memory.text.asking import (
+    about_before,
+    about_now,
+    about_the_past,
+    asking_share,
+    is_memory,
+    questioning_share,
+)
 
 
 @pytest.mark.parametrize(
@@ -79,3 +86,40 @@ def test_a_question_about_now_is_told_from_one_about_the_past(query: str, now: b
 )  # fmt: skip
 def test_a_question_about_the_time_before_a_change(query: str, before: bool) -> None:
     assert about_before(query) is before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "wo wohne ich jetzt", "was habe ich dir über meinen Hund gesagt", "où est-ce que je travaille", "Wer bin ich?",
+        "comment s'appelle ma soeur", "dónde vivo yo ahora", "cómo se llama mi perro", "dove abito io adesso",
+        "come si chiama il mio cane", "onde eu moro agora", "waar woon ik nu", "explique-moi ce que c'est",
+    ],
+)  # fmt: skip
+def test_questions_of_other_languages_ask_without_a_mark_too(text: str) -> None:
+    assert asking_share(text) == questioning_share(text) == 1
+    assert not is_memory(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ich wohne in Bonn und habe einen Hund", "Je travaille à Lyon depuis mai", "Vivo en Madrid con mi gato",
+        "Abito a Roma con il mio cane", "Moro em Lisboa com a minha irmã", "Come over to my place", "die hard is on",
+    ],
+)  # fmt: skip
+def test_statements_of_other_languages_tell(text: str) -> None:
+    assert asking_share(text) == questioning_share(text) == 0
+    assert is_memory(text)
+
+
+@pytest.mark.parametrize(
+    ("query", "now", "past"),
+    [
+        ("wo wohne ich jetzt", True, False), ("où est-ce que j'habite maintenant", True, False),
+        ("qui était là avant ?", False, True), ("¿dónde vivía antes?", False, True),
+        ("cosa mangio adesso", True, False),
+    ],
+)  # fmt: skip
+def test_now_and_the_past_in_other_languages(query: str, now: bool, past: bool) -> None:
+    assert (about_now(query), about_the_past(query)) == (now, past)

@@ -23,6 +23,10 @@ from tests.doubles import assert_linear
         "你好吗？", "早上好，你好吗？", "谢谢你的帮助！", "好的，谢谢", "晚安", "再见", "没问题", "知道了", "明白了",
         "是的", "对", "好啊", "行", "可以", "最近怎么样？", "在吗？", "有什么新鲜事吗？", "辛苦了", "太棒了！", "嗯",
         "不用了，谢谢", "你好，小明", "哦哦，好的", "你呢？", "拜拜", "不客气", "收到", "早", "真的吗？", "好吧",
+        "Danke!", "Vielen Dank", "Alles klar, danke", "Guten Morgen", "Wie geht's dir?", "merci beaucoup", "d'accord",
+        "Salut, ça va bien ce matin ?", "merci t'es top, bonne soirée", "gracias", "mil gracias, hasta luego",
+        "ok vale",
+        "¡buenos días!", "grazie mille", "buongiorno", "obrigado!", "tudo bem?", "bedankt", "tack så mycket", "спасибо",
     ],
 )  # fmt: skip
 def test_small_talk_asks_nothing(text: str) -> None:
@@ -36,6 +40,9 @@ def test_small_talk_asks_nothing(text: str) -> None:
         "What did I say last night?", "What should I cook tonight?", "I'm going to Rome", "no, I moved to Ghent",
         "Delete the staging database", "thanks, and when is my dentist appointment?", "How is my dog?",
         "Good morning! Any meetings today?", "What do you know about me?", "Do you remember me?", "biopsy",
+        "Wo wohne ich?", "Wer bin ich?", "ja, ich habe Asthma", "non, je suis à Lyon", "oui mais sans gluten",
+        "la casa",
+        "klar, am Montag um acht", "Ich heiße Ana", "tack the sail", "Soy alérgica a las nueces", "no, vivo en Lugo",
         "my evening plans", "What's my plan for the evening?", "我叫什么名字？", "我的狗叫什么？", "我是谁？",
         "你还记得我吗？", "我明天去苏州", "好的，那我的牙医预约是什么时候？", "你好，我叫小明",
         "早上好，今天有什么会议？", "行李放哪里了？", "推荐一本书", "好吃的餐厅", "我们上次聊了什么？", "早餐吃什么",

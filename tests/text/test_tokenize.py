@@ -10,7 +10,8 @@ import snowballstemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, cjk_share, terms
+from hybrid_memory.text.languages import ENGLISH_STOP_WORDS, language_of
+from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, cjk_share, plain_terms, terms
 
 MIXED = st.text(st.sampled_from("abcXYZ é'’_-. \n\t0189猫北京搬了的ﷺ𠮷ｱ한글ß²İ\x00\u0301\ud800\"*"), max_size=60)
 
@@ -85,3 +86,57 @@ def test_the_cjk_share_counts_words_of_both_kinds_and_no_markup() -> None:
     assert cjk_share("ひらがな 한글") == 1
     assert cjk_share("汉字六个在此 four words are here") == pytest.approx(0.5)
     assert cjk_share("<message role='user'>只有汉字</message>") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("Ich habe meinem Bruder zwei Hunde geschenkt.", "Welchen Hund habe ich verschenkt?"),
+        ("J'ai rangé les seringues dans l'armoire de la cuisine.", "Où est la seringue ?"),
+        ("Me han recetado unas pastillas para la tiroides.", "¿qué pastilla me han recetado?"),
+        ("Mia sorella ha comprato due biciclette nuove.", "di chi è la bicicletta?"),
+        ("Os meus filhos não comem nozes de jeito nenhum.", "qual é a noz que os filhos não comem?"),
+        ("Mijn zus heeft de katten van de buren gevoerd.", "wie heeft mijn kat gevoerd"),
+        ("Моя сестра купила мне новые книги о море.", "какую книгу мне купила сестра?"),
+        ("Min syster har köpt två nya cyklar till oss.", "vilken cykel har min syster?"),
+    ],
+)
+def test_words_of_other_languages_match_in_other_forms(text: str, query: str) -> None:
+    common = set(terms(text)) & set(terms(query))
+    assert common - set(text.lower().split())  # stems, not only words as they are
+
+
+def test_a_query_of_one_word_matches_a_text_whose_language_shows() -> None:
+    assert set(terms("gatos")) & set(terms("Me gustan los gatos de mi hermana"))
+    assert "asthme" in terms("j'ai de l'asthme et c'est tout")
+    assert set(terms("asthme")) <= set(terms("j'ai de l'asthme et c'est tout"))
+
+
+def test_function_words_of_a_language_are_left_out_of_its_texts_only() -> None:
+    assert set(terms("Wo habe ich meine Schlüssel?")) == {"schlüssel", "schlussel"}
+    assert terms("die hard in las vegas")[0] == "die"
+    assert terms("Miami, Los Angeles, San Diego, Las Vegas, New York")[1] == "los"
+
+
+@pytest.mark.parametrize(
+    "text", ["Me gustan los gatos de mi hermana", "Wo habe ich meine Schlüssel?", "我的猫 is cute"]
+)
+def test_plain_terms_are_those_of_any_part(text: str) -> None:
+    words = text.split()
+    assert set(plain_terms(text)) == {term for word in words for term in plain_terms(word)}
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("was habe ich gesagt", "german"), ("où est ce que je travaille", "french"),
+        ("dónde vivo yo con mi gato", "spanish"),
+        ("dove abito io con la mia gatta", "italian"), ("onde eu moro com a minha gata", "portuguese"),
+        ("waar woon ik nu met mijn kat", "dutch"), ("где я живу и как меня зовут", "russian"),
+        ("var bor jag nu", "swedish"),
+        ("where do i live now", None), ("gato", None), ("", None), ("he was in las vegas with me", None),
+        ("come over to my place", None), ("los angeles", None), ("我叫什么", None),
+    ],
+)  # fmt: skip
+def test_function_words_show_the_language(text: str, language: str | None) -> None:
+    assert language_of(text.split()) == language

@@ -17,7 +17,7 @@ from hybrid_memory.log.message import INSTRUCTING, Origin, Role
 from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.speakers import is_chinese, voice
-from hybrid_memory.text.tokenize import terms
+from hybrid_memory.text.tokenize import plain_terms
 
 NAMED_CHARS = 200
 """How much of the beginning of a turn is searched for a name."""
@@ -80,8 +80,8 @@ def _repeats_the_user(turn: Event, claim: Claim, before: Sequence[Event]) -> boo
     if not _notes_of_the_user(turn, claim):
         return False
     earlier = [event.message.text for event in before if event.position < turn.position and event.origin in INSTRUCTING]
-    said = {term for text in earlier for term in terms(text)}
-    wanted = terms(claim.value)
+    said = {term for text in earlier for term in plain_terms(text)}
+    wanted = plain_terms(claim.value)
     return bool(wanted) and said.issuperset(wanted)
 
 

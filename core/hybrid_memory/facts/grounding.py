@@ -10,8 +10,9 @@ from typing import Any
 
 from hybrid_memory.facts.attributes import ATTRIBUTES
 from hybrid_memory.text.asking import asking_share
+from hybrid_memory.text.languages import ENGLISH_STOP_WORDS
 from hybrid_memory.text.sentences import sentences
-from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, terms
+from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, plain_terms
 
 _ENGLISH: dict[str, tuple[str, str]] = {
     word.replace("_", " "): (attribute, noun.replace("_", " "))
@@ -208,7 +209,7 @@ class Ground:
             return self._person(found["owner"], found["noun"])
         if plain.split()[0] in KIN:
             return self._person(None, text)
-        return text if plain not in NOTHING and terms(text) and occurs(plain, self.context) else ""
+        return text if plain not in NOTHING and plain_terms(text) and occurs(plain, self.context) else ""
 
     def _person(self, owner: str | None, noun_phrase: str) -> str:
         """Someone described by a relation ("Tom's boss"), or by the name in it."""
@@ -238,8 +239,8 @@ class Ground:
         wanted = _numbers(value)
         if value.casefold() in NOTHING or not wanted <= _numbers(self.words):
             return ""
-        words = [term for term in terms(value) if not term.isdecimal()]
-        known = set(terms(self.words))
+        words = [term for term in plain_terms(value) if not term.isdecimal()]
+        known = set(plain_terms(self.words))
         if sum(term in known for term in words) < SUPPORTED * len(words) or not (words or wanted):
             return ""
         written = re.search(re.escape(value), self.words, re.IGNORECASE)

@@ -7,7 +7,7 @@ import unicodedata
 from functools import lru_cache
 
 from hybrid_memory.facts.fact import Claim
-from hybrid_memory.text.tokenize import terms
+from hybrid_memory.text.tokenize import plain_terms
 
 _BLANKS = "".join(sign for sign in map(chr, range(0x3001)) if sign.isspace())
 _EDGES = _BLANKS + "\"'“”‘’「」『』《》.,;:!?，。；：！？、"
@@ -20,7 +20,7 @@ NOT_SAID = frozenset(("", "none", "null", "n/a", "na", "nil", "unknown", "not sp
 def value_key(claim: Claim) -> str:
     """A key that equivalent values of an attribute share: normalised wording; stems if it holds many short values."""
     plain = normalised(claim.value)
-    return plain if claim.single or claim.verbatim else " ".join(terms(plain)) or plain
+    return plain if claim.single or claim.verbatim else " ".join(plain_terms(plain)) or plain
 
 
 @lru_cache(maxsize=8192)
@@ -37,7 +37,7 @@ def within(part: str, whole: str) -> bool:
 @lru_cache(maxsize=8192)
 def words_of(value: str) -> frozenset[str]:
     """The terms of a value."""
-    return frozenset(terms(value))
+    return frozenset(plain_terms(value))
 
 
 def overlap(one: str, other: str) -> float:

@@ -19,9 +19,10 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.text.asking import ends
 from hybrid_memory.text.dates import find_times
 from hybrid_memory.text.dates.calendar import TimeSpan
+from hybrid_memory.text.languages import ENGLISH_STOP_WORDS
 from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.speakers import COMPOUND_SURNAMES, SURNAMES
-from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, LETTER
+from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, LETTER
 from hybrid_memory.validation import check_span, checked_count, checked_share, shown, storable
 
 E = TypeVar("E", bound=StrEnum)
@@ -338,7 +339,8 @@ MAX_ORDERED_CHARS = 160
 """The longest query about a first or last time; in longer ones such words are mostly incidental."""
 
 _VAGUE = lazy(
-    r"\b(?:few|several|some|couple|about|around|roughly)\b|\d0'?s\b|(?<!十)几|数[天日周月年]|[前这]两天|大概|大约|差不多|年代",
+    r"\b(?:few|several|some|couple|about|around|roughly|einige[nrm]?|paar|quelques|plusieurs|unos|unas|algun[oa]s|qualche"
+    r"|alcun[ei]|alguns|algumas)\b|\d0'?s\b|(?<!十)几|数[天日周月年]|[前这]两天|大概|大约|差不多|年代",
     re.IGNORECASE,
 )
 _OWN = lazy(r"\b(?:i|me|my|mine|we|us|our|ours)\b|我|咱", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""What a turn asks or states, about which time, and whether it says anything, in English and Chinese."""
+"""What a turn asks or states, about which time, and whether it says anything."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import numpy as np
 
 from hybrid_memory.arrays import Array, Floats
 from hybrid_memory.runtime.caches import LruCache
+from hybrid_memory.text.languages import ENGLISH_STOP_WORDS, language_of
 from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.sentences import sentences
-from hybrid_memory.text.tokenize import ENGLISH_STOP_WORDS, LETTER, terms
+from hybrid_memory.text.tokenize import LETTER, plain_terms
 
 MAX_CHARS = 4_000
 """How much of a turn or a query rules read; of a longer query both ends, where questions are."""
@@ -71,6 +72,16 @@ CHINESE = Cues(
 )
 
 
+EUROPEAN_NOW = (
+    r"\b(?:jetzt|aktuell|derzeit|zurzeit|inzwischen|maintenant|actuellement|en ce moment|ahora|actualmente|hoy en día"
+    r"|adesso|attualmente|agora|atualmente|hoje em dia|nu|сейчас|теперь)\b"
+)
+EUROPEAN_PAST = (
+    r"\b(?:früher|damals|vorher|ehemals|ursprünglich|avant(?!-)|autrefois|auparavant|antes|antiguamente|un tempo"
+    r"|antigamente|vroeger|раньше|прежде)\b"
+)
+
+
 def _pattern(*cues: str) -> re.Pattern[str]:
     return lazy("|".join(cues), re.IGNORECASE)
 
@@ -79,9 +90,11 @@ LANGUAGES = (ENGLISH, CHINESE)
 _ASKS = _pattern(r"[?？]\s*$", *(language.asks for language in LANGUAGES))
 _OWN = _pattern(*(language.own for language in LANGUAGES))
 _FORMERLY = _pattern(*(language.formerly for language in LANGUAGES))
-_BEFORE = _pattern(*(cues for language in LANGUAGES for cues in (language.formerly, language.past)))
-_PAST = _pattern(*(cues for language in LANGUAGES for cues in (language.formerly, language.past, language.when)))
-_NOW = _pattern(*(language.now for language in LANGUAGES))
+_BEFORE = _pattern(EUROPEAN_PAST, *(cues for language in LANGUAGES for cues in (language.formerly, language.past)))
+_PAST = _pattern(
+    EUROPEAN_PAST, *(cues for language in LANGUAGES for cues in (language.formerly, language.past, language.when))
+)
+_NOW = _pattern(EUROPEAN_NOW, *(language.now for language in LANGUAGES))
 _OVER = _pattern(*(language.over for language in LANGUAGES))
 
 
@@ -92,8 +105,40 @@ def asking_share(text: str) -> float:
     """
     parts = sentences(text[:MAX_CHARS])
     total = sum(map(len, parts))
-    asked = sum(len(part) for part in parts if _ASKS.search(part) and (terms(part) or _OWN.search(part)))
+    asking = (part for part in parts if _ASKS.search(part) or _opens_a_question(part))
+    asked = sum(len(part) for part in asking if plain_terms(part) or _OWN.search(part))
     return asked / total if total else 0.0
+
+
+_OPENINGS = {
+    "german": "was|wer|wem|wen|wessen|wann|wo|wohin|woher|wie|wieso|warum|weshalb|welche[rsnm]?|wieviel|womit|worüber"
+    "|(?:hast|kannst|weißt) du|ha(?:be|b|tte) ich|sag mir|erzähl mir|zeig mir|erklär(?:e)?|nenn(?:e)? mir",
+    "french": "qui|que|quoi|quand|où|comment|pourquoi|combien|quel(?:le)?s?|est-ce|c'est (?:quoi|qui|quand|où)|as-tu"
+    "|ai-je|peux-tu|sais-tu|(?:à|de|chez|avec|pour) (?:qui|quoi|quel(?:le)?s?)"
+    "|(?:dis|explique|rappelle)[- ]moi",
+    "spanish": "(?:(?:a|de|en|con|por|para) )?(?:qué|quién(?:es)?|cuáles|cuál|cuánt[oa]s?)|cuándo|a?dónde|cómo|dime"
+    "|cuéntame|explícame|recuérdame",
+    "italian": "(?:(?:a|di|con|per|in) )?(?:chi|che|cosa|quale|quali|quant[oaie])|qual è|quando|dove|dov'è|come|com'è"
+    "|perch[ée]|dimmi|spiegami|ricordami",
+    "portuguese": "(?:(?:a|de|com|por|para|em) )?(?:quem|que|qual|quais|quant[oa]s?)|o que|quando|a?onde|como|me dig?a"
+    "|diga-me|me lembr[ae]|explique",
+    "dutch": "wat|wie|wanneer|waar|hoe|waarom|welke?|hoeveel|vertel me|leg uit",
+    "russian": "что|кто|когда|где|куда|откуда|как|почему|зачем|какой|какая|какое|какие|сколько|чей|чья|скажи|расскажи",
+    "swedish": "vad|vem|när|var|varför|hur|vilken|vilket|vilka|berätta|förklara",
+}
+"""What opens a question or a request for an answer, in a sentence whose words show its language."""
+
+_OPENING = {
+    language: lazy(rf"^\W*(?:(?:und|et|y|e|en|och|и) )?(?:{words})(?!{LETTER})", re.IGNORECASE)
+    for language, words in _OPENINGS.items()
+}
+_WORD = lazy(rf"{LETTER}+")
+
+
+def _opens_a_question(sentence: str) -> bool:
+    """Whether a sentence in a language of `_OPENINGS` begins as a question does, with or without its mark."""
+    language = language_of(_WORD.findall(sentence.lower()))
+    return language is not None and _OPENING[language].search(sentence.replace("’", "'")) is not None
 
 
 def about_the_past(query: str) -> bool:
@@ -158,6 +203,38 @@ absolutely|definitely|certainly|indeed|done|agreed|wow|whoa|oh+|ah+|u+h+|um+|h+m
 oops|(?:ha|he|hi)(?:ha|he|hi)+h?|well|maybe|perhaps|really|seriously|again|there|everyone|everybody|guys|folks|buddy
 friend|dear|bro|dude|assistant|today|tonight|later|tomorrow|{_PRAISE}
 """
+_EUROPEAN = r"""
+(?:vielen |tausend |herzlichen |lieben )?dank(?:e(?: (?:schön|sehr|dir|ihnen))?)?|bitte(?: (?:schön|sehr))?
+gern geschehen
+guten (?:morgen|tag|abend)|gute nacht|schönen (?:tag|abend)(?: noch)?|hallo|servus|tschü(?:ss|ß)
+bis (?:bald|später|morgen)|auf wiedersehen
+wie geht(?: es|'?s)?(?: dir| ihnen)?|mir geht(?: es|'s) gut|und (?:dir|du|ihnen)|alles klar|verstanden|in ordnung
+passt|genau|stimmt
+ja|nein|nee|jawohl|klar|natürlich|(?:sehr |ganz )?(?:gut|toll|schön|prima|perfekt)
+merci(?: (?:beaucoup|bien|à (?:toi|vous)|mille fois))?|mille mercis|de rien|je (?:t'en|vous en) prie
+s'il (?:te|vous) plaît|stp|svp
+bonjour|bonsoir|salut|coucou|bonne (?:nuit|journée|soirée|fin de journée)|au revoir
+à (?:bientôt|demain|plus tard|plus)
+(?:comment )?ça va(?: bien)?(?: ce matin| aujourd'hui)?(?:,? et toi)?|et (?:toi|vous)|d'accord|daccord|ça marche
+entendu|compris|parfait
+t'es (?:top|au top|génial|le meilleur|la meilleure)|oui|ouais|non|(?:très|trop) (?:bien|cool|gentil)|génial
+exactement|bien sûr
+(?:muchas |mil |muchísimas )?gracias|de nada|por favor|hola|buen(?:os días|as tardes|as noches|as)|adiós
+hasta (?:luego|mañana|pronto)
+(?:qué tal|cómo (?:estás|está|va))(?: todo)?|y tú|vale|de acuerdo|entendido|perfecto|claro(?: que sí)?|genial|sí
+estupendo|muy bien|igualmente
+(?:mille |tante )?grazie(?: mille)?|prego|per favore|buon(?:giorno|asera|anotte|a giornata|a serata)|ciao|arrivederci
+a (?:presto|dopo|domani)
+come (?:stai|sta|va)(?: oggi)?|e tu|va bene|capito|perfetto|certo|sì|benissimo|molto bene|d'accordo|tutto bene
+(?:muito )?obrigad[oa]|de nada|por favor|olá|oi|bom dia|boa (?:tarde|noite)|tchau|até (?:logo|amanhã|mais)|tudo bem
+como (?:vai|está|você está)
+e você|entendi|perfeito|certo|claro|sim|não|muito bem|valeu
+dank (?:je|u)(?: wel)?|bedankt|goede(?:morgen|middag|navond)|hoi|doei|tot (?:ziens|morgen|straks)|hoe gaat het|oké
+tack(?: så mycket)|hej|god (?:morgon|natt|kväll)|hej då|hur mår du
+(?:большое )?спасибо(?: большое)?|пожалуйста|привет|здравствуй(?:те)?|доброе утро|добрый (?:день|вечер)
+спокойной ночи|пока|как дела
+до (?:свидания|завтра)|да|нет|хорошо|понятно|ладно|отлично|конечно
+"""
 _CHINESE = r"""
 (?:老铁|亲爱的|宝宝?|亲)?(?:早上|上午|中午|下午|晚上|大家|你们|您|你)好[吗嘛]?|谢了|贴心|早安|晚安|早[啊呀]?|嗨|嘿+|哈[喽啰罗]|哈+|呵+|嘻+|喂|在吗
 在不在|好久不见|很?高兴(?:认识|见到)[你您]|初次见面|请?多多?关照|有什么新(?:鲜事|消息|闻)|吃了吗|怎么啦?
@@ -173,7 +250,8 @@ _CHINESE = r"""
 抱歉|对不起|不好意思|打扰|好(?:的|吧|啊|呀|嘞|滴|哒)?|行|可以|没错|对|是的?|嗯+|哦+|噢+|喔+|唔+|额|呃|哇+|天[哪啊]
 当然|同意|确实|真的|不(?:是|了|用|要)?|没有|算了|随便
 """
-_PHRASES = lazy(rf"(?<!{LETTER})(?:{'|'.join(_ENGLISH.split(chr(10))[1:-1])})(?!{LETTER})|{'|'.join(_CHINESE.split())}")
+_LINES = [line for phrases in (_ENGLISH, _EUROPEAN) for line in phrases.split("\n")[1:-1]]
+_PHRASES = lazy(rf"(?<!{LETTER})(?:{'|'.join(_LINES)})(?!{LETTER})|{'|'.join(_CHINESE.split())}")
 _HAILED = rf"hi|hello|hey|dear|thanks|thank you|bye|goodbye|welcome|good (?:{_DAYTIME})"
 _TITLE = "老师|医生|先生|女士|小姐|[哥姐总叔]|阿姨|经理"
 _TO_A_NAME = lazy(
@@ -244,8 +322,12 @@ def questioning_share(text: str) -> float:
     """
     parts = sentences(text[:MAX_CHARS])
     total = sum(map(len, parts))
-    asking = [part for part in parts if _QUESTION.search(part) or _REQUEST.search(part)]
+    asking = [part for part in parts if _is_question(part) or _REQUEST.search(part)]
     return sum(len(part) / (1 + _tells(part)) for part in asking) / total if total else 0.0
+
+
+def _is_question(sentence: str) -> bool:
+    return _QUESTION.search(sentence) is not None or _opens_a_question(sentence)
 
 
 def _tells(sentence: str) -> bool:
@@ -254,13 +336,13 @@ def _tells(sentence: str) -> bool:
     request = _REQUEST.search(sentence) is not None
     if request and _MINE.search(sentence) and not _KNOWN.search(sentence):
         return True
-    if not request and not _QUESTION.search(sentence):
+    if not request and not _is_question(sentence):
         return True
     # Or a clause before the question states something by itself.
     return any(
         not any(form.search(clause) for form in (_HALF, _QUESTION, _REQUEST))
         and not asks_nothing(clause)
-        and len(terms(clause)) > 1
+        and len(plain_terms(clause)) > 1
         for clause in _CLAUSE.split(sentence)[:-1]
     )
 

@@ -1,4 +1,4 @@
-"""Terms for the text index: stems of English words, n-grams of Chinese, Japanese and Korean, and spelling variants.
+"""Terms for the text index: stems, n-grams of Chinese, Japanese and Korean, and spelling variants.
 
 ``known_words.bin`` is a Bloom filter over half a million stems of English, German, Spanish, French, Portuguese, Italian
 and Dutch, including inflected forms and many names. ``benchmarks/ranking/known_words.py`` makes it;
@@ -18,16 +18,7 @@ import snowballstemmer
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-ENGLISH_STOP_WORDS = frozenset(
-    """a about above after again against all also am an and any are as at be because been before being below between
-    both but by can could d did do does doing down during each few for from further had has have having he her
-    here hers herself him himself his how i if in into is it its itself just ll m may me might more most must
-    my myself no nor not now of off on once only or other our ours ourselves out over own re s same shall she
-    should so some such t than that the their theirs them themselves then there these they this those through
-    to too under until up us ve very was we were what when where which while who whom whose why will with
-    would you your yours yourself yourselves aren couldn didn doesn don hadn hasn haven id im isn ive shouldn
-    wasn weren won wouldn""".split()
-)
+from hybrid_memory.text.languages import ENGLISH_STOP_WORDS, STOP_WORDS, language_of
 
 CHINESE_STOP_WORDS = frozenset(
     """的 了 吗 呢 吧 啊 呀 嘛 么 是 在 有 和 与 或 就 都 也 还 很 不 我 你 您 他 她 它 们 这 那 哪 谁 啥
@@ -51,19 +42,44 @@ def terms(text: str) -> list[str]:
     """The terms of a text in order, with repetitions; the same function is used for indexing and for queries.
 
     Text is normalised to NFKC and lower case. A run of CJK characters gives its characters and adjacent pairs; any
-    other word gives its English stem. Stop words of both languages are left out.
+    other word gives its English stem, without the stop words of English and Chinese. In a text whose function words
+    show another language, words also give their stem in that language where it is another, its stop words are left
+    out too, and what an apostrophe joins ("l'école") are two words. A text too short to show its language shares the
+    English stems with these.
     """
     text = text.replace("’", "'")
     if text.isascii():  # most texts, in a third of the time
-        return [stem for word in _ASCII_WORD.findall(text.lower()) if (stem := _stem(word))]
+        words = _ASCII_WORD.findall(text.lower())
+        language = language_of(words)
+        return [stem for word in words if (stem := _stem(word))] if language is None else _foreign(words, language)
+    runs = _RUN.findall(unicodedata.normalize("NFKC", text).lower().replace("’", "'"))
+    language = language_of(runs)
     found: list[str] = []
-    for run in _RUN.findall(unicodedata.normalize("NFKC", text).lower().replace("’", "'")):
+    for run in runs:
         if _is_cjk(run[0]):
-            grams = [run[i : i + 2] for i in range(len(run) - 1)] + list(run)
-            found.extend(gram for gram in grams if gram not in CHINESE_STOP_WORDS)
+            found.extend(_grams(run))
+        elif language is not None:
+            found.extend(_foreign([run], language))
         elif stem := _stem(run):
             found.append(stem)
     return found
+
+
+def plain_terms(text: str) -> list[str]:
+    """The terms of a text without regard to its language, so that those of a part of it are among its own."""
+    runs = _RUN.findall(unicodedata.normalize("NFKC", text.replace("’", "'")).lower().replace("’", "'"))
+    return [term for run in runs for term in (_grams(run) if _is_cjk(run[0]) else [_stem(run)]) if term]
+
+
+def _grams(run: str) -> list[str]:
+    grams = [run[i : i + 2] for i in range(len(run) - 1)] + list(run)
+    return [gram for gram in grams if gram not in CHINESE_STOP_WORDS]
+
+
+def _foreign(words: Iterable[str], language: str) -> list[str]:
+    """The stems of words in English and, where it is another, in their language."""
+    parts = (part for word in words for part in word.split("'") if part not in STOP_WORDS[language])
+    return [stem for part in parts for stem in dict.fromkeys((_stem(part), _own_stem(part, language))) if stem]
 
 
 def cjk_share(text: str) -> float:
@@ -95,6 +111,15 @@ def _stem(word: str) -> str:
         return word
     # A stemmer of its own for each word: it holds the word while it works, and another thread would change it.
     stem: str = snowballstemmer.stemmer("english").stemWord(word)
+    return stem
+
+
+@lru_cache(maxsize=16384)
+def _own_stem(word: str, language: str) -> str:
+    """The stem in this language; nothing for a stop word of English, which may be a word of this one too."""
+    if word in ENGLISH_STOP_WORDS or word[-1:].isdigit():
+        return ""
+    stem: str = snowballstemmer.stemmer(language).stemWord(word)
     return stem
 
 
@@ -147,11 +172,11 @@ def doubtful(query: str) -> list[str]:
     In an English sentence, words of other languages do not count as known. A capitalised word within a sentence is a
     name; short names differ by one letter anyway.
     """
-    names = {term for name in _NAME.findall(query) for term in terms(name)}
+    names = {term for name in _NAME.findall(query) for term in plain_terms(name)}
     english = _ENGLISH.search(query) is not None
     return [
         term
-        for term in dict.fromkeys(terms(query))
+        for term in dict.fromkeys(plain_terms(query))
         if allowed_edits(term)
         and (len(term) >= LONG_CHARS or term not in names)
         and not is_known(term)

@@ -1,4 +1,4 @@
-"""Times named in English and Chinese texts, as ranges of instants: adjacent parts form one expression."""
+"""Times named in texts, as ranges of instants: adjacent parts form one expression."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from hybrid_memory.text.dates.calendar import Kind, Language, Moment, Range, TimeSpan
-from hybrid_memory.text.dates.chinese import CHINESE
+from hybrid_memory.text.dates.calendar import DAY, Kind, Language, Moment, Part, Range, TimeSpan, part_of, shift
+from hybrid_memory.text.dates.chinese import CHINESE, LUNAR
 from hybrid_memory.text.dates.english import ENGLISH
-
-LANGUAGES = (CHINESE, ENGLISH)
+from hybrid_memory.text.dates.european import language_of_times
 
 _WINDOW = 80
 """How far to look for words that show the tense of a sentence, in characters."""
 
+_REACH = 40
+"""How far before an expression to look for "since" and for a part of it, in characters."""
+
+_MONTH = 28 * DAY
 _DIGIT = re.compile(r"\d")
+_BETWEEN = re.compile(r"(?<!\w)(?:between|zwischen|entre|tra|fra)\s$", re.IGNORECASE)
+_AND = re.compile(r"\s(?:and|und|et|y|e)\s(?:in\s)?", re.IGNORECASE)
 _STOP = re.compile(r"[.!?](?=\s|$)|[。！？；;\n]")
 
 
@@ -31,25 +36,32 @@ class _Piece:
 
 
 def find_times(text: str, now: datetime) -> list[TimeSpan]:
-    """The time expressions of a text that was written at ``now``, in order, without overlap; English and Chinese.
+    """The time expressions of a text that was written at ``now``, in order, without overlap.
+
+    In English and Chinese; and in German, French, Spanish, Italian and Portuguese, if its words show the language.
 
     Spans are half-open and in the time zone of ``now``, which must be aware. What they mean:
 
     - Weeks are ISO weeks: "next Tuesday" and 下周二 lie in the next one, "last week" and 上周 are the one before.
       "last Friday", "last May", "last spring" are the latest that are over; "next May" the first that begins after now.
-    - A weekday, month or date alone is the coming one, or the last one if its sentence tells of the past.
+    - A month or season alone is the latest that has begun, or the coming one if something is due by then.
+    - A weekday or date alone is the coming one, or the last one if its sentence tells of the past.
+    - The end of a period is its last day, or its last third if it is over and nothing was due by then.
     - "two weeks ago" is the whole calendar unit that lies two units back, "in two weeks" the day after exactly two;
       hours and minutes count from now. "the last two weeks" reaches until now. A few are 2 to 5.
-    - "since last May" begins where last May begins and ends now.
+    - "since May" begins where the latest May begins and ends now.
     - "this morning" and 昨晚 are days. Hours and tonight name none: they say when something is, not when it was said.
     - Seasons are northern: spring begins in March.
-    - In figures the year comes first, or else the month, where that can be.
+    - In figures the year comes first, or else the month, where that can be; before dots, and in texts of the
+      other languages, the day.
+    - Dates of the lunar calendar (农历八月十五, 大年初二) are not read.
     - What comes again and again ("every Friday", 每周一) names no time.
     """
     zone = now.tzinfo
+    readable = LUNAR.sub(lambda words: " " * len(words[0]), text)
     wall = now.replace(tzinfo=None)
     spans = []
-    for each in _reaching(text, _joined(text, _pieces(text, wall)), wall):
+    for each in _reaching(readable, _joined(readable, _pieces(readable, wall)), wall):
         try:
             since, until = (end.replace(tzinfo=zone).astimezone(UTC) for end in each.range)
             if until <= since:  # a time skipped by a clock change is that long after it
@@ -65,29 +77,57 @@ def _pieces(text: str, wall: datetime) -> list[_Piece]:
     """The matches of the rules; of overlapping ones the first, then the longest."""
     found: list[_Piece] = []
     shape = _DIGIT.sub("0", text.lower())
-    for language in LANGUAGES:
+    for language in (CHINESE, language_of_times(text) or ENGLISH):
         for rule in language.rules:
             if not any(cue in shape for cue in rule.cues):
                 continue
             for match in rule.pattern.finditer(text):
-                start = match.start()
-                end = match.end()
-                before = _STOP.split(text[max(start - _WINDOW, 0) : start])[-1]
-                after = _STOP.split(text[end : end + _WINDOW])[0]
-                around = f"{before} {after}"
-                past = language.past.search(around) is not None and language.future.search(around) is None
                 try:
-                    reading = rule.read(match, Moment(wall, past))
+                    reading = rule.read(match, Moment(wall, _past(text, match, language)))
+                    if reading is not None and reading.range is not None:
+                        whole = _Piece(*match.span(), reading.kind, reading.range, language, reading.weak)
+                        found.append(_parted(text, whole, wall))
                 except (ValueError, OverflowError):
                     continue
-                if reading is not None and reading.range is not None:
-                    found.append(_Piece(start, end, reading.kind, reading.range, language, reading.weak))
     found.sort(key=lambda piece: (piece.start, -piece.end))
     pieces: list[_Piece] = []
     for piece in found:
         if not pieces or piece.start >= pieces[-1].end:
             pieces.append(piece)
     return pieces
+
+
+def _past(text: str, match: re.Match[str], language: Language) -> bool:
+    """Whether the sentence around an expression tells of the past, or of what has been so since then."""
+    start, end = match.span()
+    around = f"{_STOP.split(text[max(start - _WINDOW, 0) : start])[-1]} {_STOP.split(text[end : end + _WINDOW])[0]}"
+    future = language.future.search(around) is not None
+    first, last = _reach(text, start, end, language)
+    if last > end or first < start:
+        return not future or last == end
+    return not future and language.past.search(around) is not None
+
+
+def _reach(text: str, start: int, end: int, language: Language) -> tuple[int, int]:
+    """Where an expression begins and ends with the words that extend it until now, if there are any."""
+    before = language.since.search(text, max(start - _REACH, 0), start)
+    behind = language.onward.match(text, end)
+    if language.reaches(before[0] if before else "", behind[0] if behind else ""):
+        return before.start() if before else start, behind.end() if behind else end
+    return start, end
+
+
+def _parted(text: str, whole: _Piece, wall: datetime) -> _Piece:
+    """The part of a period that the words before or after it name, or all of it."""
+    language = whole.language
+    before = language.part.search(text, max(whole.start - _REACH, 0), whole.start)
+    words = before or language.part_behind.match(text, whole.end)
+    if words is None or whole.kind is not Kind.RANGE:
+        return whole
+    due = words["due"] is not None or whole.range[1] > wall
+    part = next(part for part in Part if words.groupdict().get(part) is not None)
+    start, end = min(words.start(), whole.start), max(words.end(), whole.end)
+    return replace(whole, start=start, end=end, range=part_of(whole.range, part, last_day=due), weak=False)
 
 
 def _joined(text: str, pieces: Sequence[_Piece]) -> Iterator[_Piece]:
@@ -100,9 +140,12 @@ def _joined(text: str, pieces: Sequence[_Piece]) -> Iterator[_Piece]:
             whole: Range | None = None
             if {pending.kind, each.kind} == {Kind.DAY, Kind.WEEKDAY}:
                 whole = day.range if any(language.link.fullmatch(gap) for language in languages) else None
-            if whole is None and pending.range[0] < each.range[0]:
-                ends = any(language.to.fullmatch(gap) for language in languages)
-                whole = (pending.range[0], each.range[1]) if ends else None
+            between = _AND.fullmatch(gap) and _BETWEEN.search(text, max(pending.start - _REACH, 0), pending.start)
+            if whole is None and (between or any(language.to.fullmatch(gap) for language in languages)):
+                begin = pending.range[0]
+                if begin > each.range[0] and _MONTH <= pending.range[1] - begin <= 4 * _MONTH:
+                    begin = shift(begin, "year", -1)  # from October to January
+                whole = (begin, each.range[1]) if begin < each.range[0] else None
             if whole is not None:
                 pending = _Piece(pending.start, each.end, Kind.RANGE, whole, each.language, weak=False)
                 continue
@@ -116,12 +159,7 @@ def _joined(text: str, pieces: Sequence[_Piece]) -> Iterator[_Piece]:
 def _reaching(text: str, named: Iterator[_Piece], wall: datetime) -> Iterator[_Piece]:
     """Extends expressions with a "since" until now."""
     for each in named:
-        language = each.language
-        before = language.since.search(text, max(each.start - 12, 0), each.start)
-        behind = language.onward.match(text, each.end)
-        start, end = before.start() if before else each.start, behind.end() if behind else each.end
-        reaches = language.reaches(before[0] if before else "", behind[0] if behind else "")
-        start, end = (start, end) if reaches else (each.start, each.end)
+        start, end = _reach(text, each.start, each.end, each.language)
         if (start, end) != (each.start, each.end) and each.range[0] < wall:
             yield replace(each, start=start, end=end, range=(each.range[0], wall))
         else:

@@ -151,8 +151,66 @@ class Moment:
 
     @property
     def near(self) -> Which:
-        """The range meant if only the context decides: the latest, or else the coming one."""
+        """The day meant if only the context decides: the latest, or else the coming one."""
         return Which.LATEST if self.past else Which.COMING
+
+    def month(self, number: int, which: Which = Which.LATEST) -> Range | None:
+        """That month; 1 is January."""
+        return self.pick(which, lambda steps: month_of(self.now.year + steps, number))
+
+    def season(self, name: str, which: Which = Which.LATEST) -> Range | None:
+        """That season, by its English name."""
+        return self.pick(which, lambda steps: season_of(self.now.year + steps, name))
+
+    def date(self, month: int, day: int) -> Range | None:
+        """That day of a year that the context decides."""
+        return self.pick(self.near, lambda steps: day_of(self.now.year + steps, month, day))
+
+    def of_month(self, number: int, of: Callable[[Range], Range]) -> Range | None:
+        """A day of that month, of the year that the context decides; of the month that is now, this year's."""
+        which = Which.THIS if number == self.now.month else self.near
+        return self.pick(which, lambda steps: of(month_of(self.now.year + steps, number)))
+
+    def same_day(self, count: int, unit: str, day: int = 0) -> Range:
+        """The day that lies so many units from the one that lies ``day`` days from today."""
+        begin = shift(floor(self.now, "day") + day * DAY, unit, count)
+        return begin, begin + DAY
+
+
+class Part(StrEnum):
+    """A part of a period; its end is its last day, unless the period is over and nothing is due by then."""
+
+    FIRST_HALF = auto()
+    SECOND_HALF = auto()
+    START = auto()
+    MIDDLE = auto()
+    END = auto()
+
+
+def part_of(whole: Range, part: Part, *, last_day: bool) -> Range:
+    """A half or a third, in months where possible, else in days; the start and the end of a year are two months."""
+    begin, end = whole
+    if part is Part.END and last_day:
+        return max(begin, end - DAY), end
+    parts = 2 if part in {Part.FIRST_HALF, Part.SECOND_HALF} else 3
+    months = (end.year - begin.year) * 12 + end.month - begin.month
+    if months == 12 and part in {Part.START, Part.END}:  # noqa: PLR2004 - a year
+        return (begin, shift(begin, "month", 2)) if part is Part.START else (shift(end, "month", -2), end)
+    if months >= parts and months % parts == 0:
+        cuts = [shift(begin, "month", months // parts * number) for number in range(parts + 1)]
+    else:
+        cuts = [begin + (end - begin).days * number // parts * DAY for number in range(parts)] + [end]
+    number = {Part.FIRST_HALF: 0, Part.START: 0, Part.SECOND_HALF: 1, Part.MIDDLE: 1, Part.END: 2}[part]
+    return cuts[number], cuts[number + 1]
+
+
+def weekday_of(whole: Range, weekday: int, number: int) -> Range:
+    """The first (0), second or last (-1) such weekday of a period; raises ValueError if it has not as many."""
+    days = (whole[0] + step * DAY for step in range((whole[1] - whole[0]).days))
+    named = [day for day in days if day.weekday() == weekday]
+    if number >= len(named):
+        raise ValueError(f"a month has no {number + 1} of a weekday")
+    return named[number], named[number] + DAY
 
 
 def _each(of: Callable[[int], Range], steps: Iterable[int]) -> Iterator[Range]:
@@ -215,6 +273,8 @@ class Language:
         link: what may come between two parts of one expression; to: between the ends of a range.
         since: what precedes an expression that extends until now; onward: what follows one.
         reaches: whether these words before and after an expression, either possibly empty, extend it until now.
+        part: what before a period names a part of it, by a group named as in `Part`, and by ``due`` that something is
+            due then; part_behind: the same after it.
         past, future: words that show the tense of a sentence; the future takes precedence.
     """
 
@@ -224,6 +284,8 @@ class Language:
     since: re.Pattern[str]
     onward: re.Pattern[str]
     reaches: Callable[[str, str], bool]
+    part: re.Pattern[str]
+    part_behind: re.Pattern[str]
     past: re.Pattern[str]
     future: re.Pattern[str]
 

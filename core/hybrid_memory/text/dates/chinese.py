@@ -6,17 +6,21 @@ import re
 from functools import partial
 
 from hybrid_memory.text.dates.calendar import (
+    DAY,
     Found,
     Kind,
     Language,
     Moment,
+    Part,
     Range,
     Reading,
     Rule,
     Which,
     day_of,
     month_of,
+    part_of,
     season_of,
+    weekday_of,
     year_of,
 )
 from hybrid_memory.text.patterns import lazy
@@ -45,8 +49,16 @@ _DAY = (
     r"(?P<day>3[01]|[12]\d|0?[1-9]|三十一?|二?十[一二三四五六七八九]?|[一二三四五六七八九])"
     r"\s?[日号](?![线楼店院馆机门])"
 )
+LUNAR = lazy(
+    r"(?:(?:(?:19|20)\d\d\s?|[一二][〇零一二三四五六七八九]{3}|大?前|去|今|明|后)年的?)?"
+    r"(?:(?:农历|阴历|旧历)(?:[^\W\d_]?月)?[\d〇零一二三四五六七八九十正腊冬闰年月日初廿号]{0,12}"
+    r"|大年(?:初[一二三四五六七八九十]|三十|夜)|(?:闰?[一二三四五六七八九十正腊冬]{1,2}月)"
+    r"(?:初[一二三四五六七八九十](?![个些天次起直下分])|廿[一二三四五六七八九]?)|[正腊]月[二三]?十?[一二三四五六七八九十]?)"
+)
+"""A date of the lunar calendar, with its year."""
+
 _WEEKDAY = "[周期拜][一二三四五六日天]"
-_STEPS = r"(?:(?P<far>[上下])?(?P<near>(?<![早晚马])上|这|本|下)一?)"
+_STEPS = r"(?:(?P<far>(?<![早晚马])上{1,3}(?=上)|下{1,3}(?=下))?(?P<near>(?<![早晚马])上|这|本|下)一?)"
 
 
 def _figure(words: str) -> int:
@@ -67,7 +79,7 @@ def _count(match: re.Match[str]) -> float | None:
 def _steps(match: re.Match[str]) -> int:
     """How many units ahead 上, 这, 下 and 下下 are."""
     step = {"上": -1, "下": 1}.get(match["near"] or "", 0)
-    return step * 2 if match["far"] else step
+    return step * (1 + len(match["far"] or ""))
 
 
 def _year_number(words: str, moment: Moment) -> int:
@@ -89,22 +101,33 @@ def _weekday(match: re.Match[str], moment: Moment) -> Found | None:
     return Found(Kind.WEEKDAY, moment.pick(which, partial(moment.weekday, day)))
 
 
-def _ahead(match: re.Match[str], moment: Moment) -> Found:
-    return moment.ahead(_count(match), _UNITS[match["unit"]])
+def _back(match: re.Match[str], moment: Moment) -> Found | None:
+    return None if _is_month(match) else moment.back(_count(match), _UNITS[match["unit"]])
+
+
+def _is_month(match: re.Match[str]) -> bool:
+    """Whether a count is the name of a month: 九月前 is before September, 九个月前 is nine months ago."""
+    return match["unit"] == "月" and "个" not in match[0] and not match["few"]
+
+
+def _ahead(match: re.Match[str], moment: Moment) -> Found | None:
+    return None if _is_month(match) else moment.ahead(_count(match), _UNITS[match["unit"]])
 
 
 def _date(match: re.Match[str], moment: Moment) -> Found | None:
     month, day = _figure(match["month"]), _figure(match["day"])
     if match["year"]:
         return Found(Kind.DAY, day_of(_year_number(match["year"], moment), month, day))
-    return Found(Kind.DAY, moment.pick(moment.near, lambda steps: day_of(moment.now.year + steps, month, day)))
+    return Found(Kind.DAY, moment.date(month, day))
 
 
 def _month(match: re.Match[str], moment: Moment) -> Found | None:
     month = _figure(match["month"])
     if match["year"]:
         return Found(Kind.RANGE, month_of(_year_number(match["year"], moment), month))
-    return Found(Kind.RANGE, moment.pick(moment.near, lambda steps: month_of(moment.now.year + steps, month)))
+    return Found(
+        Kind.RANGE, moment.month(month, Which.COMING if match["due"] is not None and not moment.past else Which.LATEST)
+    )
 
 
 def _day_of_month(match: re.Match[str], moment: Moment) -> Found | None:
@@ -123,8 +146,47 @@ def _season(match: re.Match[str], moment: Moment) -> Found | None:
     season = _SEASONS[match["season"]]
     if match["year"]:
         return Found(Kind.RANGE, season_of(_year_number(match["year"], moment), season))
-    which = {"上": Which.LAST, "下": Which.NEXT}.get(match["near"], Which.THIS)
-    return Found(Kind.RANGE, moment.pick(which, lambda steps: season_of(moment.now.year + steps, season)))
+    which = {"上": Which.LAST, "下": Which.NEXT, None: Which.LATEST}.get(match["near"], Which.THIS)
+    return Found(Kind.RANGE, moment.season(season, which))
+
+
+def _part(match: re.Match[str], moment: Moment) -> Found:
+    """月底, 年初, 上半年: of the current month or year."""
+    part, unit = next(part for part in Part if match[part]), "month" if "月" in match[0] else "year"
+    whole = part_of(moment.unit(unit), part, last_day=not moment.past)
+    begun = whole[0] <= moment.now or not moment.past
+    return Found(Kind.RANGE, whole if begun else part_of(moment.unit(unit, -1), part, last_day=False))
+
+
+def _numbered(match: re.Match[str], moment: Moment) -> Found | None:
+    """The first Tuesday, or the last week, of a month."""
+    month = _figure(match["month"])
+    number = -1 if match["last"] else _figure(match["number"]) - 1
+    weekday = _WEEKDAYS[match["weekday"]] if match["weekday"] else None
+
+    def of(whole: Range) -> Range:
+        if weekday is not None:
+            return weekday_of(whole, weekday, number)
+        begin = whole[0 if number >= 0 else 1] + number * 7 * DAY
+        return begin, begin + 7 * DAY
+
+    kind = Kind.RANGE if weekday is None else Kind.DAY
+    if match["year"]:
+        return Found(kind, of(month_of(_year_number(match["year"], moment), month)))
+    if weekday is not None:
+        return Found(kind, moment.of_month(month, of))
+    return Found(kind, moment.pick(Which.LATEST, lambda steps: of(month_of(moment.now.year + steps, month))))
+
+
+def _same_day(match: re.Match[str], moment: Moment) -> Found | None:
+    """去年今天, 两周前的今天, 上个月的今天."""
+    if match["lastly"]:
+        return Found(Kind.DAY, moment.same_day(_YEARS[match["lastly"]], "year"))
+    if match["near"]:
+        return Found(Kind.DAY, moment.same_day(_steps(match), _UNITS[match["span"]]))
+    count = _count(match)
+    whole = count is not None and count == int(count)
+    return Found(Kind.DAY, moment.same_day(-int(count or 0), _UNITS[match["unit"]])) if whole else None
 
 
 def _rule(cues: str, pattern: str, read: Reading) -> Rule:
@@ -163,7 +225,7 @@ CHINESE = Language(
         _rule(
             "前",
             rf"{_NUMBER}{_UNIT}(?:以前|之前|前(?![面后锋排])|多前)",
-            lambda match, moment: moment.back(_count(match), _UNITS[match["unit"]]),
+            _back,
         ),
         _rule("过 等", rf"(?:再过|再等|(?<![\u4e00-\u9fff])过){_NUMBER}{_UNIT}(?!节)", _ahead),
         _rule("后", rf"{_NUMBER}{_UNIT}(?:以后|之后|后(?![来面天年]))", _ahead),
@@ -187,14 +249,40 @@ CHINESE = Language(
             ),
         ),
         _rule("月", rf"(?:{_YEAR}的?\s?)?{_MONTH}\s?{_DAY}", _date),
-        _rule("月", rf"(?:{_YEAR}的?\s?)?(?<![\d一二两三四五六七八九十个]){_MONTH}", _month),
+        _rule(
+            "月",
+            rf"(?:{_YEAR}的?\s?)?(?<![\d一二两三四五六七八九十个]){_MONTH}(?P<due>(?=(?:之|以)?前(?![后半几面一两二三四五])))?",
+            _month,
+        ),
+        _rule(
+            "月",
+            rf"(?:{_YEAR}的?\s?)?(?<![\d一二两三四五六七八九十个]){_MONTH}的?"
+            r"(?:(?P<last>最后一?)|第?(?P<number>[一二三四五1-5]))个?(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])?",
+            _numbered,
+        ),
+        _rule(
+            "月 年",
+            r"(?:这个|本|今)?(?<![一-龥\d])?(?:(?<!\d)(?<![个一二三四五六七八九十去今明前后本这上下])[月年]"
+            r"(?:(?P<start>初)|(?P<middle>中(?![的国]))|(?P<end>底|末(?!期|世)))|(?<![去今明前后节业婚])"
+            r"(?:(?P<first_half>上半|前半)|(?P<second_half>下半|后半))个?(?:年|月)(?![后来]))",
+            _part,
+        ),
+        _rule(
+            "今天 今日",
+            rf"(?:(?P<lastly>大?前年|去年)|{_STEPS}个?(?P<span>周|星期|月)|{_NUMBER}{_UNIT}(?:以前|之前|前))的?今[天日]",
+            _same_day,
+        ),
         _rule(
             "年",
             rf"{_YEAR}(?![纪级龄会终夜货])",
             lambda match, moment: Found(Kind.RANGE, year_of(_year_number(match["year"], moment))),
         ),
         _rule("日 号", rf"(?:{_STEPS}个?月的?|(?<![\d一二三四五六七八九十月])){_DAY}", _day_of_month),
-        _rule("春 夏 秋 冬", rf"(?:{_YEAR}的?|{_STEPS}个?)(?P<season>[春夏秋冬])[天季]", _season),
+        _rule(
+            "春 夏 秋 冬",
+            rf"(?:{_YEAR}的?|{_STEPS}个?|(?<![欢爱厌恨年的上下这本])(?<!每个))(?P<season>[春夏秋冬])[天季]",
+            _season,
+        ),
     ),
     link=lazy(r"[\s，、,（(]{0,2}[的在]?[）)]?"),
     to=lazy(r"\s?[到至~～—-]{1,2}\s?"),
@@ -202,6 +290,11 @@ CHINESE = Language(
     onward=lazy(r"以来|至今|到现在|起(?![床身来飞码初点先])|开始"),
     # 从 and 起 are a "since" together; 以来 and alike, and 起 itself, alone too.
     reaches=lambda before, behind: behind != "" and (before != "" or len(behind) > 1 or behind == "起"),
+    part=lazy(r"(?!)"),
+    part_behind=lazy(
+        r"(?:的?(?:(?P<first_half>上半[年月]|前半个?[年月])|(?P<second_half>下半[年月]|后半个?[年月])|(?P<start>[年月]?初|上旬)"
+        r"|(?P<middle>年中|中旬|月中)|(?P<end>[年月]?[底末]|下旬)))(?P<due>(?=之?前|以前))?"
+    ),
     past=lazy(r"了(?!吗|解)|过(?![来去节年期敏程分滤生])|曾|刚|已经|以前|那时"),
     future=lazy(
         r"要(?!求|不)|(?<![开聚晚约机社])会(?![议员计])|将|打算|准备|计划|提醒|想|记得|必须|得去|预约|约好|安排|改[到成]|推迟|延期|顺延|见[!！。]?$"

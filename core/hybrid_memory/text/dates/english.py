@@ -6,6 +6,7 @@ import re
 from functools import partial
 
 from hybrid_memory.text.dates.calendar import (
+    DAY,
     Found,
     Kind,
     Language,
@@ -17,6 +18,8 @@ from hybrid_memory.text.dates.calendar import (
     day_of,
     month_of,
     season_of,
+    shift,
+    weekday_of,
     year_of,
 )
 from hybrid_memory.text.patterns import lazy
@@ -112,13 +115,13 @@ def _date(match: re.Match[str], moment: Moment) -> Found | None:
     month, day = MONTHS[match["month"].lower()], int(match["day"])
     if match["year"]:
         return Found(Kind.DAY, day_of(int(match["year"]), month, day))
-    return Found(Kind.DAY, moment.pick(moment.near, lambda steps: day_of(moment.now.year + steps, month, day)))
+    return Found(Kind.DAY, moment.date(month, day))
 
 
 def _year_last(match: re.Match[str], _: Moment) -> Found:
-    """The month comes first unless that is impossible."""
+    """The month comes first unless that is impossible; before dots the day does, as where they are used."""
     month, day = int(match["one"]), int(match["two"])
-    if month > 12:  # noqa: PLR2004 - months
+    if month > 12 or (match[2] == "." and day <= 12):  # noqa: PLR2004 - months
         month, day = day, month
     return Found(Kind.DAY, day_of(int(match["year"]), month, day))
 
@@ -134,11 +137,73 @@ def _day_of_month(match: re.Match[str], moment: Moment) -> Found | None:
 
 
 def _month(match: re.Match[str], moment: Moment) -> Found | None:
-    groups = match.groupdict()
+    which = WHICH[match["which"].lower()] if match["which"] else _due(match, moment)
+    return Found(Kind.RANGE, moment.month(MONTHS[match["month"].lower()], which))
+
+
+def _due(match: re.Match[str], moment: Moment) -> Which:
+    """What a month or season alone means: the coming one only by which something is due."""
+    return Which.COMING if match["due"] and not moment.past else Which.LATEST
+
+
+def _bare_month(match: re.Match[str], moment: Moment) -> Found | None:
+    """Weak if it may be a verb or a name."""
+    name = match["month"].lower()
+    return Found(Kind.RANGE, moment.month(MONTHS[name]), weak=name in {"march", "april", "may", "june", "august"})
+
+
+def _numbered(match: re.Match[str], moment: Moment) -> Found | None:
+    """The first Tuesday of November, the last week of the year."""
+    number, unit = _ORDINALS[match["number"].lower()], match["part"].lower()
+
+    def of(whole: Range) -> Range:
+        if unit in WEEKDAYS:
+            return weekday_of(whole, WEEKDAYS[unit], number)
+        if unit == "weekend":
+            begin = weekday_of(whole, WEEKDAYS["saturday"], number)[0]
+            return begin, begin + 2 * DAY
+        begin, size = whole[0 if number >= 0 else 1], DAY if unit == "day" else 7 * DAY
+        return begin + number * size, begin + (number + 1) * size
+
+    kind = Kind.RANGE if unit in {"week", "weekend"} else Kind.DAY
+    if match["unit"]:
+        return Found(kind, of(moment.unit(match["unit"].lower(), STEPS.get(match["which"].lower(), 0))))
     month = MONTHS[match["month"].lower()]
-    which = WHICH[match["which"].lower()] if groups.get("which") else moment.near
-    found = moment.pick(which, lambda steps: month_of(moment.now.year + steps, month))
-    return Found(Kind.RANGE, found, weak="which" not in groups)
+    if match["year"]:
+        return Found(kind, of(month_of(_year_number(match, moment), month)))
+    if unit in WEEKDAYS:
+        return Found(kind, moment.of_month(month, of))
+    return Found(kind, moment.pick(Which.LATEST, lambda steps: of(month_of(moment.now.year + steps, month))))
+
+
+def _first_few(match: re.Match[str], moment: Moment) -> Found | None:
+    """The first two weeks of October, the last three days of May."""
+    count, month, unit = _number(match), MONTHS[match["month"].lower()], match["size"].lower()
+    whole = month_of(_year_number(match, moment), month) if match["year"] else moment.month(month)
+    if count is None or count != int(count) or whole is None:
+        return None
+    if match["end"].lower() == "first":
+        return Found(Kind.RANGE, (whole[0], shift(whole[0], unit, int(count))))
+    return Found(Kind.RANGE, (shift(whole[1], unit, -int(count)), whole[1]))
+
+
+def _end(match: re.Match[str], moment: Moment) -> Found:
+    """Month end, the end of year: its last day."""
+    end = moment.unit("month" if "month" in match[0].lower() else "year")[1]
+    return Found(Kind.DAY, (end - DAY, end))
+
+
+def _from_day(match: re.Match[str], moment: Moment) -> Found | None:
+    """A week from Friday, two weeks ago today."""
+    count, unit, day = _number(match), match["unit"].lower(), match["from"].lower()
+    if count is None or count != int(count):
+        return None
+    steps = -int(count) if match["ago"] else int(count)
+    if day in DAYS:
+        return Found(Kind.DAY, moment.same_day(steps, unit, DAYS[day]))
+    coming = moment.pick(Which.LAST if match["ago"] else Which.NEXT, partial(moment.weekday, WEEKDAYS[day]))
+    begin = None if coming is None else shift(coming[0], unit, steps)
+    return None if begin is None else Found(Kind.DAY, (begin, begin + DAY))
 
 
 def _year_number(match: re.Match[str], moment: Moment) -> int:
@@ -147,10 +212,8 @@ def _year_number(match: re.Match[str], moment: Moment) -> int:
 
 
 def _season(match: re.Match[str], moment: Moment) -> Found:
-    groups = match.groupdict()
-    which = WHICH[match["which"].lower()] if groups.get("which") else moment.near
-    season = match["season"].lower()
-    return Found(Kind.RANGE, moment.pick(which, lambda steps: season_of(moment.now.year + steps, season)))
+    which = WHICH[match["which"].lower()] if match["which"] else _due(match, moment)
+    return Found(Kind.RANGE, moment.season(match["season"].lower(), which))
 
 
 def _rule(cues: str, pattern: str, read: Reading) -> Rule:
@@ -158,6 +221,8 @@ def _rule(cues: str, pattern: str, read: Reading) -> Rule:
     return Rule(tuple(cues.split()), lazy(written, re.IGNORECASE), read)
 
 
+_ORDINALS = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2, "fourth": 3, "4th": 3, "last": -1}
+_FULL_WEEKDAY = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 _EARLY = "early|mid|late"
 _BLANK = r"\s{1,3}"
 _AGAIN = r"(?<!every\s)(?<!each\s)(?<!other\s)(?<!most\s)"
@@ -187,11 +252,35 @@ ENGLISH = Language(
             rf"{_AGAIN}(?:{LAST_NEXT} )?{WEEKDAY}(?: (?:of )?(?P<week>last|next|this) week)?",
             _weekday,
         ),
+        _rule(
+            "of in",
+            rf"(?:on )?(?:the )?(?P<number>{'|'.join(_ORDINALS)}) (?P<part>{_FULL_WEEKDAY}|day|weekend|week) (?:of|in) "
+            rf"(?:{MONTH}(?:,? (?:of )?{RELATIVE_YEAR})?|(?P<which>this|last|next|the|that) (?P<unit>month|year))",
+            _numbered,
+        ),
+        _rule(
+            "of in",
+            rf"(?:(?:in|during|over) )?(?:the )?(?P<end>first|last) {NUMBER} (?P<size>day|week)s? (?:of|in) "
+            rf"{MONTH}(?:,? (?:of )?{RELATIVE_YEAR})?",
+            _first_few,
+        ),
+        _rule("end", r"(?:(?:by|at|before) )?(?:the )?(?:end of (?:month|year)|(?:month|year)(?:['’]s)?[ -]end)", _end),
+        _rule(
+            "from ago after",
+            rf"{NUMBER} {UNIT} (?:from|after|(?P<ago>ago)(?: on)?) (?:this )?"
+            rf"(?P<from>today|tomorrow|yesterday|{_FULL_WEEKDAY})",
+            _from_day,
+        ),
+        _rule(
+            "last",
+            r"(?:today|this day),? last (?P<unit>week|month|year)",
+            lambda match, moment: Found(Kind.DAY, moment.same_day(-1, match["unit"].lower())),
+        ),
         _rule("past", r"(?:the )?(?P<which>past) (?P<unit>week|month|quarter|year|weekend)", _unit),
         _rule(
             _UNITS,
             r"(?P<which>last|previous|this|current|next|coming|upcoming|the) "
-            r"(?P<unit>week|month|quarter|year|decade|weekend)",
+            r"(?P<unit>week|month|quarter|year|decade|weekend|(?<=the\s)day)",
             _unit,
         ),
         _rule(
@@ -205,7 +294,7 @@ ENGLISH = Language(
             lambda match, moment: moment.back(_number(match), match["unit"].lower()),
         ),
         _rule(_UNITS, rf"(?<!once\s)(?<!twice\s)(?<!times\s)in {NUMBER} {UNIT}(?! (?:a|per) )", _ahead),
-        _rule("from", rf"{NUMBER} {UNIT} from (?:now|today)", _ahead),
+        _rule("from", rf"{NUMBER} {UNIT} from now", _ahead),
         _rule(
             "last past next coming",
             rf"(?P<which>last|past|next|coming) {NUMBER} {UNIT}",
@@ -218,7 +307,7 @@ ENGLISH = Language(
             ),
         ),
         _rule(_MONTHS, rf"{MONTH} {ORDINAL}(?:,? {YEAR}(?!:))?", _date),
-        _rule(_MONTHS, rf"(?:the )?{ORDINAL} (?:of )?{MONTH}(?:,? {YEAR}(?!:))?", _date),
+        _rule(_MONTHS, rf"(?:the )?{ORDINAL}\.? (?:of )?{MONTH}(?:,? {YEAR}(?!:))?", _date),
         Rule(
             ("0-0", "0/0", "0.0"),
             lazy(r"(?<![A-Za-z0-9_.])(?P<year>(?:19|20)\d\d)([-/.])(?P<one>\d\d?)\2(?P<two>\d\d?)(?!\d)"),
@@ -240,10 +329,11 @@ ENGLISH = Language(
         ),
         _rule(
             _MONTHS,
-            rf"(?:(?:{LAST_NEXT}|in|until|till|during|by|{_EARLY}) |(?<=since\s)){MONTH}{_NO_YEAR}",
+            rf"(?:(?:{LAST_NEXT}|in|for|over|during|throughout|(?P<due>until|till|by)|{_EARLY}) |(?<=since\s))"
+            rf"{MONTH}{_NO_YEAR}",
             _month,
         ),
-        _rule(_MONTHS, SPELT, _month),
+        _rule(_MONTHS, rf"{SPELT}{_NO_YEAR}", _bare_month),
         _rule(
             _SEASONS,
             rf"{SEASON},? (?:of )?{RELATIVE_YEAR}",
@@ -251,7 +341,8 @@ ENGLISH = Language(
         ),
         _rule(
             _SEASONS,
-            rf"(?:(?:the )?{LAST_NEXT}|(?:(?:in|over|during|by|until)|(?<=since))(?: the)?) {SEASON}{_NO_YEAR}",
+            rf"(?:(?:(?:the )?{LAST_NEXT}|(?:in|over|during|through|throughout|all|(?P<due>by|until))(?: the)?) "
+            rf"|(?<=since\s)(?:the )?){SEASON}{_NO_YEAR}",
             _season,
         ),
         _rule(
@@ -266,8 +357,15 @@ ENGLISH = Language(
     since=lazy(r"(?<!\w)(?:ever )?since\s{1,3}$", re.IGNORECASE),
     onward=lazy(r"(?!)"),
     reaches=lambda before, behind: bool(before or behind),
+    part=lazy(
+        r"(?<!\w)(?:(?P<due>by|until|till|before|due(?: at| by)?)\s)?(?:(?:at|in|from)\s)?(?:the\s)?(?:very\s)?"
+        r"(?:(?P<first_half>first half)|(?P<second_half>(?:second|other|latter) half)|(?P<start>start|beginning)"
+        r"|(?P<middle>middle)|(?P<end>end))(?:\s(?:of|in))?(?:\sthe)?\s$",
+        re.IGNORECASE,
+    ),
+    part_behind=lazy(r"(?!)"),
     past=lazy(
-        r"\b(?:was|were|did|didn't|had|went|got|took|came|saw|met|made|said|told|bought|ate|left|began|gave|felt|heard"
+        r"\b(?:happened|changed|started|finished|visited|moved|been|was|were|did|didn't|had|went|got|took|came|saw|met|made|said|told|bought|ate|left|began|gave|felt|heard"
         r"|quit|lost|found|won|sold|ran|flew|drove|spent|wrote|became|grew|broke|fell|kept|paid|sent|slept|spoke|taught"
         r"|woke|born|ago|just|already)\b|\b(?:I|we|he|she|they|you|[A-Z][a-z]+)\s(?:\w{2,9}ly\s)?\w{3,}ed\b"
     ),
