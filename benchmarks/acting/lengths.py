@@ -87,16 +87,11 @@ def tasks() -> Iterator[Task]:
     """Of all hosts."""
     return chain(
         [
-            long_chat("en", "agent", 60, 4_000),
-            long_chat("zh", "agent", 60, 4_000),
-            long_chat("en", "agent", 120, None),
-            long_chat("en", "function", 60, 4_000),
-            long_chat("en", "chain", 30, None),
-            long_chat("zh", "engine", 60, 4_000),
-            small_window("en", "agent"),
-            small_window("zh", "agent"),
-            small_window("zh", "function"),
+            long_chat("en", "agent", 60, 4_000), long_chat("zh", "agent", 60, 4_000),
+            long_chat("en", "agent", 120, None), long_chat("en", "function", 60, 4_000),
+            long_chat("en", "chain", 30, None), long_chat("zh", "engine", 60, 4_000), small_window("en", "agent"),
+            small_window("zh", "agent"), small_window("zh", "function"),
         ],
         (media(language, "agent", document=document) for language in ("en", "zh") for document in (False, True)),
         [media("en", "function", document=False), media("zh", "function", document=True)],
-    )
+    )  # fmt: skip

@@ -125,42 +125,6 @@ def test_what_was_written_since_the_file_is_found(
         assert answers(memory) == expected != before
 
 
-@pytest.mark.usefixtures("before")
-def test_what_was_deleted_since_the_file_stays_deleted(
-    small: Callable[[], HybridMemory], folder: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(folder, tmp_path / "old")
-    with small() as memory:
-        index = memory._runtime.services.index
-        gone = [hit.record.id for query in QUERIES for hit in memory.scoped(user="alice").recall(query, k=5)]
-        index.delete(gone)
-        expected = answers(memory)
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(tmp_path / "old", folder)
-    with small() as memory:
-        assert answers(memory) == expected
-        vectors = memory._runtime.services.embedder
-        assert vectors is not None
-        found = memory._runtime.services.index
-        scope = memory.scoped(user="alice").scope
-        assert np.isnan(found.similar(vectors.embed_query("cat"), scope, np.array(gone, dtype=np.int64))).all()
-
-
-@pytest.mark.usefixtures("before")
-def test_the_file_of_a_store_that_was_deleted_is_not_taken_for_the_new_ones(
-    small: Callable[[], HybridMemory], folder: Path, tmp_path: Path
-) -> None:
-    for file in tmp_path.glob("memory.db*"):
-        if file != folder:
-            file.unlink()
-    with small() as memory:
-        fill(memory, start=5000, count=50)
-        fresh = answers(memory)
-    shutil.rmtree(folder)
-    with small() as memory:
-        assert answers(memory) == fresh
-
-
 def test_a_store_that_was_set_back_does_not_use_the_file_of_its_future(
     small: Callable[[], HybridMemory], folder: Path, before: Answers, tmp_path: Path
 ) -> None:
