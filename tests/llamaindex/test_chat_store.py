@@ -53,7 +53,7 @@ class TestAsTheStockStore:
         max_size=8,
     )
 
-    @settings(max_examples=16)
+    @settings(max_examples=8)
     @given(drawn=operations)
     def test_any_operations(self, drawn: list[tuple[Any, ...]]) -> None:
         async def compare() -> None:

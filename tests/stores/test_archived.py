@@ -108,7 +108,7 @@ def assert_consistent(log: EventLog, seed: int) -> None:
 
 
 @pytest.mark.parametrize("engine", ["memory", "sqlite"])
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
 @given(done=steps, seed=st.integers())
 def test_it_reads_like_a_log_that_never_expired(engine: str, done: list[Any], seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -118,7 +118,7 @@ def test_it_reads_like_a_log_that_never_expired(engine: str, done: list[Any], se
             assert_consistent(log, seed)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(
     done=steps,
     broken=st.sampled_from([("put", 0), ("put", 1), ("drop", 0), ("drop", 1)]),

@@ -23,7 +23,7 @@ START = datetime(2000, 1, 1, tzinfo=UTC)
 Answers = list[list[tuple[str, float]]]
 
 
-def fill(memory: HybridMemory, start: int = 0, count: int = 300) -> None:
+def fill(memory: HybridMemory, start: int = 0, count: int = 160) -> None:
     chance = np.random.default_rng(start)
     texts = [f"{' '.join(chance.choice(WORDS, size=4))} {number}" for number in range(start, start + count)]
     # A day between them, so that no turn leans on the one before it.
@@ -65,23 +65,9 @@ def before(small: Callable[[], HybridMemory], folder: Path) -> Answers:
     return expected
 
 
-def no_change(folder: Path) -> None:
-    """Leave the file as it is."""
-
-
 def truncated(folder: Path) -> None:
     for file in folder.iterdir():
         file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
-
-
-def emptied(folder: Path) -> None:
-    for file in folder.iterdir():
-        file.write_bytes(b"")
-
-
-def garbage(folder: Path) -> None:
-    for file in folder.iterdir():
-        file.write_bytes(b"\xa5 not a FAISS index" * 1000)
 
 
 def of_other_content(folder: Path) -> None:
@@ -97,7 +83,7 @@ def folder_is_a_file(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    [no_change, shutil.rmtree, truncated, emptied, garbage, of_other_content, folder_is_a_file],
+    [shutil.rmtree, truncated, of_other_content, folder_is_a_file],
     ids=lambda damage: damage.__name__,
 )
 def test_a_lost_or_damaged_file_changes_no_answer(
@@ -108,7 +94,7 @@ def test_a_lost_or_damaged_file_changes_no_answer(
         assert answers(memory) == before
         fill(memory, start=1000, count=20)
     with small() as memory:
-        assert memory.stats().vectors == 320
+        assert memory.stats().vectors == 180
         assert answers(memory) != before
 
 
