@@ -78,8 +78,6 @@ class Servers:
 
     def url(self, engine: str) -> str:
         """Of a new store."""
-        if engine == "memory":
-            return "memory://"
         name = f"store{next(numbers)}"
         if engine == "sqlite":
             return f"sqlite:///{self._folder / name}.db"

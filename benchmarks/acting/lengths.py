@@ -27,13 +27,11 @@ CHOICES: dict[Language, tuple[str, str, str, str, str, str]] = {
 }  # fmt: skip
 CHARTS: dict[Language, tuple[str, str, str, str]] = {
     "en": (
-        "Here is the chart of March.",
-        "March: 412 umbrellas sold",
-        "How many umbrellas did we sell in March?",
+        "Here is the chart of March.", "March: 412 umbrellas sold", "How many umbrellas did we sell in March?",
         r"(\d+) umbrellas",
     ),
     "zh": ("这是三月的图表。", "三月：售出412把雨伞", "三月我们卖了多少把雨伞？", r"售出(\d+)把雨伞"),
-}
+}  # fmt: skip
 
 
 def long_chat(language: Language, host: Host, turns: int, max_tokens: int | None) -> Task:

