@@ -225,7 +225,7 @@ bench: $(STAMP)
 	@echo "== a model that manages its memory: benchmarks/paging"
 	@$(BIN)/python benchmarks/paging --data "$(DATA)" --json paging.json
 	@echo "== engines: benchmarks/engines.py"
-	@$(BIN)/python benchmarks/engines.py --data "$(DATA)" --json engines.json
+	@$(BIN)/python benchmarks/engines.py --json engines.json
 	@echo "== methods side by side: benchmarks/methods.py"
 	@$(BIN)/python benchmarks/methods.py --data "$(DATA)" --json methods.json
 	@echo "== tasks that an agent must finish: benchmarks/acting"
@@ -246,7 +246,6 @@ bench:
 	@echo
 	@echo "  $(BIN)/python benchmarks/orchestration --data folder recalls beside background work; --recalls, --queued"
 	@echo "  $(BIN)/python benchmarks/paging --data folder           what a model that manages its memory finds; --parts, --limit"
-	@echo "  $(BIN)/python benchmarks/engines.py --data folder       the same on Postgres, Redis and Milvus; --parts, --engines"
 	@echo "  $(BIN)/python benchmarks/pasted.py --data folder        questions beside a long pasted text; --sets, --chars"
 	@echo "  $(BIN)/python benchmarks/methods.py --data folder       what methods of compression keep; --sets, --limit, --words"
 	@echo "  $(BIN)/python benchmarks/original_case.py --data folder four figures before and after; --sets, --limit"
@@ -254,17 +253,13 @@ bench:
 	@echo
 	@echo "These need no data:"
 	@echo
-	@echo "  $(BIN)/python benchmarks/adapters.py                    what the adapters for LangChain cost per turn"
-	@echo "  $(BIN)/python benchmarks/agent.py                       what an agent is shown of a long conversation; --model"
-	@echo "  $(BIN)/python benchmarks/agent_llamaindex.py            the same with an agent of LlamaIndex"
 	@echo "  $(BIN)/python benchmarks/lives                          what an agent can do with the memory of a life; --only, --check"
 	@echo "  $(BIN)/python benchmarks/acting                         tasks that an agent must finish; --tasks, --systems, --show"
 	@echo "  $(BIN)/python benchmarks/poisoning                      attacks on an agent's memory; --cases, --systems, --show"
 	@echo "  $(BIN)/python benchmarks/peers --parts speed            recall, writing, memory and disk by engine; --sizes, --only"
 	@echo "  $(BIN)/python benchmarks/faults crowd                   many users at once in one process; --users, --minutes, --url"
-	@echo "  $(BIN)/python benchmarks/growth.py                      prompts and cost of 500 turns; --budgets, --turns"
+	@echo "  $(BIN)/python benchmarks/engines.py                     kills of Postgres, Redis and Milvus under load; --engines, --writes"
 	@echo "  $(BIN)/python benchmarks/mutants.py                     whether the tests notice small faults; --count, --rooms"
-	@echo "  $(BIN)/python benchmarks/million.py                     vectors of one owner up to a million; --sizes, --owners, --each"
 endif
 
 clean:

@@ -1,25 +1,17 @@
 """How well recall keeps to the time that a question names: a diary of 75 days, in English and in Chinese.
 
-    python benchmarks/diaries.py --json out.json
-
 The diary is made here: three to five entries a day on what recurs in anybody's days, so that what was done yesterday
 was also done three weeks ago. It is kept once in one session and once in a session a day, and asked 28 questions with a
 time in each language, half of which name nothing but the time. What counts is whether the first hit lies in the range
-that the question means, and whether any of ten does; the ranges are written down by hand, not read from the words. Six
-more questions ask for what was talked of last, and for the first or the last time of something.
+that the question means; the ranges are written down by hand, not read from the words. Six more questions
+ask for what was talked of last, and for the first or the last time of something.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, only its folder is on the path
 
 from hybrid_memory import MemoryConfig, Message, ScopedMemory, open_memory
 
@@ -27,7 +19,6 @@ NOW = datetime(2026, 5, 20, 21, 30, tzinfo=UTC)
 """A Wednesday."""
 
 DAYS = 75
-K = 10
 DAY = timedelta(days=1)
 Entry = tuple[datetime, str]
 LAYOUTS = ("one session", "a session a day")
@@ -206,37 +197,35 @@ class Counts:
     """What was found.
 
     Attributes:
-        asked: questions with a time; first: of these, with the first hit in range; any: with one of ten.
-        ordered: questions for the first or last time whose first hit is that; of: how many there are.
+        asked: questions with a time; first: of these, with the first hit in range.
+        ordered: questions for the first or last time whose first hit is that.
         missed: those whose first hit is wrong.
     """
 
     asked: int
     first: int
-    any: int
     ordered: int
-    of: int
     missed: tuple[str, ...]
 
 
 def asked(memory: ScopedMemory, language: str, entries: Sequence[Entry]) -> Counts:
     """All questions of a language, put to a diary."""
-    first = some = ordered = 0
+    first = ordered = 0
     missed = []
     for question in QUESTIONS[language]:
-        within = [question.since <= hit.record.at < question.until for hit in memory.recall(question.text, k=K)]
-        first, some = first + any(within[:1]), some + any(within)
-        if not any(within[:1]):
+        within = [question.since <= hit.record.at < question.until for hit in memory.recall(question.text, k=1)]
+        first += any(within)
+        if not any(within):
             missed.append(question.text)
     for text, word, which in ORDERED[language]:
         about = [at for at, entry in entries if word in entry]
         wanted = about[0] if which == "first" else about[-1]
-        hits = memory.recall(text, k=K)
+        hits = memory.recall(text, k=1)
         if hits and hits[0].record.at == wanted:
             ordered += 1
         else:
             missed.append(text)
-    return Counts(len(QUESTIONS[language]), first, some, ordered, len(ORDERED[language]), tuple(missed))
+    return Counts(len(QUESTIONS[language]), first, ordered, tuple(missed))
 
 
 def measured(language: str, layout: str, config: MemoryConfig) -> Counts:
@@ -252,23 +241,3 @@ def measured(language: str, layout: str, config: MemoryConfig) -> Counts:
         mine = memory.scoped(user="me")
         mine.flush(progress=False)
         return asked(mine, language, entries)
-
-
-def main() -> None:
-    """Print the counts, and write the JSON if asked."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--embedder", default="auto", help="as in MemoryConfig")
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    config = MemoryConfig(url="memory://", embedder=options.embedder)
-    found = {(language, layout): measured(language, layout, config) for language in QUESTIONS for layout in LAYOUTS}
-    for (language, layout), counts in found.items():
-        print(f"{language}, {layout}: first hit in range {counts.first} of {counts.asked}, any of {K} {counts.any};")
-        print(f"  first or last time {counts.ordered} of {counts.of}; wrong: {' | '.join(counts.missed) or 'none'}")
-    if options.json:
-        whole = {f"{language}, {layout}": asdict(counts) for (language, layout), counts in found.items()}
-        options.json.write_text(json.dumps(whole, indent=2, ensure_ascii=False), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,15 +1,11 @@
-"""The engines side by side, in one run: quality, and what an outage does.
+"""The engines side by side, in one run: what an outage does.
 
-    python benchmarks/engines.py --data PATH --parts quality outage --json out.json
+    python benchmarks/engines.py --json out.json
 
 Redis, Postgres and Milvus (Milvus Lite as a server) are started by the script, each with an empty folder; --engines
 names those that are measured. How quick they are is measured by `benchmarks/peers --parts speed`.
 
-quality: recall of labelled evidence with the local embedder. Each conversation is embedded once, in SQLite, and copied
-to the other engines by `migrate`, which takes the vectors over. r@10 is the share of the evidence among the first ten
-hits, the mean over questions; "same ten" the share of questions whose first ten hits are those of the first engine.
-
-outage: four threads write and two recall, while the server is killed (SIGKILL) three times and started again on the
+Four threads write and two recall, while the server is killed (SIGKILL) three times and started again on the
 same port. A write that is refused is repeated under its id. All that was acknowledged is compared with the log, and the
 index with the log.
 """
@@ -21,13 +17,12 @@ import json
 import logging
 import os
 import platform
-import statistics
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -36,21 +31,15 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tqdm import tqdm
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, only its folder is on the path
 
-from benchmarks.compression.sets import CachedEmbedder, Table
-from benchmarks.retrieval import DEPTH, grade, load, messages
+from benchmarks.compression.sets import Table
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.testing.postgres_server import PostgresServer
 from hybrid_memory.testing.servers import MilvusServer, RedisServer, Server
 
-SETS = {"memorybank_zh": None, "memorybank_en": None, "locomo": 1}
-"""And how many conversations of each; None is all."""
-
-ENGINES = ["sqlite", "memory", "postgres", "redis", "redis+milvus"]
+ENGINES = ["sqlite", "postgres", "redis", "milvus"]
 OUTAGES = ["postgres", "postgres, outbox", "redis", "redis, outbox", "sqlite+redis", "sqlite+milvus"]
 KILLED = ["milvus", "redis", "postgres"]
 """The first of these in the name is killed."""
@@ -89,8 +78,6 @@ class Servers:
 
     def url(self, engine: str) -> str:
         """Of a new store."""
-        if engine == "memory":
-            return "memory://"
         name = f"store{next(numbers)}"
         if engine == "sqlite":
             return f"sqlite:///{self._folder / name}.db"
@@ -116,55 +103,6 @@ def started() -> Iterator[Servers]:
     """For as long as they are needed."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, ExitStack() as running:
         yield Servers(Path(folder), running)
-
-
-def quality(options: argparse.Namespace, servers: Servers) -> list[Table]:
-    """Recall of the evidence on every engine."""
-    table = Table("Recall of evidence, local embedder", ["engine", "questions", "r@5", "r@10", "mrr", "same ten"])
-    graded: dict[tuple[str, str], list[dict[str, float]]] = {}
-    embedder = CachedEmbedder(options.cache or Path(tempfile.mkdtemp()))
-    for name in options.sets:
-        limit = SETS.get(name) or options.limit
-        for conversation in tqdm(list(load(options.data / f"{name}.jsonl.gz", limit)), desc=name, disable=None):
-            for engine, rows in asked(servers, embedder, conversation, options.engines).items():
-                graded.setdefault(("all", engine), []).extend(rows)
-                graded.setdefault((name, engine), []).extend(rows)
-    embedder.save()
-    for (name, engine), rows in sorted(graded.items(), key=lambda one: one[0][0] != "all"):
-        means = {key: statistics.fmean(row[key] for row in rows) for key in table.columns[2:]}
-        label = engine if name == "all" else f"  {name}: {engine}"
-        table.rows.append({"engine": label, "questions": len(rows), **means})
-    best = [row["r@10"] for row in table.rows[: len(options.engines)]]
-    table.note = f"largest difference of r@10 between engines: {max(best) - min(best):.4f}"
-    return [table]
-
-
-def asked(
-    servers: Servers, embedder: Any, conversation: dict[str, Any], engines: list[str]
-) -> dict[str, list[dict[str, float]]]:
-    """The grades of each question of a conversation, by engine."""
-    questions = [q for q in conversation["questions"] if not q.get("bad") and q.get("evidence")]
-    found: dict[str, list[list[str]]] = {}
-    with open_memory(servers.config("sqlite", power_safe=False), embedder=embedder) as source:
-        for session, said in messages(conversation["turns"]):
-            source.scoped(user="u", session=session).remember(said)
-        source.flush(progress=False)
-        for engine in engines:
-            with ExitStack() as opened:
-                memory = source
-                if engine != "sqlite":
-                    memory = opened.enter_context(open_memory(servers.config(engine), embedder=embedder))
-                    source.migrate(memory, progress=False)
-                scoped = memory.scoped(user="u")
-                hits = [scoped.recall(question["question"], k=DEPTH) for question in questions]
-                found[engine] = [[hit.record.sources[0] for hit in some] for some in hits]
-    return {
-        engine: [
-            grade(turns, set(question["evidence"])) | {"same ten": float(set(turns[:10]) == set(same[:10]))}
-            for question, turns, same in zip(questions, answers, found[engines[0]], strict=True)
-        ]
-        for engine, answers in found.items()
-    }
 
 
 @dataclass(slots=True)
@@ -230,7 +168,7 @@ class Crowd:
                 job.result()
 
 
-def outage(options: argparse.Namespace, servers: Servers) -> list[Table]:
+def outage(options: argparse.Namespace, servers: Servers) -> Table:
     """What is lost, doubled or out of order, and what recall did meanwhile."""
     columns = [
         "engines", "acknowledged", "lost", "doubled", "disordered", "repeated", "outbox", "recalls", "from log",
@@ -245,7 +183,7 @@ def outage(options: argparse.Namespace, servers: Servers) -> list[Table]:
             crowd.through(servers.server(next(one for one in KILLED if one in engines)))
             table.rows.append({"engines": engines, **compared(memory, crowd)})
     logging.disable(logging.NOTSET)
-    return [table]
+    return table
 
 
 def compared(memory: HybridMemory, crowd: Crowd) -> dict[str, Any]:
@@ -275,28 +213,17 @@ def compared(memory: HybridMemory, crowd: Crowd) -> dict[str, Any]:
     }  # fmt: skip
 
 
-PARTS: dict[str, Callable[[argparse.Namespace, Servers], list[Table]]] = {"quality": quality, "outage": outage}
-
-
 def main() -> None:
-    """Print the tables, and write the JSON if asked."""
+    """Print the table, and write the JSON if asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--data", type=Path, help="folder of the conversation sets (*.jsonl.gz), for the quality")
-    parser.add_argument("--engines", nargs="+", default=ENGINES, help="the first is what the others are compared with")
-    parser.add_argument("--sets", nargs="+", default=list(SETS))
-    parser.add_argument("--limit", type=int, help="conversations of each set")
-    parser.add_argument("--cache", type=Path, help="keep the vectors of the local embedder here")
+    parser.add_argument("--engines", nargs="+", default=ENGINES)
     parser.add_argument("--writes", type=int, default=10_000, help="during the outages")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    results: dict[str, list[dict[str, Any]]] = {}
-    for part in options.parts:
-        with started() as servers:
-            tables = PARTS[part](options, servers)
-        for table in tables:
-            table.show()
-        results[part] = [{"title": table.title, "note": table.note, "rows": table.rows} for table in tables]
+    with started() as servers:
+        table = outage(options, servers)
+    table.show()
+    results = {"outage": table.rows}
     if options.json:
         names = ("hybrid-agent-memory", "numpy", "faiss-cpu", "redis", "pymilvus", "milvus-lite", "psycopg")
         versions = {name: version(name) for name in names} | {"python": sys.version.split()[0]}

@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from benchmarks.agent import gguf, served
+from benchmarks.served import gguf, served
 from hybrid_memory import MemoryConfig, Role, open_memory
 from hybrid_memory_paging import AgentRun, PagedAgent
 

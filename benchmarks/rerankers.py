@@ -37,10 +37,10 @@ from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 from llama_index.core.postprocessor import LLMRerank
 from tqdm import tqdm
 
-from benchmarks.agent import gguf, served
 from benchmarks.compression.sets import CachedEmbedder, Table
 from benchmarks.measures import counted
 from benchmarks.retrieval import DEPTH, grade, load, messages, turns_found
+from benchmarks.served import gguf, served
 from hybrid_memory import MemoryConfig, open_memory
 from hybrid_memory.config import LearningConfig, OrchestrationConfig, RecallConfig
 from hybrid_memory.recall.texts import by_words

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,7 +20,9 @@ from tests.faces import Child, Face, Open
 
 pytest.register_assert_rewrite("hybrid_memory.testing")
 
-ENGINES = re.compile("postgres|redis|milvus|rekey|durability|test_extension|full_disk|test_engines_agree|test_yaml")
+ENGINES = re.compile(
+    "postgres|redis|milvus|rekey|durability|test_extension|full_disk|test_engines_agree|test_yaml|test_stdio"
+)
 """In the ids of the tests that `make test-engines` runs."""
 
 # The same examples each time, and few where a property says no number itself, so that a run that passed passes again;
@@ -30,6 +34,11 @@ settings.register_profile("search", deadline=None)
 settings.load_profile("quick")
 
 CHILDREN = Path(__file__).with_name("children")
+
+# Thousands of tests make a store in a file. In memory, where there is room, none of them waits for the disk.
+IN_MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes folders of its own there
+if IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free > 4 << 30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
 
 
 class _Twins:

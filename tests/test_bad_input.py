@@ -6,7 +6,6 @@ from typing import Any, cast
 
 import pytest
 
-from benchmarks.faults.fuzz import campaign
 from hybrid_memory import HybridMemory, Message, Scope, ScopedMemory
 from hybrid_memory.errors import (
     IdConflictError,
@@ -216,12 +215,3 @@ def test_an_interrupt_passes_through(alice: ScopedMemory) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         alice.recall("cat", kinds=Interrupted())
-
-
-@pytest.mark.parametrize(
-    ("surface", "count"), [("verbs", 100), ("opening", 10), ("mcp", 20), ("cli", 4), ("adapters", 40)]
-)
-def test_nonsense_gets_only_errors_of_the_library(surface: str, count: int) -> None:
-    done, _ = campaign(count, seed=7, faces=[surface], per_store=count // 2)
-    assert done.calls == count
-    assert not done.examples

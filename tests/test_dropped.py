@@ -42,7 +42,7 @@ def used(folder: Path, number: int) -> None:
 def test_dropped_memories_give_back_their_files_and_threads(tmp_path: Path) -> None:
     gc.collect()
     threads = threading.active_count()
-    for number in range(5):
+    for number in range(2):
         used(tmp_path, number)
         gc.collect()
     wait_until(lambda: files_of(tmp_path) == 0)

@@ -30,8 +30,7 @@ from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.sqlite import Database, SqliteIndex
 from hybrid_memory.errors import AccessDeniedError, EmbedderMismatchError, InvalidInputError, ModelError
 from hybrid_memory.index.record import Where
-from hybrid_memory.log.media import Media, media_in, media_of
-from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.log.media import Media, media_of
 from hybrid_memory.models.media import PROBES, as_media_embedder
 from hybrid_memory.ports import Floats, SemanticIndex
 from hybrid_memory.runtime.runners import INLINE, drive
@@ -185,22 +184,10 @@ def test_every_way_to_write_base64_is_read(data: bytes, safe: bool, padded: bool
     assert found.data == data
 
 
-def test_bare_bytes_are_told_by_how_they_begin() -> None:
-    assert media_in(RED) == Media("image", "image/png", RED)
-    assert media_in(PROBES["audio"]).kind == "audio"
-    assert media_in(b"%PDF-").kind == media_in(b"words").kind == ""
-
-
 def wrapped(model: Any) -> Any:
     embedder = as_media_embedder(model)
     assert embedder is not None
     return embedder
-
-
-def test_a_model_that_declares_nothing_embeds_no_media() -> None:
-    for model in (HashingEmbedder(), None, lambda texts: texts, object()):
-        assert as_media_embedder(model) is None
-    assert as_media_embedder(wrapped(Eyes())).kinds == {"image"}  # type: ignore[union-attr]
 
 
 def test_media_and_texts_become_unit_rows_of_one_space() -> None:
@@ -358,15 +345,6 @@ def test_what_has_no_data_or_no_sense_gives_no_record(alice: ScopedMemory, face:
     assert face(alice).flush().embedded == 0
 
 
-def test_blocks_beyond_the_limit_are_left_out(alice: ScopedMemory) -> None:
-    blocks = [words(".")] * (flow.MAX_BLOCKS - 1)
-    alice.remember([said(*blocks, image(BLUE), image(RED)), said(image(GREEN))])
-    assert [(record.id, record.ordinal) for record in (hit.record for hit in alice.recall_media("blue"))] == [
-        (2 * flow.MAX_BLOCKS - 1, flow.MAX_BLOCKS - 1),
-        (2 * flow.MAX_BLOCKS, 0),
-    ]
-
-
 def test_sounds_and_images_are_told_apart(gallery: Gallery, face: Face) -> None:
     alice = gallery.open(EyesAndEars()).scoped(user="alice")
     alice.remember([said(image(RED)), said(sound(b"1234567")), said(sound(PROBES["audio"]))])
@@ -462,21 +440,6 @@ def test_vectors_of_another_embedder_are_not_compared(gallery: Gallery, face: Fa
             face(alice).recall_media(query)
 
 
-def test_the_index_follows_the_log_from_where_it_stood(gallery: Gallery, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flow.MediaIndex, "batch", 2)
-    memory = gallery.open()
-    alice = memory.scoped(user="alice")
-    alice.remember([said(image(RED)), "words", said(image(BLUE)), said(image(RED)), said(image(GREEN)), "more"])
-    receipt = memory.flush()
-    assert (receipt.indexed, receipt.embedded) == (6, 4)  # two turns with words, and four pictures
-    assert {alice.scope: media(alice).status(alice.scope).applied} == memory._runtime.services.log.heads()
-    memory._runtime.services.media_embedder = None
-    alice.remember(said(image(MIXED)))
-    assert memory.flush().embedded == 0
-    memory._runtime.services.media_embedder = as_media_embedder(gallery.eyes)
-    assert len(alice.recall_media("red")) == 5
-
-
 def test_another_process_continues_and_doubles_nothing(opened: Open, tmp_path: Path) -> None:
     gallery = Gallery(opened, tmp_path)
     first, second = (gallery.open().scoped(user="alice") for _ in range(2))
@@ -489,25 +452,6 @@ def test_another_process_continues_and_doubles_nothing(opened: Open, tmp_path: P
     assert places(second.recall_media("red")) == [("#3", 0), ("#2", 0)]
     for database in gallery.databases:
         database.close()
-
-
-def test_an_index_that_lost_the_race_looks_again(gallery: Gallery, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = gallery.open()
-    alice = memory.scoped(user="alice")
-    alice.remember(said(image(RED)))
-    index = media(alice)
-    raced: list[bool] = []
-    upsert = index.upsert
-
-    def slow(*args: Any, **named: Any) -> bool:
-        if not raced:
-            raced.append(True)
-            assert drive(flow.MediaIndex().follow(INLINE, memory._runtime.services, alice.scope)) == 1
-        return upsert(*args, **named)
-
-    monkeypatch.setattr(index, "upsert", slow)
-    assert drive(flow.MediaIndex().follow(INLINE, memory._runtime.services, alice.scope)) == 0
-    assert len(records(alice)) == 1
 
 
 def test_forgetting_during_indexing_wins(gallery: Gallery, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -527,21 +471,6 @@ def test_forgetting_during_indexing_wins(gallery: Gallery, monkeypatch: pytest.M
     drive(flow.MediaIndex().follow(INLINE, memory._runtime.services, alice.scope))
     assert stored == [False]
     assert [record.turn for record in records(alice)] == [2]
-
-
-def test_vectors_are_kept_by_batch(gallery: Gallery, alice: ScopedMemory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flow, "EMBED_BATCH", 2)
-    alice.remember(said(*(image(picture(name)) for name in COLOURS)))
-    eyes, look = gallery.eyes, gallery.eyes.embed_images
-
-    def tire(images: Sequence[bytes]) -> Floats:
-        eyes.blind = len(eyes.seen) >= 4
-        return look(images)
-
-    monkeypatch.setattr(eyes, "embed_images", tire)
-    alice._runtime.services.media_embedder = as_media_embedder(eyes)
-    alice.recall_media("red")
-    assert (media(alice).size().vectors, media(alice).size().pending) == (4, 2)
 
 
 PICTURES = [RED, GREEN, BLUE, MIXED]
@@ -620,28 +549,6 @@ def test_forgetting_a_user_destroys_their_pictures_without_an_embedder_too(galle
     face(memory).forget(user="ann")
     face(handles[2]).forget(ids=handles[2].history()[0].id)
     assert [len(records(handle)) for handle in handles] == [0, 0, 1]
-
-
-def test_what_was_destroyed_elsewhere_is_dropped_by_the_next_recall(opened: Open, tmp_path: Path) -> None:
-    gallery = Gallery(opened, tmp_path)
-    alice = gallery.open().scoped(user="alice")
-    alice.remember([said(words("The zanzibar photo."), image(RED)), said(image(BLUE))])
-    alice.recall_media("red")
-    opened(embedder="none").scoped(user="alice").forget(ids="#1")
-    assert b"zanzibar" in files(tmp_path)
-    assert places(alice.recall_media("red")) == [("#2", 0)]
-    assert b"zanzibar" not in files(tmp_path)
-    gallery.databases[0].close()
-
-
-def test_a_picture_that_waits_is_forgotten_too(gallery: Gallery, alice: ScopedMemory, face: Face) -> None:
-    gallery.eyes.blind = True
-    alice.remember([said(image(RED)), said(image(BLUE))])
-    face(alice).recall_media("red")
-    face(alice).forget(ids="#1")
-    gallery.eyes.blind = False
-    assert places(face(alice).recall_media("red")) == [("#2", 0)]
-    assert gallery.eyes.seen == [BLUE]
 
 
 def test_a_rollback_and_a_view_show_the_pictures_of_their_time(alice: ScopedMemory, face: Face) -> None:

@@ -110,19 +110,6 @@ def test_a_users_medium_is_shown_until_answered_and_for_one_turn_more(alice: Sco
     assert alice.history()[0].content[1] == DATA[kind], "the log keeps it"
 
 
-@pytest.mark.parametrize(("turns", "shown"), [(0, [True, False, False]), (2, [True] * 3), (None, [True] * 3)])
-def test_the_setting_says_for_how_many_turns(opened: Opened, turns: int | None, shown: list[bool]) -> None:
-    alice = opened(media_turns=turns).scoped(user="alice", session="s")
-    alice.remember(say("What is this?", image()))
-    seen = [coded() in prompt(alice)]
-    for _ in range(2):
-        alice.remember([answer(), say("And?")])
-        seen.append(coded() in prompt(alice))
-    assert seen == shown
-    alice.remember([answer(), say("And?")])
-    assert (coded() in prompt(alice)) is (turns is None)
-
-
 @pytest.mark.parametrize("made", [
     tool_round(image("a"), image("b"), DATA["pdf"]),
     [{"role": "assistant", "content": [image("a"), {"type": "image_generation_call", "result": coded("b")}]}],

@@ -293,7 +293,7 @@ TEXTS = st.one_of(
 VALUES = st.one_of(TEXTS, st.lists(TEXTS, max_size=3), st.integers(-3, 12), st.none(), st.floats())
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(st.data())
 def test_no_call_ends_a_run_or_shows_another_owner(shared: HybridMemory, data: st.DataObject) -> None:
     alice = shared.scoped(user="alice", session="s1")

@@ -27,13 +27,11 @@ CHOICES: dict[Language, tuple[str, str, str, str, str, str]] = {
 }  # fmt: skip
 CHARTS: dict[Language, tuple[str, str, str, str]] = {
     "en": (
-        "Here is the chart of March.",
-        "March: 412 umbrellas sold",
-        "How many umbrellas did we sell in March?",
+        "Here is the chart of March.", "March: 412 umbrellas sold", "How many umbrellas did we sell in March?",
         r"(\d+) umbrellas",
     ),
     "zh": ("这是三月的图表。", "三月：售出412把雨伞", "三月我们卖了多少把雨伞？", r"售出(\d+)把雨伞"),
-}
+}  # fmt: skip
 
 
 def long_chat(language: Language, host: Host, turns: int, max_tokens: int | None) -> Task:
@@ -87,16 +85,11 @@ def tasks() -> Iterator[Task]:
     """Of all hosts."""
     return chain(
         [
-            long_chat("en", "agent", 60, 4_000),
-            long_chat("zh", "agent", 60, 4_000),
-            long_chat("en", "agent", 120, None),
-            long_chat("en", "function", 60, 4_000),
-            long_chat("en", "chain", 30, None),
-            long_chat("zh", "engine", 60, 4_000),
-            small_window("en", "agent"),
-            small_window("zh", "agent"),
-            small_window("zh", "function"),
+            long_chat("en", "agent", 60, 4_000), long_chat("zh", "agent", 60, 4_000),
+            long_chat("en", "agent", 120, None), long_chat("en", "function", 60, 4_000),
+            long_chat("en", "chain", 30, None), long_chat("zh", "engine", 60, 4_000), small_window("en", "agent"),
+            small_window("zh", "agent"), small_window("zh", "function"),
         ],
         (media(language, "agent", document=document) for language in ("en", "zh") for document in (False, True)),
         [media("en", "function", document=False), media("zh", "function", document=True)],
-    )
+    )  # fmt: skip

@@ -47,12 +47,10 @@ RULES: dict[Language, tuple[str, ...]] = {
         "Prices are in euros and include taxes; round them to full euros, and say so where a part is not in stock.",
     ),
     "zh": (
-        "你是一家工坊的助手，工坊为顾客修理家具、灯具和钟表。",
-        "回答要简短、友好，用顾客的语言。",
-        "没看过日历就不要答应日期，也不要把一位顾客的事告诉另一位。",
-        "价格以欧元计，含税，取整；缺货的零件要说明。",
+        "你是一家工坊的助手，工坊为顾客修理家具、灯具和钟表。", "回答要简短、友好，用顾客的语言。",
+        "没看过日历就不要答应日期，也不要把一位顾客的事告诉另一位。", "价格以欧元计，含税，取整；缺货的零件要说明。",
     ),
-}
+}  # fmt: skip
 """The system prompt of the toolbox, four times over: as long as those of real agents."""
 
 BOOKING: dict[Language, dict[str, str]] = {

@@ -85,13 +85,10 @@ DONE: dict[Language, dict[str, str]] = {
 TASTES: dict[Language, tuple[str, str, str, str, str]] = {
     "en": ("I love sushi and avoid pork.", "Which food do I avoid?", r"avoids?:? ([^\n.]+)", "pork", "sushi"),
     "zh": (
-        "我爱吃寿司，不吃猪肉。",
-        "我不吃什么？",
-        "(?:不吃|忌口|避免|回避)[：:]?((?!什么)[^\\n。？]+)",
-        "猪肉",
+        "我爱吃寿司，不吃猪肉。", "我不吃什么？", "(?:不吃|忌口|避免|回避)[：:]?((?!什么)[^\\n。？]+)", "猪肉",
         "寿司",
     ),
-}
+}  # fmt: skip
 """What is said and asked, where it is told what is avoided, what is avoided, and what is not."""
 
 

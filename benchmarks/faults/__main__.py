@@ -1,4 +1,4 @@
-"""What faults do to a memory: campaigns of kills, interrupts, races and nonsense, as long as one likes.
+"""What faults do to a memory: campaigns of kills, races and nonsense, as long as one likes.
 
 ``python benchmarks/faults kills --count 1000``; each prints what broke, and ends with 1 if anything broke.
 """

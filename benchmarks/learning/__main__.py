@@ -2,10 +2,9 @@
 
     python benchmarks/learning --data PATH --cache PATH --json out.json
 
-Parts: facts (precision and recall against labels), current (the newest value before the stale one), scenarios (short
-dialogues with what must be known after them), forgetting (bytes that are left), isolation (users, agents and spaces at
-random), concurrency (two processes of eight threads), overhead (ratios within this run). What is counted stands at the
-top of each module.
+Parts: facts (precision and recall against labels), current (the newest value before the stale one), forgetting (bytes
+that are left), isolation (users, agents and spaces at random), overhead (what encryption costs). What is counted stands
+at the top of each module.
 """
 
 from __future__ import annotations
@@ -23,17 +22,14 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its folder, only that is on the path
 
 from benchmarks.compression.sets import CachedEmbedder
-from benchmarks.learning import concurrency, current, facts, forgetting, isolation, overhead, scenarios
-from benchmarks.learning.models import local_model
+from benchmarks.learning import current, facts, forgetting, isolation, overhead
 from benchmarks.learning.sets import Options
 
 PARTS = {
     "facts": facts.run,
     "current": current.run,
-    "scenarios": scenarios.run,
     "forgetting": forgetting.run,
     "isolation": isolation.run,
-    "concurrency": concurrency.run,
     "overhead": overhead.run,
 }
 
@@ -44,15 +40,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of the conversation sets (*.jsonl.gz)")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--limit", type=int, help="conversations of each set, thousands of operations")
-    parser.add_argument("--model", help="a GGUF file, or its name in .models, that reads facts beside the rules")
     parser.add_argument("--cache", type=Path, help="keep the vectors here, and use those that are there")
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
     results: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as temporary:
         embedder = CachedEmbedder(chosen.cache or Path(temporary))
-        model = local_model(chosen.model) if chosen.model else None
-        options = Options(chosen.data, embedder, chosen.limit, model)
+        options = Options(chosen.data, embedder, chosen.limit)
         for name in chosen.parts:
             started = time.perf_counter()
             results[name] = {}

@@ -30,9 +30,6 @@ MAX_TURNS = 250
 """Longer conversations of MemoryCode are left out: a store of one takes minutes."""
 
 METHODS: dict[str, Weights | None] = {"as configured": None, "Weights(current=0.0)": Weights(current=0.0)}
-REQUIRED = 0.9
-"""Of *right first*."""
-
 _LITERAL = re.compile(r"'([^']+)'")
 
 
@@ -102,7 +99,7 @@ def run(options: Options) -> Iterator[Table]:
             for method, ranks in ranked(one, cases, options.embedder).items():
                 rows[method] += ranks
             options.embedder.save()
-        columns = ["method", "cases", "both found", "right first", "alone", "stale", "neither", "required"]
+        columns = ["method", "cases", "both found", "right first", "alone", "stale", "neither"]
         yield Table(
             f"Newest before stale: {name}, recall(k={K})", columns, [_row(method, rows[method]) for method in METHODS]
         )
@@ -148,6 +145,5 @@ def _row(method: str, cases: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "alone": sum(bool(case["right"]) and not case["stale"] for case in cases),
         "stale": sum(bool(case["stale"]) and not case["right"] for case in cases),
         "neither": sum(not case["stale"] and not case["right"] for case in cases),
-        "required": REQUIRED if METHODS[method] is None else None,
         "failed": [case for case in both if case["right"] > case["stale"]],
     }

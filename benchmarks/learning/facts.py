@@ -7,11 +7,6 @@ fact about the person carries, current ones unless the question asks for the pas
 left out. *precision* counts the attributes that have a complete answer: where somebody lives, works, comes from. Where
 the conversations are limited, so are the questions, and only the sessions that answer them are read.
 
-DialogRE annotates relations between the people of a scene. Facts that no longer stand count too, and a relation is
-found from either side. *precision*: of the facts about somebody who is annotated, on attributes that the relations
-cover, those that are annotated. The annotation is incomplete: it leaves out much of what is plainly said, which all
-counts as wrong here, so that the figure is a lower bound; apart stand facts about somebody with a triple of that kind.
-
 PrefEval states one preference in a turn. *recall*: the value of a fact holds at least half of the words that say what
 it is about, its reason aside. *precision*: of the preferences, those in the words of the turn, and not the wrong way
 round.
@@ -28,12 +23,9 @@ from typing import Any, TypeAlias
 from tqdm import tqdm
 
 from benchmarks.compression.sets import CachedEmbedder, Table, load
-from benchmarks.learning import persona, preferences, relations
+from benchmarks.learning import persona, preferences
 from benchmarks.learning.sets import COUNTED, Options, Tally, learned
 from hybrid_memory import Fact
-
-REQUIRED = {"required": 0.8}
-"""Of the precision of rules."""
 
 Counted: TypeAlias = Iterable[tuple[str, Tally]]
 
@@ -44,10 +36,6 @@ def _persona(one: dict[str, Any], limit: int | None) -> tuple[list[dict[str, Any
     return turns, lambda facts: persona.compare(facts, name, questions)
 
 
-def _relations(one: dict[str, Any], _: int | None) -> tuple[list[dict[str, Any]], Callable[[list[Fact]], Counted]]:
-    return one["turns"], lambda facts: relations.compare(facts, one["facts"])
-
-
 def _preferences(one: dict[str, Any], _: int | None) -> tuple[list[dict[str, Any]], Callable[[list[Fact]], Counted]]:
     statement = one["turns"][0]["text"]
     return one["turns"][:1], lambda facts: [("preference", preferences.compare(facts, statement))]
@@ -55,33 +43,26 @@ def _preferences(one: dict[str, Any], _: int | None) -> tuple[list[dict[str, Any
 
 SETS = {
     "personabench": _persona,
-    "dialogre_en": _relations,
-    "dialogre_zh": _relations,
     "prefeval_explicit": _preferences,
 }
 
 
 def run(options: Options) -> Iterator[Table]:
-    """A table for each set: all values, then by kind; by rules alone, by sentences, and with a model beside them."""
-    readers: dict[str, tuple[Any, CachedEmbedder | None]] = {
-        "statements, by wording": (None, None),
-        "statements": (None, options.embedder),
-    }
-    if options.model is not None:
-        readers["statements and model"] = options.model, options.embedder
+    """A table for each set: all values, then by kind; by wording alone, and with the local embedder."""
+    readers: dict[str, CachedEmbedder | None] = {"statements, by wording": None, "statements": options.embedder}
     for name, prepare in SETS.items():
         conversations = list(load(options.data, name, options.limit))
-        table = Table("", ["read by", *COUNTED, "required", "turns", "seconds"])
-        for reader, (model, embedder) in readers.items():
+        table = Table("", ["read by", *COUNTED, "turns", "seconds"])
+        for reader, embedder in readers.items():
             by_kind: dict[str, Tally] = defaultdict(Tally)
             turns, seconds = 0, 0.0
             for one in tqdm(conversations, desc=f"{name}, {reader}", disable=None):
                 said, compare = prepare(one, options.limit)
-                facts, spent = learned(said, model, embedder)
+                facts, spent = learned(said, embedder)
                 turns, seconds = turns + len(said), seconds + spent
                 for kind, tally in compare(facts):
                     by_kind[kind].add(tally)
-            table.rows += _rows(reader, by_kind, REQUIRED | {"turns": turns, "seconds": round(seconds, 1)})
+            table.rows += _rows(reader, by_kind, {"turns": turns, "seconds": round(seconds, 1)})
         table.title = f"Facts: {name}, {len(conversations)} conversations"
         yield table
 

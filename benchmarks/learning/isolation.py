@@ -25,7 +25,7 @@ def run(options: Options) -> Iterator[Table]:
     operations = OPERATIONS if options.limit is None else min(OPERATIONS, 1_000 * options.limit)
     table = Table(
         f"Isolation: {USERS} users, {AGENTS} agents, {operations} operations",
-        ["engine", "handles", "hits", "refused", "crossed", "required"],
+        ["engine", "handles", "hits", "refused", "crossed"],
     )
     table.rows = [live("memory://", 1, operations)]
     with tempfile.TemporaryDirectory() as folder:
@@ -45,6 +45,5 @@ def live(url: str, processes: int, operations: int) -> dict[str, Any]:
         "hits": town.done["hits"],
         "refused": town.done["refused"],
         "crossed": len(town.crossed),
-        "required": 0,
         "operations": dict(town.done),
     }

@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.compression.sets import CachedEmbedder
-from hybrid_memory import CompactionConfig, Fact, LearningConfig, MemoryConfig, Message, open_memory
-from hybrid_memory.config import OrchestrationConfig
+from hybrid_memory import Fact, LearningConfig, MemoryConfig, Message, open_memory
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory_evaluation.probing.probe import holds, plain
 
 TIME_FORMATS = ("%Y/%m/%d (%a) %H:%M", "%Y/%b/%d/%I:%M %p", "%I:%M %p on %d %B, %Y", "%Y-%m-%d", "%Y-%m-%dT%H:%M:%S")
 START = datetime(2024, 1, 1, 9, tzinfo=UTC)
-MODEL_TIMEOUT = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +26,11 @@ class Options:
     Attributes:
         data: folder of the conversation sets.
         limit: conversations of each set; None is all.
-        model: what answers a list of messages, beside the rules.
     """
 
     data: Path
     embedder: CachedEmbedder
     limit: int | None = None
-    model: Any = None
 
 
 @dataclass(slots=True)
@@ -133,9 +129,7 @@ def by_session(turns: Sequence[dict[str, Any]]) -> dict[str, list[Message]]:
     return sessions
 
 
-def learned(
-    turns: Sequence[dict[str, Any]], model: Any = None, embedder: CachedEmbedder | None = None
-) -> tuple[list[Fact], float]:
+def learned(turns: Sequence[dict[str, Any]], embedder: CachedEmbedder | None = None) -> tuple[list[Fact], float]:
     """All facts that follow from the turns, with their history, and the seconds that the reading took.
 
     They are read by rules alone where there is no embedder.
@@ -143,11 +137,9 @@ def learned(
     config = MemoryConfig(
         url="memory://",
         embedder="none" if embedder is None else "auto",
-        compaction=CompactionConfig(model_timeout=MODEL_TIMEOUT),
-        orchestration=OrchestrationConfig(model_timeout=MODEL_TIMEOUT),
         learning=LearningConfig(background=False),
     )
-    with open_memory(config, language_model=model, embedder=embedder) as memory:
+    with open_memory(config, embedder=embedder) as memory:
         for session, said in by_session(turns).items():
             memory.scoped(user="u", session=session).remember(said)
         owner = memory.scoped(user="u")

@@ -16,7 +16,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from benchmarks.agent import gguf, served
+from benchmarks.served import gguf, served
 
 SYSTEM = (
     "You are a helpful assistant. Answer in one to three short sentences, in the user's language. "

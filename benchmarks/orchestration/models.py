@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import json
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from hybrid_memory.errors import MissingDependencyError
-from hybrid_memory.models.embedders import LocalEmbedder, WrappedEmbedder
+from benchmarks.compression.sets import load
+from hybrid_memory.models.embedders import WrappedEmbedder
 from hybrid_memory.ports import Embedder, Floats
 
 SET = "realmem"
@@ -22,36 +18,6 @@ CONVERSATIONS = 10
 """Whose turns and questions are taken."""
 WORDS = 8
 """Of a turn or a question."""
-
-
-class Sleeping:
-    """Takes 20 ms a call and 1 ms a text, and no core: a model behind a network."""
-
-    name = "benchmark-sleeping"
-    dim = 384
-
-    def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Unit rows of shape (n, 384)."""
-        time.sleep(0.02 + 0.001 * len(texts))
-        return standing_in(texts, self.dim)
-
-    def embed_query(self, text: str) -> Floats:
-        """A unit vector of shape (384,)."""
-        row: Floats = self.embed_documents([text])[0]
-        return row
-
-
-class Burning(Sleeping):
-    """Takes 5 ms of a core a text, and holds the interpreter meanwhile."""
-
-    name = "benchmark-burning"
-
-    def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Unit rows of shape (n, 384)."""
-        until = time.thread_time() + 0.005 * len(texts)
-        while time.thread_time() < until:
-            pass
-        return standing_in(texts, self.dim)
 
 
 def standing_in(texts: Sequence[str], dim: int) -> Floats:
@@ -108,27 +74,6 @@ class Counted(WrappedEmbedder):
             self.queries += queries
 
 
-def chosen(name: str) -> Embedder:
-    """The embedder of this name."""
-    if name == "sleeping":
-        return Sleeping()
-    if name == "burning":
-        return Burning()
-    try:
-        return LocalEmbedder()
-    except MissingDependencyError:
-        if name == "local":
-            raise
-        return Sleeping()
-
-
-def conversations(path: Path, limit: int) -> Iterator[dict[str, Any]]:
-    """The first conversations of a set."""
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        for _, line in zip(range(limit), file, strict=False):
-            yield json.loads(line)
-
-
 def first_words(text: str, count: int = WORDS) -> str:
     """So many words of a text."""
     return " ".join(text.split()[:count])
@@ -137,7 +82,7 @@ def first_words(text: str, count: int = WORDS) -> str:
 def spoken(data: Path, count: int) -> list[str]:
     """So many different turns, repeated under numbers when the sets have no more."""
     turns: dict[str, None] = {}
-    for conversation in conversations(data / f"{SET}.jsonl.gz", CONVERSATIONS):
+    for conversation in load(data, SET, CONVERSATIONS):
         turns |= dict.fromkeys(first_words(turn["text"]) for turn in conversation["turns"] if turn["text"].strip())
     texts = list(turns)
     return [texts[n % len(texts)] + (f" ({n})" if n >= len(texts) else "") for n in range(count)]
@@ -146,7 +91,7 @@ def spoken(data: Path, count: int) -> list[str]:
 def asked(data: Path) -> list[str]:
     """Different questions about conversations."""
     texts: dict[str, None] = {}
-    for conversation in conversations(data / f"{SET}.jsonl.gz", CONVERSATIONS):
+    for conversation in load(data, SET, CONVERSATIONS):
         texts |= dict.fromkeys(first_words(question["question"]) for question in conversation["questions"])
     return list(texts)
 

@@ -1,10 +1,10 @@
-"""This library beside what people would otherwise take: recall, speed, and prompts, in one run on one machine.
+"""This library beside what people would otherwise take: recall and speed, in one run on one machine.
 
     python benchmarks/peers --data PATH --cache PATH --json peers.json
     python benchmarks/peers --parts speed --sizes 1000 10000 100000 1000000 10000x1000 --json speed.json
 
 The peers are installed, in fixed versions, into an environment of their own (--env, by default .venv-peers beside the
-project), and the script goes on with its Python. Parts: quality, speed, prompts; what each counts stands at the top
+project), and the script goes on with its Python. Parts: quality, speed; what each counts stands at the top
 of its module; speed needs no data. Every memory runs in a process of its own, with the same embedder, on the same
 turns; telemetry is off, and but for the package index nothing is asked of the network. A peer that fails is listed
 with its reason.
@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its f
 from benchmarks.peers import environment
 from benchmarks.peers.texts import SEED
 
-PARTS = ("quality", "speed", "prompts")
+PARTS = ("quality", "speed")
 
 
 def ask(options: argparse.Namespace, reasons: dict[str, str], job: dict[str, Any], entry: Any) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--publish", type=Path, help="write the part speed for benchmarks/results here")
     options = parser.parse_args()
     if options.data is None and set(options.parts) != {"speed"}:
-        parser.error("quality and prompts need --data")
+        parser.error("quality needs --data")
     return options
 
 
@@ -124,7 +124,6 @@ def measured(options: argparse.Namespace, cache: Path) -> dict[str, Any]:
     report: dict[str, Any] = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.platform()}",
-        "load before": os.getloadavg(),
         "seed": SEED,
         "versions": environment.versions(),
         "not installed": environment.reasons_of(options.env),
@@ -138,7 +137,6 @@ def measured(options: argparse.Namespace, cache: Path) -> dict[str, Any]:
             table.show()
             report["results"][name].append({"title": table.title, "note": table.note, "rows": table.rows})
         print(f"\n{name}: {time.perf_counter() - started:.0f} s", flush=True)
-    report["load after"] = os.getloadavg()
     return report
 
 

@@ -80,15 +80,9 @@ def run(case: Case, system: str, embedder: Any) -> Verdict:
 def by_system(outcomes: Outcomes) -> Table:
     """Of the cases through hosts: how many were inert, what the others came to, and what was still recalled."""
     columns = (
-        "system",
-        "inert",
-        "in the system message",
-        "outside its mark",
-        "obeyed",
-        "failed",
-        "read later",
+        "system", "inert", "in the system message", "outside its mark", "obeyed", "failed", "read later",
         "true recalled",
-    )
+    )  # fmt: skip
     table = Table("attacks through hosts", columns)
     for system, pairs in outcomes.items():
         verdicts = [verdict for case, verdict in pairs if offered(case, "bare")]

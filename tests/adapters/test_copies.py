@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +13,6 @@ import langchain_hybrid_memory as lc
 import llamaindex_hybrid_memory as li
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidConfigError
-from tests.doubles import PATIENCE
 from tests.faces import Open
 
 FACT = "My sister lives in Lisbon."
@@ -97,24 +93,6 @@ def test_a_copy_works_on_the_same_store(told: HybridMemory, name: str, way: str)
     there = WAYS[way](make(told))
     assert FACT in use(there)
     assert "Porto" not in use(there)
-
-
-ELSEWHERE = """
-import pickle, sys
-with open(sys.argv[1], "rb") as file:
-    one, other = pickle.load(file)
-for found in (one.invoke("Lisbon")[0].page_content, other.retrieve("Lisbon")[0].text):
-    assert "My sister lives in Lisbon." in found, found
-"""
-
-
-def test_another_process_finds_the_same_store(told: HybridMemory, tmp_path: Path) -> None:
-    pickled = tmp_path / "all.pickle"
-    pickled.write_bytes(pickle.dumps([CASES[name][0](told) for name in ("lc retriever", "li retriever")]))
-    assert b"Lisbon" not in pickled.read_bytes()
-    command = [sys.executable, "-c", ELSEWHERE, str(pickled)]  # loads both frameworks
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=3 * PATIENCE)  # noqa: S603
-    assert done.returncode == 0, done.stderr
 
 
 def test_a_closed_store_in_a_file_is_opened_again(opened: Open) -> None:

@@ -60,7 +60,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211"),
 ]
 
-CHATS = [(user, session) for user in ("ann", "ben") for session in ("s1", "s2")]
+CHATS = [("ann", "s1"), ("ann", "s2"), ("ben", "s1")]
 MARK = re.compile(r"(ann|ben)-(s1|s2)-(\w+)")
 LIMIT = 1500
 BEFORE = ("I keep bees, {}one", "Tell me the weather for {}two", "Please raise, {}three")

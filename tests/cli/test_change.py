@@ -197,11 +197,8 @@ def test_a_better_file_corrects_what_an_earlier_one_got_wrong(command: Any, tmp_
     day = "2024-05-0{}T10:00:00.25+00:00".format
     poor: list[dict[str, Any]] = [{}, {}, {}, {}]
     good = [
-        {"timestamp": day(1)},
-        {"role": "assistant"},
-        {"role": "tool", "name": "fetch_page", "timestamp": day(2)},
-        {},
-    ]
+        {"timestamp": day(1)}, {"role": "assistant"}, {"role": "tool", "name": "fetch_page", "timestamp": day(2)}, {},
+    ]  # fmt: skip
     assert imported(*poor) == (0, 0, 0)
     assert command("forget", store, "--query", "Tom", "--yes") == 0
     assert imported(*good) == (0, 3, 1)

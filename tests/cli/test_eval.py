@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hybrid_memory import __version__
-from hybrid_memory_evaluation import METHODS, Evaluation, Report
+from hybrid_memory_evaluation import METHODS
 from tests.doubles import PATIENCE
 
 TOLD = "Marta Lindqvist, a marine biologist; src/parser.py; PostgreSQL because several boats write at once."
@@ -168,30 +168,6 @@ def test_no_model_is_asked_before_somebody_agrees(
     assert model.calls > 0
     assert "evaluating" in command.err
     assert "Continue?" not in command.out
-
-
-@pytest.mark.usefixtures("pageless")
-def test_the_same_command_goes_on_where_it_stopped(
-    command: Any, chat: Path, tmp_path: Path, model: Model, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    options = (*QUICK, "--model", "openai:x", "--yes", "--out", tmp_path / "out")
-    assert command("eval", chat, *options) == 0
-    first, calls = loaded(tmp_path), model.calls
-    assert first.judging
-    assert first.methods[0].scores
-    assert first.methods[0].in_answer == 1
-    assert command("eval", chat, *options) == 0
-    assert model.calls == calls
-    done = int(command.err.split(" results from before")[0].rsplit(" ", 1)[1])
-    assert done == len([line for line in (tmp_path / "out" / "journal.jsonl").read_text().splitlines() if line])
-    assert loaded(tmp_path).methods == first.methods
-
-    def interrupted(_: Evaluation, **__: Any) -> Report:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Evaluation, "run", interrupted)
-    assert command("eval", chat, *options) == 130
-    assert command.err.splitlines()[-1] == f"interrupted: run the same command to go on from {tmp_path / 'out'}"
 
 
 def test_the_command_starts_without_a_framework_or_numbers() -> None:

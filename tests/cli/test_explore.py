@@ -106,11 +106,8 @@ def test_the_profile_tells_what_stands_and_with_history_what_did(command: Any, f
 def test_history_shows_the_newest_turns_oldest_first(command: Any, filled: Path) -> None:
     assert [turn["id"] for turn in command.json("history", filled, "-n", 2)] == ["m4", "m5"]
     assert [turn["handle"] for turn in command.json("history", filled, "-n", 0, "-s", "spring")] == [
-        "#1",
-        "#2",
-        "#3",
-        "#4",
-    ]
+        "#1", "#2", "#3", "#4",
+    ]  # fmt: skip
     assert [
         turn["id"] for turn in command.json("history", filled, "--since", "2026-03-02", "--until", "2026-03-04")
     ] == ["m2", "m3"]

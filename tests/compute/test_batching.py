@@ -200,46 +200,6 @@ def test_a_bad_text_fails_nobody_but_its_caller(error: type[Exception]) -> None:
     assert len(calls) == 1 + 5 + 1  # once together, once each, and what they share
 
 
-def test_an_interrupted_leader_leaves_the_others_their_vectors() -> None:
-    crowd = Crowd(busy=1, concurrency=1)
-    asked = [crowd.ask(f"text {number}") for number in range(6)]
-    interrupted: list[Sequence[str]] = []
-
-    def interrupt(number: int, texts: Sequence[str]) -> None:
-        if number == 1:
-            assert crowd.go.wait(60)
-        elif not interrupted:
-            interrupted.append(texts)
-            raise KeyboardInterrupt
-
-    crowd.inner._during = interrupt
-    crowd.bad = set()
-    calls = crowd.release()
-    (leader,) = (future for future in asked if isinstance(future.exception(), KeyboardInterrupt))
-    for number, future in enumerate(asked):
-        if future is not leader:
-            np.testing.assert_array_equal(future.result(), rows("document", f"text {number}"))
-    assert [len(texts) for _, texts in calls] == [6, 5]
-
-
-def test_an_interrupted_caller_that_waits_takes_its_texts_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    crowd = Crowd(busy=1, concurrency=1)
-    following, turns = BatchingEmbedder._next, list[Any]()
-
-    def interrupted(self: BatchingEmbedder, call: Any) -> bool:
-        if not turns:
-            turns.append(call)
-            raise KeyboardInterrupt
-        return following(self, call)
-
-    shared = crowd.ask("shared")
-    monkeypatch.setattr(BatchingEmbedder, "_next", interrupted)
-    gone = crowd._pool.submit(crowd.batching.embed_documents, ["shared", "gone"])
-    assert isinstance(gone.exception(60), KeyboardInterrupt)
-    assert crowd.release() == [("document", ["shared"])]
-    np.testing.assert_array_equal(shared.result(), rows("document", "shared"))
-
-
 def test_vectors_are_cached_by_name_side_and_text() -> None:
     inner = Recorder()
     cache: LruCache[bytes, Floats] = LruCache(100)

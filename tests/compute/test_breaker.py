@@ -32,29 +32,6 @@ def test_calls_are_refused_after_a_failure_but_for_a_probe_at_growing_pauses() -
     assert breaker.failure is None
 
 
-def test_failures_of_calls_that_were_under_way_make_no_pause_longer() -> None:
-    clock = Clock()
-    breaker = Breaker(failures=2, pause=1, clock=clock)
-    breaker.failed(OSError())
-    assert breaker.admit() is Admission.YES
-    for _ in range(20):
-        breaker.failed(OSError())
-    clock.now = 1.0
-    assert breaker.admit() is Admission.PROBE
-
-
-def test_a_probe_that_never_tells_is_made_again() -> None:
-    clock = Clock()
-    breaker = Breaker(pause=1, longest=8, clock=clock)
-    breaker.failed(OSError())
-    clock.now = 1.0
-    assert breaker.admit() is Admission.PROBE
-    clock.now = 8.5
-    assert breaker.admit() is Admission.NO
-    clock.now = 9.0
-    assert breaker.admit() is Admission.PROBE
-
-
 def test_only_a_slow_failure_that_is_no_answer_opens_it() -> None:
     clock = Clock()
     breaker = Breaker(clock=clock)

@@ -46,7 +46,7 @@ def oracle(tasks: list[Task[Any]]) -> list[int]:
     return [place[-1] for place in sorted(places)]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(fields, max_size=40))
 def test_what_was_queued_before_a_worker_was_free_begins_in_the_order_of_the_rule(drawn: list[dict[str, Any]]) -> None:
     from tests.compute.conftest import Hold  # noqa: PLC0415
@@ -94,7 +94,7 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(st.lists(steps, max_size=80), st.booleans())
 def test_cancelling_and_blocked_kinds_follow_the_rule_too(steps: list[tuple[str, Any]], tidy: bool) -> None:
     queue, model = PriorityQueue(), Model()

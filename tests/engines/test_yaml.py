@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from hybrid_memory import MemoryConfig, Weights, aopen_memory, open_memory
+from hybrid_memory import Weights, open_memory
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.ports import Floats
 from hybrid_memory.text.tokenize import terms
@@ -69,20 +69,6 @@ def test_the_example_starts_a_memory_on_real_servers(file: Path) -> None:
         assert [message.text for message in memory.scoped(user="alice").history()] == SAID
 
 
-async def test_the_example_starts_a_memory_off_the_event_loop(file: Path) -> None:
-    async with await aopen_memory(file, embedder=embed) as memory:
-        alice = memory.scoped(user="alice", session="s")
-        await alice.aremember(SAID[2])
-        assert [hit.record.text for hit in await alice.arecall("the concert")] == [SAID[2]]
-
-
-def test_the_example_is_written_as_it_was_read(file: Path, tmp_path: Path) -> None:
-    read = MemoryConfig.from_yaml(file)
-    again = tmp_path / "again.yaml"
-    again.write_text(read.to_yaml(), "utf-8")
-    assert MemoryConfig.from_yaml(again) == read
-
-
 @pytest.fixture
 def listener() -> Iterator[socket.socket]:
     """A port at which all servers of a file are said to be; who connects to it is noticed."""
@@ -98,38 +84,6 @@ def example(listener: socket.socket) -> str:
     at = f"127.0.0.1:{listener.getsockname()[1]}"
     archive = ARCHIVE.format(url=f"clickhouse://{at}/default")
     return "outbox: outbox.db\n" + EXAMPLE.format(index=f"milvus://{at}", log=f"redis://{at}/0", archive=archive)
-
-
-BROKEN = [
-    ("ivf_flat", "IVF_PQ", "index.algorithm", "'flat', 'hnsw' or 'ivf_flat' (got 'IVF_PQ')"),
-    ("nlist: 1024", "nlist: 0", "index.nlist", "greater than or equal to 1 (got 0)"),
-    ("after: 30 days", "after: -1", "archive.after", "greater than 0 seconds"),
-    ("keep_ratio: 0.3", "keep_ratio: 30%", "compaction.keep_ratio", "a valid number"),
-    ("concurrency: 10,", "concurrency: ten,", "orchestration.concurrency", "(got 'ten')"),
-    ("vector: 0.5", "vektor: 0.5", "recall.weights.vektor", "did you mean 'vector'?"),
-]
-
-
-@pytest.mark.parametrize("mistake", BROKEN, ids=[row[2] for row in BROKEN])
-def test_a_mistake_is_reported_before_anything_is_opened(
-    mistake: tuple[str, str, str, str], listener: socket.socket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    right, wrong, key, reason = mistake
-    monkeypatch.chdir(tmp_path)
-    file = tmp_path / "memory.yaml"
-    whole = example(listener)
-    assert whole.count(right) == 1
-    file.write_text(whole.replace(right, wrong), "utf-8")
-    with pytest.raises(InvalidConfigError) as caught:
-        open_memory(file, embedder=embed)
-    (reported,) = str(caught.value).splitlines()
-    line = 1 + whole[: whole.index(right)].count("\n")
-    assert f"{file} line {line}, column " in reported
-    assert f": {key}: " in reported
-    assert reason in reported
-    with pytest.raises(BlockingIOError):
-        listener.accept()
-    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_the_whole_example_connects_to_its_servers(listener: socket.socket, tmp_path: Path) -> None:

@@ -74,19 +74,15 @@ def test_a_method_that_fails_is_reported_and_the_others_go_on(options: Options) 
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"transcripts": []}, "no transcripts"),
-        ({"max_tokens": 100_000}, "chat fits into 100000 tokens"),
-        ({"max_tokens": 0}, "max_tokens=0"),
-        ({"repeats": 0}, "repeats=0"),
-        ({"written": 3}, "give model="),
-        ({"judge": print}, "give model="),
-        ({"methods": ["nothing"]}, "'nothing'"),
+        ({"transcripts": []}, "no transcripts"), ({"max_tokens": 100_000}, "chat fits into 100000 tokens"),
+        ({"max_tokens": 0}, "max_tokens=0"), ({"repeats": 0}, "repeats=0"), ({"written": 3}, "give model="),
+        ({"judge": print}, "give model="), ({"methods": ["nothing"]}, "'nothing'"),
         ({"probes": {"chat": [Probe("x", ProbeKind.RECALL, "?", "", (), ("turn-1",))]}}, "no keys"),
         ({"probes": {"chat": [Probe("x", ProbeKind.RECALL, "?", "a", ("a",), ("turn-99",))]}}, "unknown sources"),
         ({"probes": {"chat": [Probe("x", ProbeKind.RECALL, "?", "a", ("a",), ("turn-1",))] * 2}}, "the same id"),
         ({"probes": {"chat": []}}, "has nothing to ask about"),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_refused_at_once(changed: Options, told: str, options: Options, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match=told):
         Evaluation(**{**options, **changed, "folder": tmp_path / "kept"})

@@ -113,7 +113,7 @@ def test_an_answer_arrives_as_a_string_and_changes_nothing_else(attack: str) -> 
 
 @given(st.text(max_size=300), st.text(max_size=300).map("Redis {}".format))
 @example("<|im_end|>", "[INST]")
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_any_text_comes_back_from_the_data_as_it_was(evidence: str, answer: str) -> None:
     recorder = Recorder()
     recorder.judge().grade(PROBES[0], evidence, answer)

@@ -1,33 +1,20 @@
 from __future__ import annotations
 
 import math
-import statistics
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hybrid_memory_evaluation.judging.scores import (
-    CRITERIA,
     Dimension,
     Grade,
     Mean,
     criteria,
     dimension_scores,
-    order,
     overall_score,
     scored,
 )
 from hybrid_memory_evaluation.probing.probe import ProbeKind
-
-NAMES = [criterion.name for criterion in CRITERIA]
-GRADES = st.lists(
-    st.builds(Grade, st.dictionaries(st.sampled_from(NAMES), st.floats(0, 5), min_size=1), malformed=st.integers(0, 3))
-    | st.just(Grade(malformed=3, failed=True)),
-    max_size=12,
-)
-
 
 about: Any = pytest.approx
 
@@ -55,31 +42,6 @@ def test_means_spreads_and_counts_are_those_worked_out_by_hand() -> None:
     }
     assert scores.overall == Mean(about(9.5 / 3), about(math.sqrt(1 / 3)), 3)
     assert (scores.n, scores.failed, scores.malformed) == (3, 1, 4)
-
-
-@given(GRADES)
-def test_all_means_lie_in_0_to_5_and_the_overall_one_is_that_of_the_dimensions(grades: list[Grade]) -> None:
-    scores = scored(grades)
-    every = [*scores.criteria.values(), *scores.dimensions.values(), *([scores.overall] if scores.overall else [])]
-    assert all(0 <= one.mean <= 5 and 0 <= one.spread <= 5 for one in every)
-    assert scores.n + scores.failed == len(grades)
-    if scores.overall:
-        means = [one.mean for one in scores.dimensions.values()]
-        assert scores.overall.mean == pytest.approx(statistics.fmean(means))
-
-
-CASES = [(f"p{probe}", method, repeat) for probe in range(20) for method in ("a", "b", "c") for repeat in range(3)]
-
-
-def test_neither_method_nor_repeat_nor_probe_follows_time() -> None:
-    places: dict[tuple[str, int], list[float]] = {}
-    for seed in range(40):
-        for place, (probe, method, repeat) in enumerate(order(CASES, seed)):
-            for key in ((method, -1), ("", repeat), (probe, -1)):
-                places.setdefault(key, []).append(place / (len(CASES) - 1))
-    for key, found in places.items():
-        error = math.sqrt(1 / 12 / len(found))
-        assert abs(statistics.fmean(found) - 0.5) < 4.5 * error, key
 
 
 def test_every_dimension_is_reached_by_a_kind_of_probe_and_every_kind_reaches_at_least_four() -> None:

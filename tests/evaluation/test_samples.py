@@ -17,14 +17,11 @@ LABELS = json.loads((SAMPLES / "companion_questions.json").read_text(encoding="u
 @pytest.mark.parametrize(
     ("name", "form", "messages"),
     [
-        ("airline_service.json", "openai", 62),
-        ("coding_run.json", "openai", 72),
-        ("companion_emily_en.jsonl", "openai", 98),
-        ("companion_frank_en.jsonl", "openai", 104),
-        ("companion_manting_zh.jsonl", "openai", 98),
-        ("companion_wangfeng_zh.jsonl", "openai", 104),
+        ("airline_service.json", "openai", 62), ("coding_run.json", "openai", 72),
+        ("companion_emily_en.jsonl", "openai", 98), ("companion_frank_en.jsonl", "openai", 104),
+        ("companion_manting_zh.jsonl", "openai", 98), ("companion_wangfeng_zh.jsonl", "openai", 104),
     ],
-)
+)  # fmt: skip
 def test_a_sample_is_read_whole(name: str, form: str, messages: int) -> None:
     (chat,) = read_transcript(SAMPLES / name)
     assert (chat.form, len(chat.messages)) == (form, messages)

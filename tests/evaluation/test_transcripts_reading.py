@@ -179,7 +179,7 @@ def spoiled(draw: st.DrawFn) -> Any:
     return value
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(value={"role": "user", "content": [{"type": "text", "text": 3}, {"type": "text"}]}, form="openai")
 @given(value=spoiled() | VALUES, form=st.sampled_from(["auto", *FORMS]))
 def test_whatever_json_a_file_holds_it_is_read_or_refused(tmp_path: Path, value: Any, form: Any) -> None:

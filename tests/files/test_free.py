@@ -34,23 +34,14 @@ def paths(files: list[File]) -> list[str]:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "\n",
-        "no newline at the end",
-        "one\r\ntwo\r\n\r\nthree\r\n",
-        "mixed\r\nends\n\r\n",
-        "\n\n  leading\n\n\n\nmany\n\n",
-        "tabs\tand  spaces   \n   \n",
-        TRIP,
-        "# 行程\n\n五月去罗马。\n\n- 订酒店\n- 买票\n",
-        "---\ntitle: x\n---\n\n# A\n## B\n\ntext\n",
+        "", "\n", "no newline at the end", "one\r\ntwo\r\n\r\nthree\r\n", "mixed\r\nends\n\r\n",
+        "\n\n  leading\n\n\n\nmany\n\n", "tabs\tand  spaces   \n   \n", TRIP,
+        "# 行程\n\n五月去罗马。\n\n- 订酒店\n- 买票\n", "---\ntitle: x\n---\n\n# A\n## B\n\ntext\n",
         "```python\na = 1\n\nb = 2\n```\n\n- [ ] open\n  more\n\n  still more\n1. one\n2. two\n",
-        "twice\n\ntwice\n\ntwice",
-        "🎂\n\n\u3000全角空格\u3000\n\x0b\n",
-        "a" * 200_000 + "\n\n" + "- b\n" * 2_000,
+        "twice\n\ntwice\n\ntwice", "🎂\n\n\u3000全角空格\u3000\n\x0b\n", "a" * 200_000 + "\n\n" + "- b\n" * 2_000,
     ],
     ids=lambda text: repr(text[:20]),
-)
+)  # fmt: skip
 def test_what_is_written_is_read_letter_for_letter(face: Face, alice: ScopedMemory, text: str) -> None:
     files = face(alice.files())
     file = files.write("/a.md", text)
@@ -146,45 +137,24 @@ def test_undo_goes_back_change_by_change_and_history_keeps_all(face: Face, alice
 
 
 BAD_PATHS: list[tuple[Any, str]] = [
-    ("notes.md", "begins with '/'"),
-    ("", "begins with '/'"),
-    ("/../etc/passwd", "not a valid name"),
-    ("/notes/../../x", "not a valid name"),
-    ("/notes/./x", "not a valid name"),
-    ("/.../x", "not a valid name"),
-    ("/notes/%2e%2e/x", "percent"),
-    ("/notes/%2E%2E%2Fx", "percent"),
-    ("/a%00b", "percent"),
-    ("/a\x00b", "control characters"),
-    ("/a\nb", "control characters"),
-    ("/a\\..\\b", "backslash"),
-    ("/ a", "not a valid name"),
-    ("/" + "x" * 256, "255 bytes"),
-    ("/" + "中" * 86, "255 bytes"),
-    ("/x" * 501, "1000 characters"),
-    ("/\ud800", "lone surrogate"),
-    (None, "text"),
-    (b"/a", "text"),
-]
+    ("notes.md", "begins with '/'"), ("", "begins with '/'"), ("/../etc/passwd", "not a valid name"),
+    ("/notes/../../x", "not a valid name"), ("/notes/./x", "not a valid name"), ("/.../x", "not a valid name"),
+    ("/notes/%2e%2e/x", "percent"), ("/notes/%2E%2E%2Fx", "percent"), ("/a%00b", "percent"),
+    ("/a\x00b", "control characters"), ("/a\nb", "control characters"), ("/a\\..\\b", "backslash"),
+    ("/ a", "not a valid name"), ("/" + "x" * 256, "255 bytes"), ("/" + "中" * 86, "255 bytes"),
+    ("/x" * 501, "1000 characters"), ("/\ud800", "lone surrogate"), (None, "text"), (b"/a", "text"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("path", "told"), BAD_PATHS, ids=repr)
 def test_a_path_is_checked_before_anything_changes(face: Face, alice: ScopedMemory, path: Any, told: str) -> None:
     files = face(alice.files())
     calls: list[Any] = [
-        lambda: files.write(path, "x"),
-        lambda: files.read(path),
-        lambda: files.edit(path, "a", "b"),
-        lambda: files.insert(path, 0, "b"),
-        lambda: files.delete(path),
-        lambda: files.rename(path, "/b"),
-        lambda: files.rename("/b", path),
-        lambda: files.history(path),
-        lambda: files.undo(path),
-        lambda: files.list(path),
-        lambda: files.glob("*", path),
-        lambda: files.grep("x", path),
-    ]
+        lambda: files.write(path, "x"), lambda: files.read(path), lambda: files.edit(path, "a", "b"),
+        lambda: files.insert(path, 0, "b"), lambda: files.delete(path), lambda: files.rename(path, "/b"),
+        lambda: files.rename("/b", path), lambda: files.history(path), lambda: files.undo(path),
+        lambda: files.list(path), lambda: files.glob("*", path), lambda: files.grep("x", path),
+    ]  # fmt: skip
     for call in calls:
         with pytest.raises(InvalidInputError, match=told):
             call()
@@ -202,21 +172,18 @@ def test_what_cannot_be_a_file_is_refused(face: Face, alice: ScopedMemory) -> No
         (lambda: files.write("/a/b.md/c", "x"), "path", "is a file"),
         (lambda: files.write("/c", "a\x00b"), "text", "NUL"),
         (lambda: files.write("/c", "x" * 1_000_001), "text", "1,000,000"),
-        (lambda: files.read("/c"), "missing", "no file '/c'"),
-        (lambda: files.read("/a"), "folder", "is a folder"),
+        (lambda: files.read("/c"), "missing", "no file '/c'"), (lambda: files.read("/a"), "folder", "is a folder"),
         (lambda: files.edit("/a/b.md", "x", "y"), "several", "2 times .* lines 1, 3"),
         (lambda: files.edit("/a/b.md", "z", "y"), "absent", "not occur in"),
         (lambda: files.edit("/a/b.md", "", "y"), "absent", "empty"),
         (lambda: files.edit("/c", "x", "y"), "missing", "no file"),
         (lambda: files.insert("/a/b.md", 4, "y"), "line", "has 3 lines, got 4"),
         (lambda: files.insert("/c", 0, "y"), "missing", "no file"),
-        (lambda: files.delete("/c"), "missing", "no file"),
-        (lambda: files.delete("/"), "read_only", "root"),
+        (lambda: files.delete("/c"), "missing", "no file"), (lambda: files.delete("/"), "read_only", "root"),
         (lambda: files.rename("/c", "/d"), "missing", "no file"),
         (lambda: files.rename("/a", "/a/c"), "path", "cannot become"),
-        (lambda: files.history("/c"), "missing", "no file"),
-        (lambda: files.undo("/c"), "missing", "no change"),
-    ]
+        (lambda: files.history("/c"), "missing", "no file"), (lambda: files.undo("/c"), "missing", "no change"),
+    ]  # fmt: skip
     before = alice.events()
     for call, reason, told in wrong:
         with pytest.raises(FileError, match=told) as error:

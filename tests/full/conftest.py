@@ -22,12 +22,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def smollm2_file() -> Path:
-    """The file of SmolLM2-135M-Instruct in 4 bit."""
-    return weights.smollm2_file()
-
-
-@pytest.fixture(scope="session")
 def smollm2() -> str:
     """A folder with SmolLM2-135M-Instruct as transformers reads it."""
     return str(weights.smollm2())

@@ -20,6 +20,6 @@ def test_a_small_model_answers_from_the_prompt(local_model: LanguageModel) -> No
 def test_the_grade_of_a_small_judge_can_be_read(local_model: LanguageModel) -> None:
     evidence = "user: My locker at the station has the number QX4471."
     grade = Judge(local_model).grade(LOCKER, evidence, "It has the number QX4471.")
-    # What so small a model's scores are worth is measured by benchmarks/evaluation_model.py, and not asserted.
+    # What so small a model's scores are worth is not asserted.
     assert not grade.failed
     assert all(0 <= score <= 5 for score in grade.scores.values())

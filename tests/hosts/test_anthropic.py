@@ -23,18 +23,15 @@ from tests.faces import Open
 TEXT = "# Notes\n\n- likes tea\n- lives in Rome\n\nEnd"
 
 COMMANDS: list[dict[str, Any]] = [
-    {"command": "view", "path": "/memories"},
-    {"command": "create", "path": "/memories/a.md", "file_text": TEXT},
+    {"command": "view", "path": "/memories"}, {"command": "create", "path": "/memories/a.md", "file_text": TEXT},
     {"command": "create", "path": "/memories/a.md", "file_text": "again"},
     {"command": "create", "path": "/memories/empty.txt", "file_text": ""},
     {"command": "create", "path": "/memories/旅行/罗马.md", "file_text": "五月去罗马。\n"},
     {"command": "create", "path": "/memories/x/y/z/deep.md", "file_text": "x" * 1500},
     {"command": "create", "path": "/memories/x/.hidden", "file_text": "x"},
     {"command": "create", "path": "/memories/big.md", "file_text": "line\n" * 3000},
-    {"command": "view", "path": "/memories"},
-    {"command": "view", "path": "/memories/x"},
-    {"command": "view", "path": "/memories/旅行"},
-    {"command": "view", "path": "/memories/a.md"},
+    {"command": "view", "path": "/memories"}, {"command": "view", "path": "/memories/x"},
+    {"command": "view", "path": "/memories/旅行"}, {"command": "view", "path": "/memories/a.md"},
     {"command": "view", "path": "/memories/empty.txt"},
     {"command": "view", "path": "/memories/a.md", "view_range": [3, 4]},
     {"command": "view", "path": "/memories/a.md", "view_range": [3, -1]},
@@ -42,10 +39,8 @@ COMMANDS: list[dict[str, Any]] = [
     {"command": "view", "path": "/memories/a.md", "view_range": [5, 99]},
     {"command": "view", "path": "/memories/a.md", "view_range": [50, 60]},
     {"command": "view", "path": "/memories/a.md", "view_range": [3]},
-    {"command": "view", "path": "/memories/none.md"},
-    {"command": "view", "path": "/memories/none"},
-    {"command": "view", "path": "/etc/passwd"},
-    {"command": "view", "path": "notes.md"},
+    {"command": "view", "path": "/memories/none.md"}, {"command": "view", "path": "/memories/none"},
+    {"command": "view", "path": "/etc/passwd"}, {"command": "view", "path": "notes.md"},
     {"command": "view", "path": "/memories/../../etc/passwd"},
     {"command": "create", "path": "/memories/../x.md", "file_text": "x"},
     {"command": "create", "path": "/elsewhere/x.md", "file_text": "x"},
@@ -71,14 +66,11 @@ COMMANDS: list[dict[str, Any]] = [
     {"command": "rename", "old_path": "/memories/b.md", "new_path": "/memories/x"},
     {"command": "rename", "old_path": "/memories/x", "new_path": "/memories/new/x"},
     {"command": "rename", "old_path": "/memories/b.md", "new_path": "/other/b.md"},
-    {"command": "view", "path": "/memories/new/x/y/z/deep.md"},
-    {"command": "delete", "path": "/memories/new"},
-    {"command": "delete", "path": "/memories/new"},
-    {"command": "delete", "path": "/memories/b.md"},
-    {"command": "delete", "path": "/memories"},
-    {"command": "delete", "path": "/memories/../x"},
+    {"command": "view", "path": "/memories/new/x/y/z/deep.md"}, {"command": "delete", "path": "/memories/new"},
+    {"command": "delete", "path": "/memories/new"}, {"command": "delete", "path": "/memories/b.md"},
+    {"command": "delete", "path": "/memories"}, {"command": "delete", "path": "/memories/../x"},
     {"command": "view", "path": "/memories"},
-]
+]  # fmt: skip
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -97,16 +96,6 @@ class TestABackend:
                 backend.upload_files([("/b.md", b"x")])[0].error,
             ]
         assert all("cannot be reached now" in str(answer) for answer in answers)
-
-    async def test_writers_at_the_same_time_lose_nothing(self, backend: HybridMemoryBackend) -> None:
-        await backend.awrite("/a.md", "".join(f"- {number}\n" for number in range(10)))
-        done = await asyncio.gather(
-            *(backend.aedit("/a.md", f"- {number}\n", f"- {number}!\n") for number in range(10))
-        )
-        assert [one.error for one in done] == 10 * [None]
-        found = await backend.aread("/a.md")
-        assert found.file_data is not None
-        assert found.file_data["content"] == "".join(f"- {number}!\n" for number in range(10))
 
 
 class TestAnAgent:

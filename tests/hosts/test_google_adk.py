@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -194,16 +193,6 @@ class TestSessions:
         assert (await again(service)).state == {"user:n": 1, "own": 1}
         with pytest.raises(SessionNotFoundError):
             await service.append_event(session.model_copy(update={"id": "nowhere"}), said("hi"))
-
-    async def test_writers_at_the_same_time_lose_nothing(self, service: HybridSessionService) -> None:
-        session = await filled(service)
-        states = [EventActions(state_delta={f"user:{number}": number}) for number in range(20)]
-        given = [EVENTS[2].model_copy(update={"id": f"e{row}", "actions": state}) for row, state in enumerate(states)]
-        await asyncio.gather(*(service.append_event(session.model_copy(deep=True), event) for event in given))
-        found = await again(service)
-        assert sorted(event.id for event in found.events) == sorted(event.id for event in given)
-        assert all(event.content == EVENTS[2].content for event in found.events)
-        assert len(await service.get_user_state(**WHO)) == 20
 
 
 class TestMemories:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Callable
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from agents import Agent, Model, ModelResponse, RunConfig, Runner, Usage, function_tool, set_tracing_disabled
@@ -122,25 +121,6 @@ class TestASession:
         await alice.aforget(query="Berlin")
         assert await session.get_items() == []
         assert "Berlin" not in str(await alice.ahistory())
-
-    async def test_writers_at_the_same_time_lose_nothing(self, alice: ScopedMemory) -> None:
-        async def write(number: int) -> None:
-            pair: list[Any] = [
-                {"role": "user", "content": f"{number}?"},
-                {"role": "assistant", "content": f"{number}!"},
-            ]
-            await HybridSession(alice).add_items(pair)
-
-        *_, popped = await asyncio.gather(*map(write, range(20)), HybridSession(alice).pop_item())
-        gone = [] if popped is None else [str(cast("Any", popped)["content"])]  # first, in the middle, or last
-        held = [str(item["content"]) for item in await HybridSession(alice).get_items()]  # type: ignore[typeddict-item]
-        questions = {f"{number}?": f"{number}!" for number in range(20)}
-        assert sorted(held + gone) == sorted([*questions, *questions.values()])
-        assert all(
-            held[held.index(question) + 1 :][:1] == [answer]
-            for question, answer in questions.items()
-            if answer not in gone
-        )
 
 
 class TestAnAgent:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable
 
@@ -141,11 +140,6 @@ class TestAHistory:
         await history.aadd(SAID[:1])
         await history.aclear()
         assert [one.text for one in alice.history()] == 2 * ["Be brief.", "I live in Berlin."]
-
-    async def test_writers_at_the_same_time_keep_their_messages_whole(self, alice: ScopedMemory) -> None:
-        history = HybridMessageHistory(alice)
-        await asyncio.gather(*(history.aadd(SAID[:3]) for _ in range(10)))
-        assert await history.amessages() == 10 * SAID[:3]
 
 
 class TestAnAgent:

@@ -23,19 +23,12 @@ CRAFTED = (
 
 TALK = [
     ("user", "My name is Alice, and I work as a data engineer at Northwind."),
-    ("assistant", "Nice to meet you, Alice."),
-    ("user", "I live in Hamburg. It is near the harbour."),
-    ("assistant", "Noted."),
-    ("user", "I decided to book the night train NJ 491 to Vienna."),
-    ("assistant", "The night train it is."),
-    ("user", f"My note to self: {CRAFTED}"),
-    ("assistant", f"I repeat: {CRAFTED}"),
-    ("user", "I moved to Berlin in May."),
-    ("assistant", "How is Berlin?"),
-    ("user", "我喜欢喝乌龙茶。"),
-    ("assistant", "好的。"),
-    ("user", "Which train did I book?"),
-]
+    ("assistant", "Nice to meet you, Alice."), ("user", "I live in Hamburg. It is near the harbour."),
+    ("assistant", "Noted."), ("user", "I decided to book the night train NJ 491 to Vienna."),
+    ("assistant", "The night train it is."), ("user", f"My note to self: {CRAFTED}"),
+    ("assistant", f"I repeat: {CRAFTED}"), ("user", "I moved to Berlin in May."), ("assistant", "How is Berlin?"),
+    ("user", "我喜欢喝乌龙茶。"), ("assistant", "好的。"), ("user", "Which train did I book?"),
+]  # fmt: skip
 
 
 def tell(alice: ScopedMemory) -> None:

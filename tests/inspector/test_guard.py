@@ -15,14 +15,9 @@ from hybrid_memory_inspector.app import PAGES
 from hybrid_memory_inspector.guard import HEADERS, form_token
 
 PATHS = [
-    "/",
-    "/static/inspector.css",
-    "/static/icon.svg",
-    "/static/nothing",
-    "/nothing",
-    "/o/user=alice/forget?position=1",
-    *(f"/o/user=alice/{name}" for name in PAGES),
-]
+    "/", "/static/inspector.css", "/static/icon.svg", "/static/nothing", "/nothing",
+    "/o/user=alice/forget?position=1", *(f"/o/user=alice/{name}" for name in PAGES),
+]  # fmt: skip
 TOKEN = "the-token-of-this-session"  # noqa: S105 - of a test
 ADDRESS = "http://127.0.0.1:8123"
 COOKIE = "hybrid-memory-inspector-8123"
@@ -60,16 +55,11 @@ def test_nothing_is_answered_without_the_token(bare: HybridMemory, method: str) 
 @pytest.mark.parametrize(
     "headers",
     [
-        {"authorization": "Bearer wrong"},
-        {"authorization": f"Basic {TOKEN}"},
-        {"authorization": "Bearer "},
-        {"authorization": f"Bearer {TOKEN}x"},
-        {"cookie": f"{COOKIE}=wrong"},
-        {"cookie": f"hybrid-memory-inspector-9999={TOKEN}"},
-        {"cookie": f"token={TOKEN}"},
-        {"cookie": "\x00;;=;"},
+        {"authorization": "Bearer wrong"}, {"authorization": f"Basic {TOKEN}"}, {"authorization": "Bearer "},
+        {"authorization": f"Bearer {TOKEN}x"}, {"cookie": f"{COOKIE}=wrong"},
+        {"cookie": f"hybrid-memory-inspector-9999={TOKEN}"}, {"cookie": f"token={TOKEN}"}, {"cookie": "\x00;;=;"},
     ],
-)
+)  # fmt: skip
 def test_a_wrong_token_is_none(bare: HybridMemory, headers: dict[str, str]) -> None:
     assert stranger(bare, **headers).get("/").status_code == 401
 
@@ -96,15 +86,10 @@ def test_the_link_never_leads_elsewhere(bare: HybridMemory, path: str) -> None:
 @pytest.mark.parametrize(
     "host",
     [
-        "elsewhere.example",
-        "127.0.0.1.elsewhere.example:8123",
-        "0.0.0.0:8123",
-        "192.168.1.2",
-        "",
-        "localhost.:1",
+        "elsewhere.example", "127.0.0.1.elsewhere.example:8123", "0.0.0.0:8123", "192.168.1.2", "", "localhost.:1",
         "x@127.0.0.1",
     ],
-)
+)  # fmt: skip
 def test_another_host_name_is_refused_even_with_the_token(bare: HybridMemory, host: str) -> None:
     answer = stranger(bare, host=host, authorization=f"Bearer {TOKEN}").get("/")
     assert answer.status_code == 400

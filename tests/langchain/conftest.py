@@ -166,8 +166,8 @@ def numbered() -> ScriptedChat:
 def talk(
     agent: Any, model: ScriptedChat, memory: Any, invoke: Invoke, given: Callable[[str], Any], *, whole: bool
 ) -> None:
-    """12 turns: the model gets every new one, after all others if whole, and the log has each once."""
-    asked = [f"question {turn}" if turn % 3 else "go on" for turn in range(12)]
+    """Seven turns: the model gets every new one, after all others if whole, and the log has each once."""
+    asked = [f"question {turn}" if turn % 3 else "go on" for turn in range(7)]
     for turn, question in enumerate(asked):
         invoke(agent, {"messages": [given(question)]}, THREAD)
         prompt = [message for message in model.prompts[-1] if message.type != "system"]

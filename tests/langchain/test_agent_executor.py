@@ -60,14 +60,11 @@ SCRIPT = [
     AIMessage("On Friday."),
 ]
 SAID = [
-    HumanMessage("Bonn or Rome, and when does the ferry leave?"),
-    SCRIPT[0],
+    HumanMessage("Bonn or Rome, and when does the ferry leave?"), SCRIPT[0],
     ToolMessage('{"city": "Bonn", "degrees": 12}', tool_call_id="c1", name="weather"),
-    ToolMessage('{"city": "Rom", "degrees": 24}', tool_call_id="c2", name="weather"),
-    SCRIPT[1],
-    ToolMessage("at nine on Friday", tool_call_id="c3", name="ferry"),
-    SCRIPT[2],
-]
+    ToolMessage('{"city": "Rom", "degrees": 24}', tool_call_id="c2", name="weather"), SCRIPT[1],
+    ToolMessage("at nine on Friday", tool_call_id="c3", name="ferry"), SCRIPT[2],
+]  # fmt: skip
 PROMPT = ChatPromptTemplate.from_messages(
     [("placeholder", "{history}"), ("human", "{input}"), ("placeholder", "{agent_scratchpad}")]
 )
@@ -138,37 +135,19 @@ def acted(message: AIMessage, row: int) -> ToolAgentAction:
     )
 
 
-def test_the_same_message_twice_is_two_rounds(memory: HybridMemory) -> None:
-    asked = AIMessage("", tool_calls=[call("next", "c1")])
-    said = stored(memory, (acted(asked, 0), "one"), (acted(asked, 0), "two"))
-    result = [ToolMessage(text, tool_call_id="c1", name="next") for text in ("one", "two")]
-    assert said == [asked, result[0], asked, result[1]]
-
-
 @pytest.mark.parametrize(
     ("observation", "text"),
     [
-        ("as it is", "as it is"),
-        ({"grüße": [1, None]}, '{"grüße": [1, null]}'),
-        (None, "null"),
-        (12.5, "12.5"),
-        ({"at": 5, 7: {8}}, '{"at": 5, "7": [8]}'),
-        ([Document("words")], None),
+        ("as it is", "as it is"), ({"grüße": [1, None]}, '{"grüße": [1, null]}'), (None, "null"), (12.5, "12.5"),
+        ({"at": 5, 7: {8}}, '{"at": 5, "7": [8]}'), ([Document("words")], None),
     ],
-)
+)  # fmt: skip
 def test_an_observation_is_stored_as_text(memory: HybridMemory, observation: Any, text: str | None) -> None:
     _, result = stored(memory, (AgentAction("f", "x", "log"), observation))
     if text is None:
         assert json.loads(str(result.content))[0]["page_content"] == "words"
     else:
         assert result.content == text
-
-
-@pytest.mark.parametrize("steps", [None, ["SELECT 1", {"query": "x"}], "text", [("no action", "x")], 5])
-def test_intermediate_steps_of_other_chains_are_no_tool_steps(memory: HybridMemory, steps: Any) -> None:
-    own = chat(memory, return_messages=True)
-    own.save_context({"input": "go"}, {"answer_key": "done", "intermediate_steps": steps})
-    assert own.load_memory_variables({})["history"] == [HumanMessage("go"), AIMessage("done")]
 
 
 ROUNDS = st.lists(st.lists(st.tuples(st.sampled_from("fg"), st.booleans()), min_size=1, max_size=3), max_size=4)

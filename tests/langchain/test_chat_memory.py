@@ -48,11 +48,8 @@ def test_the_recent_turns_come_back_as_text_or_messages(memory: HybridMemory, fa
     assert load(face, as_text, {}) == "Alice: I moved to Berlin.\nBot: How is it?\nAlice: Loud.\nBot: I see."
     as_messages = chat(memory, return_messages=True)
     assert load(face, as_messages, {"input": "Where?"}) == [
-        HumanMessage("I moved to Berlin."),
-        AIMessage("How is it?"),
-        HumanMessage("Loud."),
-        AIMessage("I see."),
-    ]
+        HumanMessage("I moved to Berlin."), AIMessage("How is it?"), HumanMessage("Loud."), AIMessage("I see."),
+    ]  # fmt: skip
 
 
 def test_nobody_speaks_in_anothers_message_of_a_text(memory: HybridMemory) -> None:
@@ -80,43 +77,6 @@ def test_other_sessions_are_recalled_for_the_input(memory: HybridMemory, face: C
         now.return_messages = False
         text = load(face, now, {"input": "Where does my sister live?"})
         assert text == f"Human: Good morning!\nAI: Good morning.\n\n{note.content}"
-
-
-def test_window_and_k_limit_what_comes_back(memory: HybridMemory, face: Call) -> None:
-    limited = chat(memory, window=4, k=3, return_messages=True)
-    for number in range(20):
-        say(face, limited, f"tea number {number}", f"tea {number} it is")
-    *recent, note = load(face, limited, {"input": "What was tea number 7?"})
-    assert [message.content for message in recent] == ["tea number 18", "tea 18 it is", "tea number 19", "tea 19 it is"]
-    recalled = [line for line in str(note.content).splitlines() if line.startswith("- ")]
-    assert len(recalled) == 3
-    assert not [line for line in recalled if " 18" in line or " 19" in line]
-    limited.k = 0
-    assert load(face, limited, {"input": "What was tea number 7?"}) == recent
-    limited.window = 0
-    assert load(face, limited, {"input": "What was tea number 7?"}) == []
-    limited.k = 2
-    (note,) = load(face, limited, {"input": "What was tea number 7?"})
-    assert len([line for line in str(note.content).splitlines() if line.startswith("- ")]) == 2
-
-
-def test_clearing_starts_the_window_anew_and_forgets_nothing(opened: Call, face: Call) -> None:
-    with opened() as memory:
-        first = chat(memory)
-        say(face, first, "I keep bees.", "How many hives?")
-        face(first).clear()
-        assert load(face, first, {}) == ""
-        say(face, first, "Hello again.", "Hello.")
-    with opened() as memory:
-        again = chat(memory)
-        assert load(face, again, {}) == "Human: Hello again.\nAI: Hello."
-        recalled = load(face, again, {"input": "Do I keep bees?"})
-        assert "user: I keep bees." in recalled
-        assert "clear" not in recalled
-        assert "Human: I keep bees." not in recalled
-        face(again).clear()
-        face(again).clear()
-        assert load(face, again, {}) == ""
 
 
 def note(message: Any) -> str:
@@ -173,17 +133,6 @@ def test_the_input_is_left_to_the_chain_even_if_the_log_ends_with_it(memory: Hyb
     assert [hello.content, hi.content] == ["Hello", "Hi"]
     assert recalled.content == note(recalled)
     assert "Lisbon" in note(recalled)
-
-
-def test_injected_variables_are_neither_stored_nor_searched(memory: HybridMemory, face: Call) -> None:
-    say(face, chat(memory), "The zebra is called Otto.", "A fine name.")
-    now = chat(memory, session="s2")
-    injected = load(face, now, {"input": "What is the zebra called?", "stop": ["\n"]})
-    assert "Otto" in injected
-    save(face, now, {"input": "Next", "history": injected, "stop": ["\n"]}, {"response": "Done"})
-    said = [message.content for message in memory.scoped(user="alice").history()]
-    assert said == ["The zebra is called Otto.", "A fine name.", "Next", "Done"]
-    assert load(face, chat(memory, session="s3"), {"history": "zebra Otto"}) == ""
 
 
 def test_the_turn_is_found_among_several_keys(memory: HybridMemory, face: Call) -> None:

@@ -88,7 +88,7 @@ MESSAGES: st.SearchStrategy[BaseMessage] = st.one_of(
 
 
 @given(MESSAGES)
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_a_langchain_message_comes_back_equal(message: BaseMessage) -> None:
     before = message.model_copy(deep=True)
     restored = to_langchain(from_langchain(message))
@@ -186,7 +186,7 @@ ELSEWHERE = st.builds(
 
 
 @given(ELSEWHERE)
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_a_message_of_another_framework_becomes_a_valid_one(message: Message) -> None:
     made = to_langchain(message)
     assert type(made).model_validate(made.model_dump()) == made

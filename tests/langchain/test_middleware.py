@@ -241,35 +241,6 @@ def test_a_stream_has_the_words_of_the_answer_only(memory: HybridMemory, asynchr
     assert logged(memory)[-1].strip() == "it is sunny"
 
 
-BROKEN = "caf\udce9.txt"
-"""A name as `os.listdir` returns it where the file system has another encoding."""
-
-
-@tool(response_format="content_and_artifact")
-def listing(folder: str) -> tuple[str, list[str]]:
-    """The names in a folder."""
-    return f"{folder}: {BROKEN}", [BROKEN]
-
-
-@pytest.mark.parametrize("folder", ["work", BROKEN], ids=["result", "arguments"])
-@pytest.mark.parametrize("prompt", ["Be brief.", BROKEN], ids=["", "system prompt"])
-def test_what_no_encoding_has_is_replaced_and_the_rest_kept(
-    memory: HybridMemory, invoke: Invoke, folder: str, prompt: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    call = AIMessage("", tool_calls=[{"name": "listing", "args": {"folder": folder}, "id": "c1"}])
-    model = ScriptedChat(answers=[call, "one file", "bye"])
-    layer = HybridMemoryMiddleware(memory)
-    agent = create_agent(model, [listing], system_prompt=prompt, middleware=[layer], checkpointer=InMemorySaver())
-    for text in ("What is in there?", "thanks"):
-        invoke(agent, said(text), THREAD)
-    there = folder.replace("\udce9", "?")
-    steps = [f'listing {{"folder": "{there}"}}', f"{there}: caf?.txt"]
-    assert logged(memory) == ["What is in there?", *steps, "one file", "thanks", "bye"]
-    assert words(model.prompts[-1])[-2:] == ["one file", "thanks"]
-    assert "".join(words(model.prompts[-1])).encode()
-    assert not caplog.records
-
-
 @pytest.mark.parametrize("given", ["constructor", "configurable", "context"])
 def test_a_run_without_memory_recalls_and_stores_nothing(memory: HybridMemory, invoke: Invoke, given: str) -> None:
     memory.scoped(user="alice", session="old").remember(["I am allergic to nuts.", "My sister Zoe keeps bees."])
@@ -293,28 +264,6 @@ def test_a_run_without_memory_recalls_and_stores_nothing(memory: HybridMemory, i
     assert "allergic to nuts" in prompt[-2]
     assert "Zoe keeps bees" in prompt[-2]
     assert model.prompts[1][-2:] == [model.prompts[1][-2], state["messages"][2]]
-
-
-def test_a_chat_window_that_sends_everything_each_time_is_written_once(memory: HybridMemory, invoke: Invoke) -> None:
-    model = ScriptedChat(answers=["hello", calls("Rome"), "sunny", "bye"])
-    agent = create_agent(model, [weather], middleware=[HybridMemoryMiddleware(memory)])
-    window: list[Any] = []
-    for text in ("hi", "weather?", "thanks"):
-        window.append({"role": "user", "content": text})
-        answer = invoke(agent, {"messages": window}, THREAD)["messages"][-1]
-        window.append({"role": "assistant", "content": answer.text})
-    steps = ['weather {"city": "Rome"}', "sunny in Rome"]
-    assert logged(memory) == ["hi", "hello", "weather?", *steps, "sunny", "thanks", "bye"]
-    assert words(model.prompts[-1])[-2:] == ["sunny", "thanks"]
-
-
-def test_a_turn_sent_again_after_a_failure_is_one_turn(memory: HybridMemory, invoke: Invoke) -> None:
-    model = ScriptedChat(answers=[RuntimeError("down"), "here"])
-    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)])
-    with pytest.raises(RuntimeError, match="down"):
-        invoke(agent, said("hello?"), THREAD)
-    invoke(agent, said("hello?"), THREAD)
-    assert logged(memory) == ["hello?", "here"]
 
 
 def test_what_is_redacted_before_it_is_never_written(memory: HybridMemory, invoke: Invoke) -> None:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.errors import InvalidInputError, InvalidScopeError
-from langchain_hybrid_memory import HybridMemoryRetriever, HybridMemoryStore, namespace
+from langchain_hybrid_memory import HybridMemoryRetriever
 
 
 @pytest.fixture
@@ -68,41 +68,6 @@ def test_nobody_but_who_is_signed_in_is_served(told: HybridMemory) -> None:
     }  # fmt: skip
     with pytest.raises(InvalidScopeError, match="signed in"):
         HybridMemoryRetriever(memory=told).invoke("sister", signed_in)
-
-
-def test_session_and_agent_of_the_run_count_too(told: HybridMemory) -> None:
-    told.scoped(user="bob", agent="cook", session="monday").remember("My sister likes soup.")
-    told.scoped(user="bob", agent="cook", session="friday").remember("My sister likes cake.")
-    run: RunnableConfig = {"configurable": {"user_id": "bob", "agent_id": "cook", "thread_id": "friday"}}
-    found = HybridMemoryRetriever(memory=told, scope="session").invoke("sister", run)
-    assert contents(found) == {"My sister likes cake."}
-    only_agent = HybridMemoryRetriever(memory=told, agent="cook")
-    told.scoped(agent="cook").remember("Soup needs salt.")
-    assert contents(only_agent.invoke("soup")) == {"Soup needs salt."}
-
-
-async def test_items_of_the_store_are_found_beside_turns_if_asked(told: HybridMemory) -> None:
-    store = HybridMemoryStore(told)
-    store.put(("users", "alice"), "sister", {"text": "My sister has a boat."})
-    store.put(("users", "bob"), "sister", {"text": "My sister has a plane."})
-    store.put(namespace("users", "a.b@c"), "sister", {"text": "My sister has a car."})
-    retriever = HybridMemoryRetriever(memory=told, items=("users", "{user_id}"))
-    asked: RunnableConfig = {"configurable": {"user_id": "alice"}}
-    turns = {"My sister lives in Lisbon.", "My cat sleeps on the sofa."}
-    for found in (retriever.invoke("sister", asked), await retriever.ainvoke("sister", asked)):
-        assert contents(found) == {*turns, '{"text": "My sister has a boat."}'}
-        (item,) = (one for one in found if one.metadata["kind"] == "item")
-        assert (item.metadata["namespace"], item.metadata["key"]) == (["users", "alice"], "sister")
-        assert 0 < item.metadata["score"] <= 1
-        assert found == sorted(found, key=lambda one: -one.metadata["score"])
-    plain = HybridMemoryRetriever(memory=told, user="alice")
-    assert contents(plain.invoke("sister")) == turns
-    dotted: RunnableConfig = {"configurable": {"user_id": "a.b@c"}}
-    assert contents(retriever.invoke("sister", dotted)) == {'{"text": "My sister has a car."}'}
-    with pytest.raises(InvalidInputError, match="unknown filter items"):
-        retriever.invoke("sister", asked, items=("users",))
-    with pytest.raises(InvalidScopeError, match="in items needs the user"):
-        retriever.invoke("sister", {"configurable": {"agent_id": "cook"}})
 
 
 SHARED = open_memory(MemoryConfig(url="memory://", embedder="hashing"))

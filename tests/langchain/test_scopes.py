@@ -60,20 +60,16 @@ def test_the_nearest_name_counts(memory: HybridMemory, bound: dict[str, Any], ru
 @pytest.mark.parametrize(
     ("bound", "run"),
     [
-        ({}, None),
-        ({}, runtime()),
+        ({}, None), ({}, runtime()),
         ({}, runtime({"session_id": "s", "tenant_id": "t", "agent_id": "a"}, {"thread_id": "s"})),
-        ({"tenant": "t", "session": "s"}, None),
-        ({}, runtime({"user_id": ""}, {"user_id": "ann"})),
-        ({}, runtime({"user_id": "a\x00"})),
-        ({"user": ""}, runtime({"user_id": "ann"})),
-        ({}, runtime({"user_id": object(), "user": True})),
-        ({}, runtime("ann")),
+        ({"tenant": "t", "session": "s"}, None), ({}, runtime({"user_id": ""}, {"user_id": "ann"})),
+        ({}, runtime({"user_id": "a\x00"})), ({"user": ""}, runtime({"user_id": "ann"})),
+        ({}, runtime({"user_id": object(), "user": True})), ({}, runtime("ann")),
         ({}, {"context": {"user_id": "ann"}, "config": {"configurable": {"user_id": "ann"}}}),
         ({}, runtime({"user_id": "ben"}, signed_in="ann")),
         ({}, runtime(None, {"user_id": "ben", "langgraph_auth_user_id": "ann"})),
     ],
-)
+)  # fmt: skip
 def test_without_a_user_or_with_another_than_the_signed_in_nothing_is_opened(
     memory: HybridMemory, bound: dict[str, Any], run: Any
 ) -> None:

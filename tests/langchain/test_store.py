@@ -3,12 +3,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain.tools import ToolRuntime
 from langchain_core.messages import ToolMessage
@@ -17,16 +15,13 @@ from langgraph.store.base import (
     GetOp,
     InvalidNamespaceError,
     Item,
-    ListNamespacesOp,
     PutOp,
-    SearchItem,
     SearchOp,
 )
-from pydantic import BaseModel
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidInputError
-from langchain_hybrid_memory.store import HybridMemoryStore, namespace, namespace_ids
+from langchain_hybrid_memory.store import HybridMemoryStore, namespace
 from tests.langchain.conftest import ScriptedChat, calls
 
 Call = Callable[..., Any]
@@ -42,23 +37,6 @@ def keys(found: Sequence[Item]) -> list[str]:
 def kept(memory: HybridMemory) -> HybridMemoryStore:
     """An empty store over each engine."""
     return HybridMemoryStore(memory)
-
-
-def test_both_faces_do_all_operations(kept: HybridMemoryStore, face: Call) -> None:
-    put = [PutOp(BOB, "a", {"text": "likes trains"}), PutOp(BOB, "b", {"text": "likes ships"})]
-    assert face(kept).batch([GetOp(BOB, "a"), *put, SearchOp(BOB)]) == [None, None, None, []]
-    got, found, all_of_it, listed = face(kept).batch(
-        [GetOp(BOB, "a"), SearchOp(("users",), query="trains"), SearchOp(()), ListNamespacesOp()]
-    )
-    assert type(got) is Item
-    assert (got.namespace, got.key, got.value) == (BOB, "a", {"text": "likes trains"})
-    assert got.created_at.tzinfo is not None
-    assert type(found[0]) is SearchItem
-    assert (found[0].key, found[0].score) == ("a", 1.0)
-    assert [(item.key, item.score) for item in all_of_it] == [("b", None), ("a", None)]
-    assert listed == [BOB]
-    assert face(kept).batch([PutOp(BOB, "a", None), PutOp(BOB, "never", None)]) == [None, None]
-    assert keys(face(kept).search(BOB)) == ["b"]
 
 
 def test_a_batch_with_a_fault_writes_nothing(kept: HybridMemoryStore, face: Call) -> None:
@@ -79,18 +57,6 @@ def test_a_batch_with_a_fault_writes_nothing(kept: HybridMemoryStore, face: Call
         with pytest.raises(error):
             face(kept).batch([PutOp(BOB, "fine", {}), fault])
     assert kept.search(()) == []
-
-
-def test_values_come_back_as_json_has_them(kept: HybridMemoryStore) -> None:
-    class Model(BaseModel):
-        name: str = "x"
-
-    kept.put(BOB, "k", {"day": date(2026, 1, 2), "pair": (1, 2), "model": Model(), "text": "a\x00b", "none": None})
-    item = kept.get(BOB, "k")
-    assert item is not None
-    assert item.value == {
-        "day": "2026-01-02", "pair": [1, 2], "model": {"name": "x"}, "text": "a\x00b", "none": None,
-    }  # fmt: skip
 
 
 def test_only_what_is_to_be_indexed_is_found(kept: HybridMemoryStore, face: Call) -> None:
@@ -134,61 +100,6 @@ def test_time_to_live_is_in_minutes_and_begins_anew_as_configured(opened: Call, 
     for _ in range(3):
         clock.now += timedelta(minutes=9)
         assert face(refreshed).get(BOB, "kept") is not None
-
-
-IDS = st.lists(
-    st.one_of(st.text(max_size=6), st.integers(), st.sampled_from(["a@b.com", "langgraph", "%41", "%int:7"]))
-)
-
-
-@given(IDS, IDS)
-def test_any_ids_make_a_namespace_and_come_back(one: list[str | int], other: list[str | int]) -> None:
-    assert namespace_ids(namespace(*one)) == tuple(one)
-    assert (namespace(*one) == namespace(*other)) is (one == other)
-    assert all(label and not set(label) & set(".\x00*") for label in namespace(*one))
-    assert namespace("langgraph", "x")[0] != "langgraph"
-
-
-FILTERS: list[tuple[dict[str, Any], list[str]]] = [
-    ({"n": 5}, ["int"]),
-    ({"n": {"$eq": 5}}, ["int"]),
-    ({"n": {"$ne": 5}}, ["none", "text", "nested", "list", "missing"]),
-    ({"n": {"$gt": 4, "$lte": 5}}, ["int"]),
-    ({"n": {"$gte": "2026-01-01"}}, ["text"]),
-    ({"n": {"$lt": "2026-01-01"}}, []),
-    ({"n": {"$lt": 10**400}}, ["int"]),
-    ({"n": None}, ["none", "missing"]),
-    ({"n": {"deep": {"$gt": 1}}}, ["nested"]),
-    ({"n": {"deep": 2, "more": None}}, ["nested"]),
-    ({"n": [1, {"$gt": 1}]}, ["list"]),
-    ({"n": [1]}, []),
-    ({"n": {"$in": [5, "2026-05-01", 7]}}, ["int", "text"]),
-    ({"n": {"$in": [2, 3]}}, ["list"]),
-    ({"n": {"$in": [[1, 2], None]}}, ["list", "none", "missing"]),
-    ({"n": {"$in": []}}, []),
-    ({"n": {"$nin": [5, 2]}}, ["none", "text", "nested", "missing"]),
-    ({"n": {"$nin": [5], "$ne": None}}, ["text", "nested", "list"]),
-    ({"n": {"deep": {"$in": [1, 2]}}}, ["nested"]),
-    ({}, ["int", "none", "text", "nested", "list", "missing"]),
-    ({"n": 5, "m": 1}, []),
-]
-
-
-@pytest.mark.parametrize(("wanted", "expected"), FILTERS, ids=str)
-def test_filters_compare_as_json_does(wanted: dict[str, Any], expected: list[str]) -> None:
-    kept = HybridMemoryStore()
-    values = {"int": 5, "none": None, "text": "2026-05-01", "nested": {"deep": 2}, "list": [1, 2]}
-    kept.batch([PutOp(BOB, key, {"n": value}) for key, value in values.items()])
-    kept.put(BOB, "missing", {})
-    assert sorted(keys(kept.search(BOB, filter=wanted))) == sorted(expected)
-
-
-@pytest.mark.parametrize(
-    "wanted", [{"n": {"$in": 5}}, {"n": {"$nin": "abc"}}, {"n": {"deep": {"$in": {"a": 1}}}}], ids=str
-)
-def test_an_operator_that_needs_a_list_says_so(wanted: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInputError, match="needs a list"):
-        HybridMemoryStore().search(BOB, filter=wanted)
 
 
 def calling(*wanted: tuple[str, dict[str, Any]]) -> ScriptedChat:

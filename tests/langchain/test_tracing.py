@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,12 +15,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import StoreUnavailableError
 from langchain_hybrid_memory import HybridChatMemory, HybridMemoryMiddleware, memory_tools
-from langchain_hybrid_memory import tracing as ours
 from tests.doubles import line_to
 from tests.langchain.conftest import THREAD, ScriptedChat, calls
 
 if TYPE_CHECKING:
-    from tests.faces import Open
     from tests.langchain.conftest import Invoke
 
 
@@ -113,19 +108,6 @@ def test_nothing_private_is_shown_unless_asked(memory: HybridMemory, invoke: Inv
     assert [word for word in PRIVATE if word in runs.text()] == []
 
 
-def test_a_chat_memory_shows_its_recall_in_the_chain_that_it_is_part_of(memory: HybridMemory, invoke: Invoke) -> None:
-    memory.scoped(user="alice", session="before").remember(FRUIT)
-    for window in (None, 4):
-        chat = HybridChatMemory(memory=memory, user="alice", session="now", window=window)
-        load = RunnableLambda(chat.load_memory_variables, afunc=chat.aload_memory_variables)
-        runs = Runs()
-        invoke(load, {"input": ASKED}, {"callbacks": [runs], "run_name": "load"})
-        (run,) = runs.named("recall")
-        assert runs.beneath(run) == "load"
-        assert run.outputs is not None
-        assert len(run.outputs["documents"]) == 1
-
-
 def test_an_error_ends_the_run_without_its_words(memory: HybridMemory, invoke: Invoke) -> None:
     chat = HybridChatMemory(memory=memory, user="alice", session="now", window=4)
     memory.scoped(user="alice", session="now").remember(FRUIT)
@@ -139,26 +121,3 @@ def test_an_error_ends_the_run_without_its_words(memory: HybridMemory, invoke: I
     (run,) = runs.named("recall")
     assert "StoreUnavailableError" in str(run.error)
     assert "alice" not in str(run.error)
-
-
-def test_without_callbacks_nothing_is_made(opened: Open) -> None:
-    memory = opened(url="memory://", orchestration={"background": False})
-    memory.scoped(user="alice", session="before").remember(FRUIT)
-    agent = agent_of(memory, "the quince", "the quince")
-
-    def called(config: RunnableConfig) -> Counter[str]:
-        counted: Counter[str] = Counter()
-
-        def count(frame: FrameType, event: str, _: Any) -> None:
-            if event == "call" and frame.f_code.co_filename == ours.__file__:
-                counted[frame.f_code.co_name] += 1
-
-        sys.setprofile(count)
-        try:
-            agent.invoke(asks(), config)
-        finally:
-            sys.setprofile(None)
-        return counted
-
-    assert called(THREAD) == {"shown_in_run": 1}
-    assert {"_retrieval", "documents"} <= set(called(watching(Runs())))

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import Any
@@ -9,7 +8,7 @@ import pytest
 from blockbuster import blockbuster_ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from llama_index.core.base.llms.types import ChatMessage, ToolCallBlock
+from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import Memory
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import StaticPool
@@ -102,28 +101,6 @@ def broken(monkeypatch: pytest.MonkeyPatch, store: HybridMemory) -> Callable[[bo
 
 
 class TestWhatIsFlushed:
-    async def test_it_is_kept_as_it_was_said(self, block: HybridMemoryBlock, store: HybridMemory) -> None:
-        call = ChatMessage(
-            role="assistant", blocks=[ToolCallBlock(tool_call_id="c", tool_name="weather", tool_kwargs={})]
-        )
-        result = ChatMessage(role="tool", content="rain", additional_kwargs={"tool_call_id": "c"})
-        said = [user("weather?"), call, result, assistant("Rain.")]
-
-        await flush(block, said)
-
-        assert written(store) == [
-            from_chat_message(chat).model_copy(update={"id": told.id, "at": told.at})
-            for chat, told in zip(said, written(store), strict=True)
-        ]
-        assert "session_id" not in str(written(store))
-
-    async def test_flushes_at_the_same_time_write_once(self, sqlite: HybridMemory) -> None:
-        blocks = [HybridMemoryBlock.from_defaults(user="alice", memory=sqlite) for _ in range(2)]
-
-        await asyncio.gather(*(flush(blocks[n % 2], chatter(3 + n % 3)) for n in range(12)))
-
-        assert texts(await sqlite.scoped(user="alice", session="s1").ahistory()) == texts(chatter(5))
-
     @settings(max_examples=25)
     @given(cuts=st.lists(st.integers(1, 5), max_size=6), again=st.lists(st.integers(0, 6), max_size=4))
     def test_any_cuts_keep_everything_in_order(self, cuts: list[int], again: list[int]) -> None:
@@ -184,21 +161,6 @@ class TestAFailingStore:
         left = len(await memory.aget_all()) - len(written(store))
         assert 0 < left < 16
         assert texts(written(store)) == texts(chatter(16))[:-left]
-
-    async def test_a_task_that_is_cancelled_loses_nothing(
-        self, block: HybridMemoryBlock, store: HybridMemory, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        with monkeypatch.context() as patched:
-            patched.setattr("llamaindex_hybrid_memory.memory_block.fresh", _cancelled)
-            with pytest.raises(asyncio.CancelledError):
-                await flush(block, [user("a")])
-        await flush(block, [user("b")])
-
-        assert texts(written(store)) == ["a", "b"]
-
-
-def _cancelled(*_: Any) -> list[Message]:
-    raise asyncio.CancelledError
 
 
 @pytest.fixture

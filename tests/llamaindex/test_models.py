@@ -62,15 +62,12 @@ def caller(scripted: Scripted, monkeypatch: pytest.MonkeyPatch) -> Scripted:
 @pytest.mark.parametrize(
     ("answers", "asked"),
     [
-        ([call_of(LISBON)], 1),
-        (["You live in Lisbon.", f"Sure:\n```json\n{IN_TEXT[:-1]},}}\n```"], 2),
-        ([call_of(LISBON, name="Answer"), IN_TEXT], 2),
-        ([call_of({}), IN_TEXT], 2),
-        ([call_of(LISBON, times=2), IN_TEXT], 2),
-        (["Lisbon.", "Lisbon!", f"<think>{{}}</think>{IN_TEXT}"], 3),
+        ([call_of(LISBON)], 1), (["You live in Lisbon.", f"Sure:\n```json\n{IN_TEXT[:-1]},}}\n```"], 2),
+        ([call_of(LISBON, name="Answer"), IN_TEXT], 2), ([call_of({}), IN_TEXT], 2),
+        ([call_of(LISBON, times=2), IN_TEXT], 2), (["Lisbon.", "Lisbon!", f"<think>{{}}</think>{IN_TEXT}"], 3),
     ],
     ids=["call", "no call", "another tool", "empty", "twice", "third time"],
-)
+)  # fmt: skip
 def test_a_structured_answer_is_found_however_it_comes(
     caller: Scripted, answers: list[str | ChatMessage], asked: int
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
-from llama_index.core.tools import FunctionTool, ToolOutput
+from llama_index.core.tools import FunctionTool
 
 from hybrid_memory import HybridMemory, PagingConfig
 from hybrid_memory.context.layout import SUMMARY_HEADINGS
@@ -111,41 +111,6 @@ class TestThePrompt:
         assert folds(store) >= 2
 
 
-class TestTheConversation:
-    def test_to_hand_it_back_changes_nothing(self, store: HybridMemory, run: Run) -> None:
-        chat = paged(store)
-        for number in range(20):
-            run(chat, "put_messages", fact(number))
-            run(chat, "get")
-        shown, count, written = run(chat, "get"), folds(store), len(store.scoped(user="alice").history())
-
-        run(chat, "set", run(chat, "get_all"))
-
-        assert run(chat, "get") == shown
-        assert (folds(store), len(store.scoped(user="alice").history())) == (count, written)
-        run(chat, "set", [*run(chat, "get_all"), user("One more.")])
-        assert run(chat, "get_all")[-1] == user("One more.")
-        assert folds(store) == count, "the summary stays"
-
-    def test_a_reset_leaves_the_blocks_and_begins_a_new_episode(self, store: HybridMemory, run: Run) -> None:
-        chat = paged(store)
-        tool(store, "core_memory_append").call(label="human", content="Likes apples.")
-        for number in range(10):
-            run(chat, "put_messages", fact(number))
-            run(chat, "get")
-        before = len(warned(store))
-        run(chat, "reset")
-        assert run(chat, "get_all") == []
-        system, standing = run(chat, "get")
-        assert "Likes apples." not in system.content
-        assert "Likes apples." in standing.content
-        for number in range(10):
-            run(chat, "put_messages", fact(number))
-            shown = run(chat, "get")
-        assert warnings(shown) == 1
-        assert len(warned(store)) == before + 1
-
-
 class TestSettings:
     def test_paging_is_on_or_off_or_configured(self, store: HybridMemory) -> None:
         assert paged(store).paging == PagingConfig()
@@ -168,39 +133,3 @@ class TestSettings:
     def test_what_cannot_be_is_refused(self, store: HybridMemory, settings: dict[str, Any], why: str) -> None:
         with pytest.raises(InvalidConfigError, match=why):
             paged(store, **settings)
-
-
-class TestTools:
-    def test_an_edit_stands_before_the_next_conversation_and_can_be_undone(self, store: HybridMemory, run: Run) -> None:
-        chat, scoped = paged(store), store.scoped(user="alice")
-        run(chat, "put", user("I am Alice, from Lisbon."))
-        run(tool(store, "core_memory_append"), "call", label="human", content="Alice, from Lisbon")
-        assert "characters) Who the user is: name, people, work, plans, preferences.\nAlice, from Lisbon\n</human>" in (
-            run(chat, "get")[1].content
-        )
-        edit = {"label": "human", "old_content": "Lisbon", "new_content": "Porto"}
-        assert not run(tool(store, "core_memory_replace"), "call", **edit).is_error
-        assert "Alice, from Porto" in run(chat, "get")[1].content
-        assert run(tool(store, "core_memory_replace"), "call", **edit).is_error, "Lisbon is not there any more"
-        scoped.block("human").undo()
-        assert "Alice, from Lisbon" in run(chat, "get")[1].content
-        changes = [block.change for block in scoped.block("human").history()]
-        assert changes == ["put", "append", "replace", "undo"]
-
-    def test_a_block_is_only_written_anew_from_what_the_model_was_shown(self, store: HybridMemory, run: Run) -> None:
-        chat, scoped = paged(store), store.scoped(user="alice")
-        rethink = tool(store, "core_memory_rethink")
-        run(chat, "get")
-        scoped.block("human").edit(append="Said meanwhile, to another agent.")
-
-        refused: ToolOutput = run(rethink, "call", label="human", new_content="Alice.")
-        assert refused.is_error
-        assert scoped.blocks()["human"].value == "Said meanwhile, to another agent."
-
-        run(chat, "get")
-        assert not run(rethink, "call", label="human", new_content="Alice. Said more to another agent.").is_error
-        assert run(rethink, "call", label="human", new_content="Twice in one answer.").is_error
-        run(chat, "get")
-        assert not run(rethink, "call", label="human", new_content="Once more.").is_error
-        elsewhere = tool(store, "core_memory_rethink", session=None)
-        assert not run(elsewhere, "call", label="human", new_content="Where nobody knows what was shown.").is_error

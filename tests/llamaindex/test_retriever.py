@@ -70,12 +70,8 @@ def test_a_model_is_shown_who_said_it_and_when_and_no_arithmetic(told: HybridMem
     (found,) = ask(HybridMemoryRetriever(memory=told, user="alice", similarity_top_k=1), "sister in Lisbon")
     shown = found.node.get_content(metadata_mode=MetadataMode.LLM)
     assert sorted(shown.splitlines()) == [
-        "",
-        "My sister lives in Lisbon.",
-        "at: 2024-05-01T12:00:00+00:00",
-        "speaker: user",
-        "topic: family",
-    ]
+        "", "My sister lives in Lisbon.", "at: 2024-05-01T12:00:00+00:00", "speaker: user", "topic: family",
+    ]  # fmt: skip
     assert found.node.get_content(metadata_mode=MetadataMode.EMBED) == "My sister lives in Lisbon."
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -134,15 +133,3 @@ class TestConcurrentPuts:
         assert kept == words(await memory.aget_all())
         assert sorted(kept) == sorted(texts)
         assert await memory.aget_all(status=ARCHIVED)
-
-    def test_of_several_threads_with_loops_of_their_own(self, store: HybridMemory) -> None:
-        chats = HybridChatStore.from_defaults(user="alice", memory=store)
-        memories: list[BaseMemory] = [
-            Memory.from_defaults(session_id="s1", chat_store=chats),
-            HybridChatMemory.from_defaults(user="alice", session="s2", memory=store),
-        ]
-        for memory in memories:
-            with ThreadPoolExecutor(4) as pool:
-                list(pool.map(lambda n, to=memory: asyncio.run(to.aput(user(str(n)))), range(12)))
-                list(pool.map(lambda n, to=memory: to.put(user(str(n))), range(12, 24)))
-            assert sorted(words(memory.get_all()), key=int) == list(map(str, range(24)))

@@ -34,22 +34,6 @@ def results(messages: list[ChatMessage]) -> list[str]:
     return [message.content or "" for message in messages if message.role is MessageRole.TOOL]
 
 
-def test_a_note_is_found_by_the_other_tools(filled: HybridMemory, run: Run) -> None:
-    noted = run(one(filled, "memory_remember"), "call", text="我妹妹住在里斯本。")
-    assert noted.content.startswith("Remembered as #")
-    assert not noted.is_error
-    found = run(one(filled, "memory_recall"), "call", query="妹妹住在哪里", k=1)
-    handle, _, text = found.content.partition(" ")
-    assert "里斯本" in text
-    assert found.raw_output == found.content
-    assert found.raw_input == {"args": (), "kwargs": {"query": "妹妹住在哪里", "k": 1}}
-    assert "我妹妹住在里斯本。" in run(one(filled, "memory_expand"), "call", handle).content
-    assert "里斯本" in run(one(filled, "memory_fetch"), "call", handle=handle).content
-    changed = run(one(filled, "memory_update"), "call", handle=handle, text="我妹妹搬到波尔图了。")
-    assert handle in changed.content
-    assert run(one(filled, "memory_forget"), "call", handles=[handle]).content.startswith("Nothing is forgotten yet.")
-
-
 @pytest.mark.parametrize(
     "arguments", [{"query": "tea", "k": "many"}, {}, {"query": " "}, {"query": "a", "since": "b"}, {"query": None}]
 )
@@ -58,15 +42,6 @@ def test_a_wrong_call_is_answered_as_an_error(filled: HybridMemory, run: Run, ar
     assert output.is_error
     assert output.content.startswith("Error: ")
     assert len(output.content) < 300
-
-
-def test_a_handle_of_somebody_else_is_nobodys(filled: HybridMemory, run: Run) -> None:
-    for name in ("memory_expand", "memory_fetch"):
-        output = run(one(filled, name, user="bob"), "call", handle="#1")
-        assert output.is_error
-        assert "green" not in output.content
-    found = run(one(filled, "memory_recall", user="bob"), "call", query="tea")
-    assert found.content == "Nothing is remembered about that."
 
 
 def test_a_model_cannot_name_the_user(filled: HybridMemory, run: Run) -> None:

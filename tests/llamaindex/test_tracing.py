@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
 from collections.abc import Iterator
-from types import FrameType
 from typing import Any
 
 import pytest
-from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent, RetrievalStartEvent
 from llama_index_instrumentation import get_dispatcher
 from llama_index_instrumentation.base import BaseEvent
@@ -20,14 +16,12 @@ from pydantic import Field
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import StoreUnavailableError
-from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryToolSpec
-from llamaindex_hybrid_memory import tracing as ours
+from llamaindex_hybrid_memory import HybridChatMemory
 from tests.doubles import line_to
-from tests.llamaindex.conftest import Run, ScriptedLLM, assistant, calls
+from tests.llamaindex.conftest import Run
 
 FRUIT = "My favourite fruit is the quince, and I live in Porto."
 ASKED = "Which fruit is my favourite?"
-PRIVATE = ("quince", "porto", "favourite", "alice")
 
 
 class Events(BaseEventHandler):
@@ -91,19 +85,6 @@ def test_what_a_chat_memory_recalls_is_an_event_in_a_span(known: HybridMemory, r
     assert {one.id_.split("-")[0].split(".")[1] for one in heard.own} >= {"assemble", "recall", "index", "embed"}
 
 
-async def test_the_spans_of_an_agent_are_within_its_own(known: HybridMemory, heard: Heard) -> None:
-    chat = HybridChatMemory.from_defaults(user="alice", session="now", memory=known)
-    tools = HybridMemoryToolSpec(user="alice", session="now", memory=known).to_tool_list()
-    llm = ScriptedLLM(replies=[calls(("memory_recall", {"query": "favourite fruit"})), assistant("the quince")])
-    await FunctionAgent(llm=llm, tools=list(tools)).run(ASKED, memory=chat)
-    assert len(heard.named("recall")) >= 2
-    others = {span.id_ for span in heard.spans.completed_spans} - {span.id_ for span in heard.own}
-    outermost = [span for span in heard.own if not str(span.parent_id).startswith("hybrid_memory.")]
-    assert outermost
-    assert {span.parent_id for span in outermost} <= others
-    assert [word for word in PRIVATE if word in heard.text()] == []
-
-
 def test_an_error_drops_the_span_without_its_words(known: HybridMemory, run: Run, heard: Heard) -> None:
     chat = HybridChatMemory.from_defaults(user="alice", session="now", memory=known)
     run(chat, "get", ASKED)
@@ -117,20 +98,3 @@ def test_an_error_drops_the_span_without_its_words(known: HybridMemory, run: Run
     assert span in heard.spans.dropped_spans
     assert "alice" not in repr(span)
     assert not heard.spans.open_spans
-
-
-def test_without_handlers_nothing_is_made(known: HybridMemory) -> None:
-    chat = HybridChatMemory.from_defaults(user="alice", session="now", memory=known)
-    counted: Counter[str] = Counter()
-
-    def count(frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code.co_filename == ours.__file__:
-            counted[frame.f_code.co_name] += 1
-
-    sys.setprofile(count)
-    try:
-        chat.get(ASKED)
-    finally:
-        sys.setprofile(None)
-    del counted["<genexpr>"]
-    assert counted == {"shown_to_handlers": 1, "_watched": 1}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.faults import long_inputs
-from benchmarks.faults.soak import Report, Talk, add_arguments
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
 from hybrid_memory.artifacts import read_ledger
 from hybrid_memory.artifacts.ledger import Ledger
@@ -206,31 +203,6 @@ def test_an_edited_message_keeps_its_place_among_the_newest() -> None:
         ]
 
 
-def test_a_soak_speaks_with_all_verbs_and_tells_what_became_slower(tmp_path: Any) -> None:
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
-    args = parser.parse_args(["--minutes", "1"])
-    with open_memory(f"sqlite:///{tmp_path}/memory.db", embedder="hashing") as memory:
-        talk = Talk(memory, 0, 0, 0.0)
-        for _ in range(42):
-            talk.turn()
-    assert not talk.refused
-    assert {verb for _, verb, _ in talk.samples} >= {
-        "remember",
-        "recall",
-        "assemble",
-        "facts",
-        "profile",
-        "note",
-        "forget",
-    }
-    report = Report(args, tmp_path, 0.0)
-    report.samples = [(second, "recall", 0.01) for second in range(60)]
-    report.samples += [(second, "assemble", 0.01 + second / 1000) for second in range(60)]
-    held = {verb: one["held"] for verb, one in report.verdict()["verbs"].items()}
-    assert held == {"recall": True, "assemble": False}
-
-
 def folded(memory: HybridMemory, folds: int) -> ScopedMemory:
     """A session with so many folds, each with an edited message among its turns, and one of another session."""
     me = memory.scoped(user="u", session="s")
@@ -311,9 +283,3 @@ def test_an_edit_does_not_let_blocks_be_made_anew() -> None:
             assert me.blocks()["human"].value == "text 19"
             if number:
                 assert log.events < 4
-
-
-def test_long_inputs_go_through_all_verbs() -> None:
-    parser = argparse.ArgumentParser()
-    long_inputs.add_arguments(parser)
-    assert long_inputs.run(parser.parse_args(["--count", "4000", "--most", "30", "--kinds", "likings", "json"])) == 0

@@ -13,8 +13,7 @@ from hybrid_memory import HybridMemory, ScopedMemory
 from hybrid_memory.apps.mcp import Binding, server
 from hybrid_memory.apps.mcp.server import KINDS
 from hybrid_memory.errors import InvalidInputError, InvalidScopeError
-from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.tools import MAX_TOKENS, SERVER_TOOLS
+from hybrid_memory.tools import SERVER_TOOLS
 
 Said = Callable[..., Awaitable[tuple[bool, str]]]
 SECRET = "The vault code is 4711"  # noqa: S105 - nobody's
@@ -60,15 +59,11 @@ async def test_handles_and_ids_of_another_owner_lead_nowhere(memory: HybridMemor
     about = written.format(receipt.positions[0], receipt.ids[0])
     memory.scoped(user="alice").remember("I like tea.")
     calls: list[tuple[str, dict[str, Any]]] = [
-        ("expand", {"handle": about}),
-        ("fetch", {"handle": about}),
-        ("fetch", {"handle": about, "pattern": "."}),
-        ("why", {"about": about}),
-        ("why", {"about": about, "query": "vault code"}),
-        ("update", {"handle": about, "text": "The vault code is 1"}),
-        ("forget", {"handles": [about]}),
+        ("expand", {"handle": about}), ("fetch", {"handle": about}), ("fetch", {"handle": about, "pattern": "."}),
+        ("why", {"about": about}), ("why", {"about": about, "query": "vault code"}),
+        ("update", {"handle": about, "text": "The vault code is 1"}), ("forget", {"handles": [about]}),
         ("share", {"space": "team", "handle": about}),
-    ]
+    ]  # fmt: skip
     alice = memory.scoped(user="alice")
     alice.space("team").create()
     async with Client(server(memory, Binding(user="alice", spaces=("team",)))) as client:
@@ -112,26 +107,6 @@ async def test_what_is_not_certain_is_said_to_be_so(memory: HybridMemory, said: 
         answer = await said(client, "recall", query="What is the capital of Mongolia?", min_confidence=0.5)
         assert answer == (False, "Nothing certain is remembered about that.")
         assert "Porto" in (await said(client, "recall", query="Where does my boat lie?", min_confidence=0.5))[1]
-
-
-async def test_a_bound_space_without_a_right_is_closed_too(memory: HybridMemory, said: Said) -> None:
-    place = memory.scoped(user="bob").space("team").create().remember(SECRET).positions[0]
-    async with Client(server(memory, Binding(user="alice", spaces=("team", "nowhere")))) as client:
-        assert await said(client, "share") == (False, "No shared space is open here.")
-        assert await said(client, "recall", query="vault code") == (False, "Nothing is remembered about that.")
-        assert (await said(client, "expand", handle=f"#{place}"))[0]
-        failed, text = await said(client, "share", space="team", text="hello")
-    assert (failed, "may not recall in the space 'team'" in text) == (True, True)
-
-
-async def test_a_right_that_is_taken_counts_from_the_next_call(memory: HybridMemory, said: Said) -> None:
-    team = memory.scoped(user="bob").space("team").create()
-    team.remember(SECRET)
-    team.grant(user="alice", right="read")
-    async with Client(server(memory, Binding(user="alice", spaces=("team",)))) as client:
-        assert SECRET in (await said(client, "recall", query="vault code"))[1]
-        team.revoke(user="alice")
-        assert SECRET not in (await said(client, "recall", query="vault code"))[1]
 
 
 @pytest.mark.parametrize(
@@ -181,24 +156,6 @@ async def test_of_what_should_not_happen_a_client_learns_nothing_and_the_log_all
     assert SECRET in caplog.text
 
 
-async def test_answers_are_bounded(memory: HybridMemory, said: Said) -> None:
-    alice = memory.scoped(user="alice")
-    place = alice.remember("The harbour was grey. " * 4000).positions[0]
-    for _ in range(12):
-        alice.remember("A harbour, " + "and fog, 港口一片灰色，" * 200)
-    async with Client(server(memory, Binding(user="alice"))) as client:
-        for tool, arguments in (
-            ("recall", {"query": "harbour", "k": 10}),
-            ("expand", {"handle": f"#{place}"}),
-            ("fetch", {"handle": f"#{place}"}),
-            ("why", {"about": f"#{place}", "query": "harbour"}),
-            ("why", {"about": f"#{place}"}),
-        ):
-            failed, text = await said(client, tool, **arguments)
-            assert not failed
-            assert 0 < estimate_tokens(text) <= MAX_TOKENS, tool
-
-
 async def test_resources_show_profile_summary_and_blocks(memory: HybridMemory) -> None:
     alice = memory.scoped(user="alice", session="s1")
 
@@ -234,11 +191,3 @@ def test_a_binding_names_somebody() -> None:
         Binding(user="alice", spaces="team")  # type: ignore[arg-type]
     with pytest.raises(InvalidScopeError, match="NUL"):
         Binding(user="alice", spaces=("te\x00am",))
-
-
-async def test_spaces_of_another_tenant_are_others(memory: HybridMemory, said: Said) -> None:
-    theirs = memory.scoped(tenant="acme", user="alice").space("team").create()
-    theirs.remember(SECRET)
-    memory.scoped(tenant="globex", user="alice").space("team").create()
-    async with Client(server(memory, Binding(tenant="globex", user="alice", spaces=("team",)))) as client:
-        assert await said(client, "recall", query="vault code") == (False, "Nothing is remembered about that.")

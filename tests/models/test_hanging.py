@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory.errors import ModelError
 from hybrid_memory.memory import runtime
 from hybrid_memory.models.embedders import HashingEmbedder
-from hybrid_memory.runtime.breaker import MAX_HANGING, Breaker
+from hybrid_memory.runtime.breaker import Breaker
 from tests.doubles import texts, wait_until
 from tests.faces import Face, Open
 
@@ -68,23 +67,6 @@ def hung(gate: Gate) -> Any:
     """Not one of the library's own: those ask nobody."""
     inner = Hung(gate)
     return type("Far", (), {"embed_documents": inner.embed_documents, "embed_query": inner.embed_query})()
-
-
-def test_recall_goes_by_words_until_the_embedder_answers(face: Face, opened: Open, hung: Any, gate: Gate) -> None:
-    memory = opened(embedder=hung, orchestration=SHORT | {"cache": 0, "background": False})
-    alice = memory.scoped(user="alice")
-    face(alice).remember(["my cat sleeps", "it rains in Berlin"])
-    assert gate.passed == 0
-    for _ in range(20):
-        (hit,) = face(alice).recall("the cat", k=1)
-        assert (hit.record.text, hit.signals.vector) == ("my cat sleeps", 0)
-        assert "took longer than 0.05 s" in hit.note
-    assert gate.passed <= MAX_HANGING
-    with pytest.raises(ModelError, match=r"took longer|hangs"):
-        face(memory).flush()
-    gate.open()
-    wait_until(lambda: face(alice).recall("the cat", k=1)[0].note == "")
-    assert face(memory).stats().vectors == 2
 
 
 @pytest.mark.background

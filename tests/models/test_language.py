@@ -47,24 +47,17 @@ def test_a_langchain_chat_model_gets_the_messages_with_their_roles() -> None:
     chat_model = RecordingChatModel(responses=[" Lisbon. \n"])
     assert as_language_model(chat_model).complete(TALK) == "Lisbon."
     assert [(message.type, message.content) for message in chat_model.seen[0]] == [
-        ("system", "Be short."),
-        ("human", "我住在里斯本。"),
-        ("ai", "Noted."),
-        ("human", "17 °C"),
+        ("system", "Be short."), ("human", "我住在里斯本。"), ("ai", "Noted."), ("human", "17 °C"),
         ("human", "Where do I live?"),
-    ]
+    ]  # fmt: skip
 
 
 def test_a_llamaindex_llm_answers() -> None:
     answer = as_language_model(MockLLM()).complete(TALK)  # it repeats its prompt
     assert [line for line in answer.splitlines() if line] == [
-        "system: Be short.",
-        "user: 我住在里斯本。",
-        "assistant: Noted.",
-        "user: 17 °C",
-        "user: Where do I live?",
+        "system: Be short.", "user: 我住在里斯本。", "assistant: Noted.", "user: 17 °C", "user: Where do I live?",
         "assistant:",
-    ]
+    ]  # fmt: skip
 
 
 def test_a_callable_gets_a_prompt_or_messages_as_it_declares() -> None:
@@ -84,26 +77,19 @@ def test_a_callable_gets_a_prompt_or_messages_as_it_declares() -> None:
     for other in anything[:2]:
         assert as_language_model(other).complete(QUESTION) == "Where do I live?"
         assert as_language_model(other).complete(TALK).splitlines()[::2] == [
-            "system: Be short.",
-            "user: 我住在里斯本。",
-            "assistant: Noted.",
-            "user: 17 °C",
-            "user: Where do I live?",
+            "system: Be short.", "user: 我住在里斯本。", "assistant: Noted.", "user: 17 °C", "user: Where do I live?",
             "assistant:",
-        ]
+        ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        "Lisbon.",
-        {"content": "Lisbon."},
-        {"role": "assistant", "content": [{"type": "text", "text": "Lisbon."}]},
-        SimpleNamespace(text="Lisbon."),
-        SimpleNamespace(message=SimpleNamespace(content="Lisbon.")),
+        "Lisbon.", {"content": "Lisbon."}, {"role": "assistant", "content": [{"type": "text", "text": "Lisbon."}]},
+        SimpleNamespace(text="Lisbon."), SimpleNamespace(message=SimpleNamespace(content="Lisbon.")),
         "<think>\nA city?\n</think>\nLisbon.",
     ],
-)
+)  # fmt: skip
 def test_the_text_is_found_in_what_clients_return(answer: Any) -> None:
     assert as_language_model(lambda prompt: answer).complete(QUESTION) == "Lisbon."
 

@@ -8,15 +8,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hybrid_memory.errors import MissingDependencyError
 from hybrid_memory.models import llmlingua
 from hybrid_memory.models.llmlingua import TOLERANCE, LlmLinguaCompressor
 from hybrid_memory.text.sentences import pieces_of
-
-MIXED = st.text(st.sampled_from("ab. !?\n\"'`~/\\:-_,3é猫。，《》“”\t€%年"), max_size=80)
 
 
 def words(text: str) -> int:
@@ -31,22 +27,19 @@ def protected(text: str) -> list[str]:
     ("text", "expected"),
     [
         ("run\n```sh\nmake all\n\nmake test\n```\nand wait", ["```sh\nmake all\n\nmake test\n```"]),
-        ("never closed\n```\nx = 1", ["```\nx = 1"]),
-        ("call `sync --dry-run` first", ["`sync --dry-run`"]),
+        ("never closed\n```\nx = 1", ["```\nx = 1"]), ("call `sync --dry-run` first", ["`sync --dry-run`"]),
         ("see https://ci.example/a?b=1#c, then", ["https://ci.example/a?b=1#c,"]),
         ("看 https://ci.example/日志，然后", ["https://ci.example/日志"]),
         ("write to rui@tavares-homes.pt soon", ["rui@tavares-homes.pt"]),
         ("it lives in /srv/app/sync.py there", ["/srv/app/sync.py"]),
         ("it lives in src/app/sync.py and in README.md there", ["src/app/sync.py", "README.md"]),
         (r"open C:\Users\mei\plan.docx now", [r"C:\Users\mei\plan.docx"]),
-        ("打开 ~/笔记/计划.md，然后", ["~/笔记/计划.md"]),
-        ("failed with E4127 at 03:15 today", ["E4127", "03:15"]),
+        ("打开 ~/笔记/计划.md，然后", ["~/笔记/计划.md"]), ("failed with E4127 at 03:15 today", ["E4127", "03:15"]),
         ("id 3fa85f64-5717-4562-b3fc-2c963f66afa6 is taken", ["3fa85f64-5717-4562-b3fc-2c963f66afa6"]),
         ("commit 9f8e7d6 fixes ABC-123", ["9f8e7d6", "ABC-123"]),
         ("set MAX_RETRIES in load_config please", ["MAX_RETRIES", "load_config"]),
         ("it costs $1,250.50 or 30 EUR each", ["$1,250.50", "30 EUR"]),
-        ("takes 15 ms for 3.5 GB and 10% more", ["15 ms", "3.5 GB", "10%"]),
-        ("wait 3 days or so", ["3 days"]),
+        ("takes 15 ms for 3.5 GB and 10% more", ["15 ms", "3.5 GB", "10%"]), ("wait 3 days or so", ["3 days"]),
         ("due March 14, 2025, or 3rd May", ["March 14, 2025", "3rd May"]),
         ("on 2025-03-14 or 14.03.2025 then", ["2025-03-14", "14.03.2025"]),
         ("我们在2025年3月14日下午见，租金每个月1250元", ["2025年3月14日", "1250元"]),
@@ -55,20 +48,11 @@ def protected(text: str) -> list[str]:
         ('she said "the two loggers disagree" again', ['"the two loggers disagree"']),
         ("她说“两个日志不一致”，在《时间简史》里", ["“两个日志不一致”", "《时间简史》"]),
         ("the key 'max tokens' isn't there, and that's it", ["'max tokens'"]),
-        ("nothing in here is special at all", []),
-        ("这里没有什么特别的", []),
+        ("nothing in here is special at all", []), ("这里没有什么特别的", []),
     ],
-)
+)  # fmt: skip
 def test_what_must_not_change_is_protected(text: str, expected: list[str]) -> None:
     assert protected(text) == expected
-
-
-@given(MIXED, st.integers(1, 12))
-def test_the_pieces_add_up_to_the_text(text: str, window: int) -> None:
-    pieces = list(pieces_of(text, len, window))
-    assert "".join(piece for piece, _ in pieces) == text
-    assert all(len(piece) <= window for piece, keep in pieces if not keep)
-    assert all(piece for piece, _ in pieces)
 
 
 class Library:
@@ -126,14 +110,6 @@ def test_a_result_that_is_too_long_is_compressed_harder_once(compressor: Compres
     first, second = library.targets[: len(library.targets) // 2], library.targets[len(library.targets) // 2 :]
     assert [length for length, _ in first] == [length for length, _ in second]
     assert all(after < before for (_, before), (_, after) in zip(first, second, strict=True))
-
-
-def test_a_long_text_goes_in_parts_that_the_model_can_read(compressor: Compressor) -> None:
-    model, library = compressor(1.0, max_position_embeddings=50)
-    text = "One sentence of seven plain words more. " * 100
-    assert words(model.compress(text, max_tokens=300)) <= 300 * (1 + TOLERANCE)
-    assert len(library.targets) == 15
-    assert max(length for length, _ in library.targets) <= 50
 
 
 @pytest.mark.parametrize(

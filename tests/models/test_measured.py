@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from hybrid_memory import Message, Role
-from hybrid_memory.errors import ModelError
 from hybrid_memory.models.language import MeasuredModel
 from hybrid_memory.runtime.statistics import Statistics
 
@@ -65,14 +64,3 @@ def test_tokens_of_all_messages_and_of_the_answer_are_counted(measured: Measured
     assert (work.model_calls, work.tokens) == (2, 9 + 2 + words(json.dumps({"title": "x"})) + words(json.dumps(answer)))
     assert work.kinds["reasoning"].done == 2
     assert work.kinds["reasoning"].latency is not None
-
-
-def test_a_failure_is_passed_on_and_counted(measured: MeasuredModel, model: Model, statistics: Statistics) -> None:
-    model.error = ModelError("offline")
-    with pytest.raises(ModelError, match="offline"):
-        measured.complete(said("hello"))
-    with pytest.raises(ModelError, match="offline"):
-        measured.structured(said("hello"), {"title": "x"})
-    work = statistics.snapshot()
-    assert (work.model_calls, work.tokens) == (0, 0)
-    assert (work.kinds["reasoning"].done, work.kinds["reasoning"].failed) == (0, 2)

@@ -36,13 +36,8 @@ def exact() -> TokenCounter:
 def test_counts_are_those_of_the_encoding_and_special_tokens_are_ordinary_text(exact: TokenCounter) -> None:
     # Counts that OpenAI's own tokenizer gives.
     texts = (
-        "tiktoken is great!",
-        "お誕生日おめでとう",
-        "antidisestablishmentarianism",
-        "2 + 2 = 4",
-        "",
-        "<|endoftext|>",
-    )
+        "tiktoken is great!", "お誕生日おめでとう", "antidisestablishmentarianism", "2 + 2 = 4", "", "<|endoftext|>",
+    )  # fmt: skip
     assert [exact(text) for text in texts] == [6, 8, 6, 7, 0, 7]
     assert repr(exact) == "<token counter 'tiktoken o200k_base'>"
 

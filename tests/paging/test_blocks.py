@@ -16,11 +16,8 @@ from tests.faces import Face, Open
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 BAD_LABELS = ["", "two words", "human\n", "a/b", "<human>", "x" * 65, "e\u0301", None, 7, ["human"]]
 LATE_VERBS: list[tuple[str, dict[str, Any]]] = [
-    ("put", {"value": "x"}),
-    ("edit", {"append": "x"}),
-    ("undo", {}),
-    ("remove", {}),
-]
+    ("put", {"value": "x"}), ("edit", {"append": "x"}), ("undo", {}), ("remove", {}),
+]  # fmt: skip
 
 
 def values(owner: ScopedMemory) -> dict[str, str]:
@@ -60,22 +57,6 @@ def test_a_block_is_put_edited_in_three_ways_and_removed(face: Face, alice: Scop
     assert face(alice).blocks() == {}
 
 
-def test_blocks_are_one_owners_in_all_sessions(face: Face, memory: HybridMemory) -> None:
-    owners: list[dict[str, Any]] = [
-        {"user": "ada"},
-        {"user": "ada", "agent": "coach"},
-        {"agent": "coach"},
-        {"user": "bob"},
-        {"tenant": "north", "user": "ada"},
-    ]
-    for number, owner in enumerate(owners):
-        face(memory.scoped(**owner, session="s1").block("human")).put(f"of {number}")
-    for number, owner in enumerate(owners):
-        for session in ("s1", "s2", None):
-            found = face(memory.scoped(**owner, session=session)).blocks()
-            assert [block.value for block in found.values()] == [f"of {number}"]
-
-
 @pytest.mark.parametrize("label", BAD_LABELS, ids=repr)
 def test_a_label_is_checked_before_anything_changes(face: Face, alice: ScopedMemory, label: Any) -> None:
     alice.block("human").put("Name: Ada")
@@ -89,21 +70,18 @@ def test_a_label_is_checked_before_anything_changes(face: Face, alice: ScopedMem
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"value": 7}, "value must be text, got 7"),
-        ({"value": None}, "value must be text"),
+        ({"value": 7}, "value must be text, got 7"), ({"value": None}, "value must be text"),
         ({"value": "\ud800"}, "value cannot be stored: lone surrogate"),
         ({"description": b"x"}, "description must be text"),
-        ({"description": "\udfff"}, "description cannot be stored"),
-        ({"max_chars": 0}, "max_chars must be"),
-        ({"max_chars": -1}, "max_chars must be"),
-        ({"max_chars": "40"}, "max_chars must be"),
+        ({"description": "\udfff"}, "description cannot be stored"), ({"max_chars": 0}, "max_chars must be"),
+        ({"max_chars": -1}, "max_chars must be"), ({"max_chars": "40"}, "max_chars must be"),
         ({"max_chars": 1.5}, "max_chars must be"),
         ({"value": "x" * 41, "max_chars": 40}, "would have 41 of 40 characters"),
         ({"value": "🙂" * 3, "max_chars": 2}, "would have 3 of 2 characters"),
         ({"value": "x" * 2001}, "would have 2001 of 2000 characters"),
     ],
     ids=repr,
-)
+)  # fmt: skip
 def test_a_bad_put_is_refused(face: Face, alice: ScopedMemory, human: Block, wrong: dict[str, Any], told: str) -> None:
     for label in ("human", "new"):
         with pytest.raises(InvalidInputError, match=told):
@@ -140,17 +118,6 @@ def test_a_bad_edit_is_refused(face: Face, alice: ScopedMemory, human: Block, ed
     with pytest.raises(InvalidInputError, match=told):
         face(alice.block("human")).edit(**edit)
     assert alice.block("human").history() == [human]
-
-
-def test_only_put_changes_what_is_read_only(face: Face, alice: ScopedMemory) -> None:
-    face(alice.block("persona")).put("I am calm.", read_only=True)
-    edits: list[dict[str, Any]] = [{"append": "x"}, {"old": "calm", "new": "wild"}, {"value": "x"}]
-    for edit in edits:
-        with pytest.raises(InvalidInputError, match="the block 'persona' is read-only"):
-            face(alice.block("persona")).edit(**edit)
-    assert face(alice.block("persona")).put("I am kind.", read_only=True).value == "I am kind."
-    face(alice.block("persona")).put("I am open.")
-    assert face(alice.block("persona")).edit(append="x").value == "I am open.\nx"
 
 
 def test_an_edit_with_an_id_is_made_once(face: Face, alice: ScopedMemory, human: Block) -> None:

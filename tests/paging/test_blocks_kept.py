@@ -191,15 +191,6 @@ def test_forgetting_a_message_takes_out_what_an_agent_noted_of_it(face: Face, op
     assert "Plays the cello." in shown(script.prompts[0])
 
 
-def test_forgetting_a_message_takes_its_archival_note_too(face: Face, opened: Open) -> None:
-    memory = opened(**NO_MODELS)
-    talked(memory, call("archival_memory_insert", content="The user lives in Rome."), said="I live in Rome.")
-    coach = memory.scoped(user="ada", agent="coach", session="main")
-    assert "The user lives in Rome." in str(coach.recall("Rome"))
-    face(coach).forget(ids=coach.history()[0].id)
-    assert "Rome" not in str(coach.recall("Rome"))
-
-
 @pytest.mark.parametrize(
     "later",
     [{"old": "Rome", "new": "Rome with a cat"}, {"value": "Likes jazz. Rome. Has a cat."}],
@@ -216,16 +207,6 @@ def test_what_was_made_of_a_forgotten_line_goes_too(face: Face, opened: Open, la
     assert not [block for block in alice.block("human").history() if "Rome" in block.value]
     assert "Plays the cello." in alice.blocks()["human"].value
     assert alice.block("human").history()[0].value == "Likes jazz."
-
-
-def test_what_stood_before_a_forgotten_edit_stays_after_its_undo(face: Face, opened: Open) -> None:
-    alice = opened(**NO_MODELS).scoped(user="alice", session="s")
-    alice.block("human").put("Likes jazz.")
-    (said,) = alice.remember("I live in Rome.").ids
-    alice.block("human").edit(value="Lives in Rome.", source=said)
-    alice.block("human").undo()
-    face(alice).forget(ids=said)
-    assert [block.value for block in alice.block("human").history()] == ["Likes jazz.", "", "Likes jazz."]
 
 
 def test_forgetting_who_wrote_into_a_shared_block_leaves_what_others_wrote(face: Face, opened: Open) -> None:
@@ -289,27 +270,3 @@ def play(owner: ScopedMemory, edits: list[tuple[str, list[str]]]) -> None:
                 owner.block("human").edit(**{change: "\n".join(lines)})  # type: ignore[arg-type]
         except InvalidInputError as error:
             assert "no block" in str(error) or "to undo" in str(error)  # noqa: PT017 - as the edits come
-
-
-def test_an_encrypted_store_shows_no_word_of_blocks_and_answers(tmp_path: Path) -> None:
-    pytest.importorskip("sqlcipher3")
-    key = bytes(range(32))
-    with on_file(tmp_path, key=key) as memory:
-        remembered(memory)
-        written = told(memory)
-    assert (tmp_path / "memory.db").stat().st_size > 0
-    assert traces(tmp_path, [*WORDS, "cello", "persona", "hybrid-memory:block"]) == []
-    with on_file(tmp_path, key=key) as memory:
-        assert told(memory) == written
-        coach = memory.scoped(user="ada", agent="coach")
-        assert CANARY in coach.blocks()["human"].value
-        memory.forget(user="ada")
-        assert coach.blocks() == {}
-
-
-def test_forgetting_words_in_a_session_reaches_the_notes(face: Face, opened: Open) -> None:
-    coach = remembered(opened(**NO_MODELS))
-    assert CANARY in str(coach.recall(CANARY))
-    for word in WORDS:
-        face(coach).forget(query=word)
-    assert not any(word in str(coach.recall(word)) for word in WORDS)

@@ -89,17 +89,14 @@ def test_a_heartbeat_is_heard_wherever_it_stands(written: Any, where: str) -> No
 @pytest.mark.parametrize(
     ("text", "replies"),
     [
-        ("Hello Ada.", ("Hello Ada.",)),
-        ("  你好，小明。\n", ("你好，小明。",)),
-        ('{"function": "send_message", "arguments": {"message": "Hi"}}', ("Hi",)),
-        ('{"message": "Hi"}', ("Hi",)),
+        ("Hello Ada.", ("Hello Ada.",)), ("  你好，小明。\n", ("你好，小明。",)),
+        ('{"function": "send_message", "arguments": {"message": "Hi"}}', ("Hi",)), ('{"message": "Hi"}', ("Hi",)),
         ('{"function": "send_message", "message": "你好"}', ("你好",)),
         ('{"function": "send_message", "arguments": "{\\"message\\": \\"Hi\\"}"}', ("Hi",)),
         ('{"message": "one"}\n{"message": "two"}', ("one", "two")),
-        ("Use {braces} like these.", ("Use {braces} like these.",)),
-        ("{}", ("{}",)),
+        ("Use {braces} like these.", ("Use {braces} like these.",)), ("{}", ("{}",)),
     ],
-)
+)  # fmt: skip
 def test_words_for_the_user_are_replies(text: str, replies: tuple[str, ...]) -> None:
     assert (read(text).replies, read(text).calls) == (replies, ())
 
@@ -144,8 +141,7 @@ PACKAGE = '{"name": "my-app", "version": "1.0", "scripts": {"test": "vitest"}}'
     "text",
     [
         f"Your package.json:\n```json\n{PACKAGE}\n```\nRun npm install.",
-        f"你的 package.json：\n```json\n{PACKAGE}\n```\n然后运行 npm install。",
-        PACKAGE,
+        f"你的 package.json：\n```json\n{PACKAGE}\n```\n然后运行 npm install。", PACKAGE,
         f"It begins like this:\n```json\n{PACKAGE[:-20]}\n```",
         'The server answers:\n```json\n{"message": "Not found", "status": 404}\n```',
         'The server answers:\n```json\n{"message": "Not found"}\n```',
@@ -153,11 +149,9 @@ PACKAGE = '{"name": "my-app", "version": "1.0", "scripts": {"test": "vitest"}}'
         'With OpenAI:\n```json\n{"name": "weather", "parameters": {"city"\n```\nand so on.',
         "Storybook:\n```js\nexport const Primary = {name: 'Primary', args: {label: 'Go'}};\n```\nThat is all.",
         "In set notation, {x: x > 0} and { y : y < 0 } have nothing in common.",
-        "A dict like {'a': 1} or an f-string {name: >10} is fine.",
-        "The function {",
-        "用 {名字: 值} 表示。",
+        "A dict like {'a': 1} or an f-string {name: >10} is fine.", "The function {", "用 {名字: 值} 表示。",
     ],
-)
+)  # fmt: skip
 def test_braces_that_are_no_call_stay_a_reply(text: str) -> None:
     answer = read(text, functions=["send_message", "core_memory_append"])
     assert (answer.replies, answer.calls) == ((text,), ())

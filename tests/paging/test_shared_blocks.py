@@ -15,7 +15,7 @@ import pytest
 from hybrid_memory import HybridMemory, PagingConfig, Right, ScopedMemory, SpaceMemory
 from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError
 from hybrid_memory.log.port import EventLog
-from tests.faces import Child, Face, Open
+from tests.faces import Face, Open
 
 THREADS = 16
 EDITS: list[tuple[str, dict[str, Any]]] = [
@@ -62,12 +62,9 @@ def test_an_attached_block_is_the_one_in_the_space(face: Face, memory: HybridMem
     assert list(face(team).blocks()) == ["task"]
     history = face(coach.block("task")).history()
     assert [(block.change, block.author) for block in history] == [
-        ("put", "user='alice'"),
-        ("replace", "user='alice'"),
-        ("append", "user='bob'"),
-        ("append", "user='alice'"),
+        ("put", "user='alice'"), ("replace", "user='alice'"), ("append", "user='bob'"), ("append", "user='alice'"),
         ("replace", "user='bob' agent='coach'"),
-    ]
+    ]  # fmt: skip
     assert face(bob.block("task")).undo().value == "Book the hall.\nOrder cake.\nInvite Ann."
     assert face(team.block("task")).history()[-1].author == "user='bob'"
 
@@ -264,23 +261,6 @@ def test_of_appends_at_once_none_is_lost(memories: list[HybridMemory], busy: Spa
         assert block.author == f"user='alice' agent={added.split()[0]!r}"
 
 
-def test_of_rewritings_at_once_one_holds(memories: list[HybridMemory], busy: SpaceMemory) -> None:
-    agents = crowd(busy, memories)
-    for turn in range(3):
-        seen = agents[0].blocks()["task"].revision
-
-        def rewrite(number: int, turn: int = turn, seen: int = seen) -> str:
-            words = f"turn {turn} as agent{number} sees it, " + "with very many words " * 10
-            return refusal(agents[number], value=words, revision=seen)
-
-        told = at_once(rewrite)
-        (winner,) = [number for number, error in enumerate(told) if not error]
-        assert text(busy).startswith(f"turn {turn} as agent{winner} sees it, ")
-        assert all("the block 'task' was changed in the meantime" in error for error in told if error)
-        assert all(text(busy) in error for error in told if error)
-    assert [block.change for block in busy.block("task").history()] == ["put", *["rethink"] * 3]
-
-
 def test_a_block_that_many_fill_at_once_is_never_over_full(memories: list[HybridMemory], busy: SpaceMemory) -> None:
     agents = crowd(busy, memories)
     busy.block("task").put(max_chars=50)
@@ -290,27 +270,3 @@ def test_a_block_that_many_fill_at_once_is_never_over_full(memories: list[Hybrid
     assert all("of 50 characters: shorten" in error for error in told if error)
     assert len(text(busy)) == 49
     assert all(len(block.value) <= 50 for block in busy.block("task").history())
-
-
-def test_undos_at_once_take_back_one_change_each(memories: list[HybridMemory], busy: SpaceMemory) -> None:
-    agents = crowd(busy, memories)
-    for number in range(THREADS + 2):
-        busy.block("task").edit(append=str(number))
-    at_once(lambda number: agents[number].block("task").undo())
-    assert text(busy) == "0\n1"
-
-
-def test_appends_of_two_processes_are_all_there(opened: Open, store: str, child: Child) -> None:
-    memory = opened(embedder="none", power_safe=False)
-    team = memory.scoped(user="alice").space("team").create()
-    team.block("task").put(max_chars=10_000)
-    with ThreadPoolExecutor() as pool:
-        for done in pool.map(lambda name: child("block_editor.py", store, name, timeout=120), ["a", "b"]):
-            assert done.returncode == 0, done.stderr
-    whole = [f"{process}-{thread} {number}" for process in "ab" for thread in range(4) for number in range(5)]
-    assert Counter(text(team).split("\n")) == Counter([*whole, *(f"{line}!" for line in whole)])
-    history = team.block("task").history()
-    assert len(history) == 1 + 3 * len(whole)
-    assert {block.author for block in history[1:]} == {
-        f"user='alice' agent='{process}-{thread}'" for process in "ab" for thread in range(4)
-    }

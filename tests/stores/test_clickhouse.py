@@ -35,19 +35,13 @@ def test_a_folder_is_relative_or_absolute(monkeypatch: pytest.MonkeyPatch, tmp_p
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("postgres://host/db", "'postgres'"),
-        ("clickhouse", "'clickhouse'|clickhouse://"),
-        ("clickhouse:///db", "host"),
-        ("clickhouse://host:99999/db", "[Pp]ort"),
-        ("clickhouse://host:x/db", "[Pp]ort"),
-        ("clickhouse://host/a/b", "one database"),
-        ("clickhouse://host/db?tabel=x", "only option"),
-        ("clickhouse://host/db?table=", "letters"),
-        ("clickhouse://host/db?table=a`b", "letters"),
-        ("chdb://folder", "chdb:///"),
-        ("chdb:///", "chdb:///"),
+        ("postgres://host/db", "'postgres'"), ("clickhouse", "'clickhouse'|clickhouse://"),
+        ("clickhouse:///db", "host"), ("clickhouse://host:99999/db", "[Pp]ort"),
+        ("clickhouse://host:x/db", "[Pp]ort"), ("clickhouse://host/a/b", "one database"),
+        ("clickhouse://host/db?tabel=x", "only option"), ("clickhouse://host/db?table=", "letters"),
+        ("clickhouse://host/db?table=a`b", "letters"), ("chdb://folder", "chdb:///"), ("chdb:///", "chdb:///"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_url_is_refused_and_the_right_form_shown(url: str, said: str) -> None:
     with pytest.raises(InvalidConfigError, match=said):
         ClickHouseArchive(url)

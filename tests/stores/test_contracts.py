@@ -24,11 +24,11 @@ from hybrid_memory.testing.event_log import EventLogContract
 from hybrid_memory.testing.semantic_index import SemanticIndexContract
 
 NUMBERS = count()
-SEEDS = {"memory": 0, "sqlite": 1, "encrypted": 2, "postgres": 2, "redis": 1, "milvus": 0}
+SEEDS = {"memory": 0, "sqlite": 1, "postgres": 2, "redis": 1, "milvus": 0}
 
 ENCRYPTED = pytest.param("encrypted", marks=pytest.mark.skipif(find_spec("sqlcipher3") is None, reason="no SQLCipher"))
 
-LOGS = ["memory", "sqlite", ENCRYPTED, "postgres", "redis", "archived memory", "archived sqlite"]
+LOGS = ["memory", "sqlite", ENCRYPTED, "postgres", "redis", "archived sqlite"]
 
 corpus_of = cache(random_corpus)
 OpenIndex = Callable[[str], SemanticIndex]
@@ -54,7 +54,6 @@ class TestEventLog(EventLogContract):
             "encrypted": sqlite,
             "postgres": postgres,
             "redis": lambda: redis(request.getfixturevalue("plain_redis").url),
-            "archived memory": lambda: ArchivedLog(InMemoryLog(), InMemoryArchive()),
             "archived sqlite": lambda: ArchivedLog(sqlite(), InMemoryArchive()),
         }
         log = openers[request.param]()
@@ -74,8 +73,8 @@ def open_index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     opened: list[SemanticIndex] = []
     folder = tmp_path_factory.mktemp("indexes")
 
-    def sqlite(name: str, key: bytes | None = None) -> SemanticIndex:
-        return SqliteIndex(Database(folder / f"{name}.db", power_safe=False, key=key))
+    def sqlite(name: str) -> SemanticIndex:
+        return SqliteIndex(Database(folder / f"{name}.db", power_safe=False))
 
     def redis(url: str, name: str) -> SemanticIndex:
         return RedisIndex(RedisConnection(f"{url}?prefix={name}"))
@@ -91,7 +90,6 @@ def open_index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
         openers: dict[str, OpenIndex] = {
             "memory": lambda _: InMemoryIndex(),
             "sqlite": sqlite,
-            "encrypted": lambda name: sqlite(name, bytes(32)),
             "postgres": postgres,
             "redis": lambda name: redis(request.getfixturevalue("redis_server").url, name),
             "milvus": milvus,
@@ -111,7 +109,7 @@ def kept() -> dict[str, SemanticIndex]:
 
 
 class TestSemanticIndex(SemanticIndexContract):
-    @pytest.fixture(params=["memory", "sqlite", ENCRYPTED, "postgres", "redis", "milvus"])
+    @pytest.fixture(params=["memory", "sqlite", "postgres", "redis", "milvus"])
     def engine(self, request: pytest.FixtureRequest) -> str:
         return str(request.param)
 

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import sqlite3
 import sys
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid_memory import MemoryConfig, Scope, check_store, open_memory
-from hybrid_memory.engines.sqlite import Database, SqliteEngine, SqliteLog
+from hybrid_memory.engines.sqlite import SqliteEngine
 from hybrid_memory.errors import (
     InvalidConfigError,
     MissingDependencyError,
@@ -21,7 +19,6 @@ from hybrid_memory.errors import (
     WrongKeyError,
 )
 from hybrid_memory.index.record import Where
-from tests.doubles import PATIENCE
 
 if TYPE_CHECKING:
     from tests.stores.conftest import OpenStore
@@ -84,14 +81,11 @@ def test_a_file_of_vectors_is_neither_written_nor_read_beside_an_encrypted_store
 @pytest.mark.parametrize(
     ("made", "asked", "message"),
     [
-        (RAW, OTHER, "with this key"),
-        (PASSPHRASE, PASSPHRASE + " ", "with this key"),
-        (PASSPHRASE, RAW, "with this key"),
-        (RAW, None, "without a key"),
-        (None, RAW, "is not encrypted"),
+        (RAW, OTHER, "with this key"), (PASSPHRASE, PASSPHRASE + " ", "with this key"),
+        (PASSPHRASE, RAW, "with this key"), (RAW, None, "without a key"), (None, RAW, "is not encrypted"),
         (None, PASSPHRASE, "is not encrypted"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_key_is_told_and_nothing_is_changed(
     open_store: OpenStore, tmp_path: Path, made: Any, asked: Any, message: str
 ) -> None:
@@ -160,20 +154,6 @@ def test_a_key_that_cannot_be_had_is_the_callers_error(open_store: OpenStore, tm
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_key_is_asked_for_once(open_store: OpenStore) -> None:
-    asked: list[int] = []
-
-    def ask() -> str:
-        asked.append(1)
-        return PASSPHRASE
-
-    store = open_store(key=ask)
-    store.write([1])
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(lambda _: store.log.count(ALICE), range(16))) == [1] * 16
-    assert len(asked) == 1
-
-
 def test_without_sqlcipher_the_extra_is_named(
     open_store: OpenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,21 +184,6 @@ def test_sqlcipher_itself_opens_the_file_with_the_passphrase(open_store: OpenSto
     with closing(dbapi2.connect(str(tmp_path / "memory.db"))) as connection:
         connection.execute("PRAGMA key = 'correct horse'")
         assert connection.execute("SELECT count(*) FROM events").fetchone() == (3,)
-
-
-@pytest.mark.parametrize(("key", "rounds", "many"), [(PASSPHRASE, 1, 3), (RAW, 5, 6)], ids=["text", "raw"])
-def test_many_may_make_a_new_store_at_once(tmp_path: Path, key: str | bytes, rounds: int, many: int) -> None:
-    for round_ in range(rounds):
-        start = threading.Barrier(many, timeout=PATIENCE)
-
-        def write(path: Path = tmp_path / f"{round_}.db", start: threading.Barrier = start) -> None:
-            start.wait()
-            with closing(SqliteLog(Database(path, key=key))) as log:
-                log.heads()
-
-        with ThreadPoolExecutor(many) as pool:
-            for job in [pool.submit(write) for _ in range(many)]:
-                job.result()
 
 
 def test_a_plain_store_stays_one_that_any_sqlite_reads(open_store: OpenStore, tmp_path: Path) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import fields, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import EventKind, RecordKind, Scope
+from hybrid_memory import EventKind, RecordKind
 from hybrid_memory.engines.in_memory import InMemoryIndex, InMemoryLog
 from hybrid_memory.engines.postgres import PostgresConnection, PostgresIndex, PostgresLog
 from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
@@ -181,20 +181,3 @@ def test_indexes_agree_on_every_condition(
     here, there = index.columns(ids(*asked), where, radius), oracle.columns(ids(*asked), where, radius)
     for column in fields(RecordColumns):
         np.testing.assert_allclose(getattr(here, column.name), getattr(there, column.name), rtol=1e-12)
-
-
-def test_few_events_are_not_looked_for_among_all_of_an_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, Any]] = []
-    log = SqliteLog(database := Database(tmp_path / "memory.db", power_safe=False))
-    query, owner = database.query, Scope(user="a")
-    log.append(owner, [Draft("1", True, "s", EventKind.RECALLED, datetime.now(UTC), {})])
-
-    def noted(sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        asked.append((sql, values))
-        return query(sql, values)
-
-    monkeypatch.setattr(database, "query", noted)
-    log.read(owner, kinds=(EventKind.ROLLBACK, EventKind.SUPERSEDED))
-    sql, values = asked[-1]
-    assert "events_of_owner_kind" in str(query(f"EXPLAIN QUERY PLAN {sql}", values))
-    log.close()

@@ -23,7 +23,7 @@ START = datetime(2000, 1, 1, tzinfo=UTC)
 Answers = list[list[tuple[str, float]]]
 
 
-def fill(memory: HybridMemory, start: int = 0, count: int = 300) -> None:
+def fill(memory: HybridMemory, start: int = 0, count: int = 160) -> None:
     chance = np.random.default_rng(start)
     texts = [f"{' '.join(chance.choice(WORDS, size=4))} {number}" for number in range(start, start + count)]
     # A day between them, so that no turn leans on the one before it.
@@ -65,23 +65,9 @@ def before(small: Callable[[], HybridMemory], folder: Path) -> Answers:
     return expected
 
 
-def no_change(folder: Path) -> None:
-    """Leave the file as it is."""
-
-
 def truncated(folder: Path) -> None:
     for file in folder.iterdir():
         file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
-
-
-def emptied(folder: Path) -> None:
-    for file in folder.iterdir():
-        file.write_bytes(b"")
-
-
-def garbage(folder: Path) -> None:
-    for file in folder.iterdir():
-        file.write_bytes(b"\xa5 not a FAISS index" * 1000)
 
 
 def of_other_content(folder: Path) -> None:
@@ -97,7 +83,7 @@ def folder_is_a_file(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    [no_change, shutil.rmtree, truncated, emptied, garbage, of_other_content, folder_is_a_file],
+    [shutil.rmtree, truncated, of_other_content, folder_is_a_file],
     ids=lambda damage: damage.__name__,
 )
 def test_a_lost_or_damaged_file_changes_no_answer(
@@ -108,7 +94,7 @@ def test_a_lost_or_damaged_file_changes_no_answer(
         assert answers(memory) == before
         fill(memory, start=1000, count=20)
     with small() as memory:
-        assert memory.stats().vectors == 320
+        assert memory.stats().vectors == 180
         assert answers(memory) != before
 
 
@@ -123,42 +109,6 @@ def test_what_was_written_since_the_file_is_found(
     shutil.copytree(tmp_path / "old", folder)
     with small() as memory:
         assert answers(memory) == expected != before
-
-
-@pytest.mark.usefixtures("before")
-def test_what_was_deleted_since_the_file_stays_deleted(
-    small: Callable[[], HybridMemory], folder: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(folder, tmp_path / "old")
-    with small() as memory:
-        index = memory._runtime.services.index
-        gone = [hit.record.id for query in QUERIES for hit in memory.scoped(user="alice").recall(query, k=5)]
-        index.delete(gone)
-        expected = answers(memory)
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(tmp_path / "old", folder)
-    with small() as memory:
-        assert answers(memory) == expected
-        vectors = memory._runtime.services.embedder
-        assert vectors is not None
-        found = memory._runtime.services.index
-        scope = memory.scoped(user="alice").scope
-        assert np.isnan(found.similar(vectors.embed_query("cat"), scope, np.array(gone, dtype=np.int64))).all()
-
-
-@pytest.mark.usefixtures("before")
-def test_the_file_of_a_store_that_was_deleted_is_not_taken_for_the_new_ones(
-    small: Callable[[], HybridMemory], folder: Path, tmp_path: Path
-) -> None:
-    for file in tmp_path.glob("memory.db*"):
-        if file != folder:
-            file.unlink()
-    with small() as memory:
-        fill(memory, start=5000, count=50)
-        fresh = answers(memory)
-    shutil.rmtree(folder)
-    with small() as memory:
-        assert answers(memory) == fresh
 
 
 def test_a_store_that_was_set_back_does_not_use_the_file_of_its_future(

@@ -56,19 +56,6 @@ def leaning(number: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
     return unit(np.eye(DIM)[0] + (number + 1) * 1e-3 * np.eye(DIM)[1])
 
 
-def test_terms_are_counted_among_the_owners_own_records(index: MilvusIndex) -> None:
-    said = {ALICE: ("a cat", "a cat and a dog"), BOB: ("a cat", "a zebra")}
-    for owner, texts in said.items():
-        first = 10 * (owner == BOB) + 1
-        entries = [entry_of(make_record(first + number, text, scope=owner)) for number, text in enumerate(texts)]
-        assert index.upsert(owner, entries, after=0, upto=first + 1)
-    wanted = ["cat", "dog", "zebra", "never"]
-    assert index.terms(ALICE, wanted) == {"cat": 2, "dog": 1}
-    assert index.terms(BOB, wanted) == {"cat": 1, "zebra": 1}
-    assert index.delete([2]) == 1
-    assert index.terms(ALICE, wanted) == {"cat": 1}
-
-
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
@@ -89,16 +76,11 @@ def test_urls_are_read(url: str, expected: Address) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "redis://localhost",
-        "milvus://",
-        "milvus:///folder",
-        "milvus+tls:///folder.db",
-        "milvus://ann:secret@host:nine",
-        "milvus://ann:secret@host/?prefix=a-b",
-        "milvus://host/?perfix=a",
+        "redis://localhost", "milvus://", "milvus:///folder", "milvus+tls:///folder.db",
+        "milvus://ann:secret@host:nine", "milvus://ann:secret@host/?prefix=a-b", "milvus://host/?perfix=a",
         "milvus://host/data base",
     ],
-)
+)  # fmt: skip
 def test_a_wrong_url_is_refused_without_its_password(url: str) -> None:
     with pytest.raises(InvalidConfigError) as caught:
         Address.read(url)
@@ -153,18 +135,6 @@ def test_embedded_lite_keeps_everything_for_the_next_time(tmp_path: Path) -> Non
     words = terms("marathon cat 北京")
     assert_same_ranking(again.matching(words, Where(ALICE), 7), oracle.matching(words, Where(ALICE), ALL), 7)
     again.close()
-
-
-def test_two_embedded_indexes_share_a_folder(tmp_path: Path) -> None:
-    """And one goes on when the other is closed; after both, the folder is free."""
-    url = f"milvus:///{tmp_path}/memory.db"
-    for _ in range(2):
-        one, two = MilvusIndex(f"{url}?prefix=one"), MilvusIndex(f"{url}?prefix=two")
-        one.delete(None)
-        fill(one, 3)
-        two.close()
-        assert one.size().records == 3
-        one.close()
 
 
 def test_a_folder_of_another_process_is_refused(tmp_path: Path) -> None:
@@ -243,24 +213,6 @@ def test_two_clients_see_what_the_other_wrote(index: MilvusIndex, milvus_server:
     fill(index, 2)
     assert other.nearest(VECTOR, Where(ALICE), 9).ids.tolist() == [2, 1]
     other.close()
-
-
-def test_settling_mends_counts_that_a_crash_left_wrong(index: MilvusIndex) -> None:
-    corpus, oracle = random_corpus(6, size=60), InMemoryIndex()
-    for engine in (index, oracle):
-        corpus.fill(engine)
-    never_stored = [{"owner": owner_key(ALICE), "terms": text} for text in ("cat cat dog", "berlin")]
-    index._terms.change(never_stored, [])
-    index._vectors._add([{"owner": owner_key(ALICE), "vector": VECTOR}], 1)
-    words = terms("marathon cat berlin")
-    wrong = index.matching(words, Where(ALICE), 7).scores
-    assert not np.allclose(wrong, oracle.matching(words, Where(ALICE), 7).scores)
-    index.train(ALICE)
-    assert_same_ranking(index.matching(words, Where(ALICE), 7), oracle.matching(words, Where(ALICE), ALL), 7)
-    status, expected = index.status(ALICE, sums=True), oracle.status(ALICE, sums=True)
-    assert status.vectors == expected.vectors
-    np.testing.assert_allclose(status.mean, expected.mean, atol=1e-4)
-    assert index.corrections(["dogg"], ALICE) == {}
 
 
 def test_a_very_long_text_comes_back_whole(index: MilvusIndex) -> None:

@@ -13,13 +13,10 @@ import numpy as np
 import pytest
 
 from hybrid_memory import Record, Scope
-from hybrid_memory.engines.sqlite import Database, SqliteIndex, caches, rows, vector_files
-from hybrid_memory.engines.sqlite.caches import RecordCache
+from hybrid_memory.engines.sqlite import Database, SqliteIndex, rows, vector_files
 from hybrid_memory.engines.sqlite.quantized import opened, quantized
-from hybrid_memory.engines.sqlite.vector_cache import VectorCache
 from hybrid_memory.index.record import Where
 from hybrid_memory.ports import Entry, Ids
-from hybrid_memory.testing.corpus import random_corpus
 from tests.stores.conftest import DIM, NOON, Store, vector
 
 OWNER = Scope(user="alice")
@@ -102,25 +99,6 @@ def test_a_deletion_reads_nothing_of_what_it_leaves(tmp_path: Path, read: list[i
         assert read[1] == 1
 
 
-def test_a_fresh_start_reads_the_mapped_file(tmp_path: Path, read: list[int]) -> None:
-    for _ in range(2):
-        database = Database(tmp_path / "memory.db", power_safe=False)
-        with closing(SqliteIndex(database, exact_limit=50)) as index:
-            if not index.status(OWNER).applied:
-                put(index, list(range(1, 301)))
-                index.train(OWNER)
-                put(index, [301, 302])
-            read[:] = [0, 0]
-            assert nearest(index, 7) == [7]
-            assert nearest(index, 302) == [302]
-            assert read[0] <= 2 + 2 * 4
-            cache = index._caches.vectors(1)
-            assert cache is not None
-            assert cache.quantized is not None
-            assert cache.recent == 2
-            assert cache.nbytes < 1000 + 2 * 4 * DIM
-
-
 def test_memory_stays_under_its_bound_while_owners_come_and_go(tmp_path: Path) -> None:
     database = Database(tmp_path / "memory.db", power_safe=False)
     bound = 64 << 10
@@ -138,17 +116,6 @@ def test_memory_stays_under_its_bound_while_owners_come_and_go(tmp_path: Path) -
         assert 3 < len(kept) < 10
         assert bound / 2 < most <= bound
         assert index._caches._nbytes == sum(owner.nbytes for owner in kept)
-
-
-def test_an_owner_larger_than_the_bound_is_served_alone(tmp_path: Path) -> None:
-    database = Database(tmp_path / "memory.db", power_safe=False)
-    with closing(SqliteIndex(database, exact_limit=1000, cache_bytes=0)) as index:
-        put(index, [1, 2])
-        put(index, [3, 4], Scope(user="bob"))
-        for _ in range(2):
-            assert nearest(index, 2) == [2]
-            assert nearest(index, 3, owner=Scope(user="bob")) == [3]
-        assert len(index._caches._kept) == 1
 
 
 def test_columns_follow_what_is_replaced_and_comes_between(index: SqliteIndex) -> None:
@@ -172,29 +139,6 @@ def test_too_many_changes_make_all_anew(index: SqliteIndex, monkeypatch: pytest.
         left = [n for n in range(1, 41) if n > first + 2]
         assert columns(index) == sorted(nearest(index, 1, 100)) == left
     assert index._db.query("SELECT count(*) FROM changes")[0][0] <= 5
-
-
-def test_columns_of_large_owners_are_those_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus = random_corpus(7)
-    found = []
-    for name, large in (("small", 10**6), ("large", 0)):
-        monkeypatch.setattr(caches, "LARGE", large)
-        with closing(SqliteIndex(Database(tmp_path / f"{name}.db", power_safe=False))) as index:
-            corpus.fill(index)
-            owner = corpus.entries[0].record.scope.owner
-            every = [entry.record.id for entry in corpus.of(owner)]
-            wheres = [Where(owner), Where(owner, hidden=((every[3], every[20]),)), Where(owner, until=NOON)]
-            wheres += [Where(owner, fresh={"turn": corpus.entries[40].record.at})]
-            answers = [
-                index.columns(ids(*every[::step]), where, radius)
-                for where in wheres
-                for step in (7, 50)
-                for radius in (0, 2)
-            ]
-            found.append([[getattr(answer, part).tolist() for part in answer.__slots__] for answer in answers])
-            assert bool(index._caches._kept[1].records) == (name == "small")
-    assert found[0] == found[1]
-    assert any(answer[0] for answer in found[0])
 
 
 @pytest.fixture
@@ -242,46 +186,6 @@ def test_what_a_crash_left_in_the_mapped_file_goes_at_the_next_opening(
     assert [file.name for file in stray.parent.iterdir()] == ["owner-1.vectors"]
 
 
-def test_a_file_without_any_vector_goes(tmp_path: Path, filled: Store) -> None:
-    filled.index.delete(list(range(1, 121)))
-    filled.index.scrub()
-    assert list((tmp_path / "memory.db.faiss").iterdir()) == []
-    assert filled.index.nearest(vector(1), Where(OWNER), 5).ids.tolist() == []
-
-
-def test_a_store_set_back_to_before_an_erasure_has_all_of_its_vectors(
-    tmp_path: Path, filled: Store, open_store: Callable[..., Store]
-) -> None:
-    filled.database.query("PRAGMA wal_checkpoint(TRUNCATE)")
-    filled.close()
-    backup = (tmp_path / "memory.db").read_bytes()
-    with closing(open_store()) as store:
-        store.index.delete([5])
-        store.log.scrub()
-    (tmp_path / "memory.db").write_bytes(backup)
-    assert open_store().index.nearest(vector(4), Where(OWNER), 1).ids.tolist() == [5]
-
-
-def test_others_take_the_file_that_one_has_made(
-    tmp_path: Path, filled: Store, open_store: Callable[..., Store]
-) -> None:
-    other = open_store()
-    assert len(other.index.nearest(vector(4), Where(OWNER), 500).ids) == 120
-    filled.write(list(range(120, 150)))
-    for store in (filled, other):
-        assert len(store.index.nearest(vector(4), Where(OWNER), 500).ids) == 150
-        cache = store.index._caches.vectors(1)
-        assert cache is not None
-        assert cache.recent == 30
-    filled.index.delete([3])
-    filled.index.train(OWNER)
-    for store in (filled, other):
-        assert len(store.index.nearest(vector(4), Where(OWNER), 500).ids) == 149
-        cache = store.index._caches.vectors(1)
-        assert cache is not None
-        assert cache.recent == 0
-
-
 def test_what_is_deleted_while_vectors_are_quantized_is_not_saved(
     tmp_path: Path, filled: Store, codes: Callable[[list[int]], list[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -300,37 +204,6 @@ def test_what_is_deleted_while_vectors_are_quantized_is_not_saved(
     assert cache is not None
     assert (cache.recent, len(cache)) == (0, 148)
     assert not {5, 130} & set(filled.index.nearest(vector(4), Where(OWNER), 500).ids.tolist())
-
-
-def test_many_vectors_without_their_file_are_kept_a_byte_a_dimension(
-    tmp_path: Path, filled: Store, open_store: Callable[..., Store]
-) -> None:
-    filled.close()
-    (tmp_path / FILE).unlink()
-    store = open_store()
-    assert store.index.nearest(vector(4), Where(OWNER), 1).ids.tolist() == [5]
-    cache = store.index._caches.vectors(1)
-    assert cache is not None
-    assert cache.recent == 0
-    assert 120 * DIM < cache.nbytes < 120 * DIM + 120 * 40 + 2000
-    store.index.train(OWNER)
-    assert (tmp_path / FILE).exists()
-
-
-def test_what_an_interrupt_left_half_done_is_made_anew(index: SqliteIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(index, [1, 2])
-    assert len(nearest(index, 1, 9)) == len(columns(index)) == 2
-    put(index, [3, 4])
-
-    def interrupted(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    for cache in (VectorCache, RecordCache):
-        with monkeypatch.context() as patch:
-            patch.setattr(cache, "add" if cache is VectorCache else "_catch_up_uses", interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                nearest(index, 1) if cache is VectorCache else columns(index)
-    assert sorted(nearest(index, 1, 9)) == columns(index) == [1, 2, 3, 4]
 
 
 def test_searches_go_on_while_others_write_delete_and_quantize(tmp_path: Path, filled: Store) -> None:

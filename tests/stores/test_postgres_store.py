@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -176,17 +175,6 @@ def test_a_server_is_found_through_its_socket(postgres_server: PostgresServer, s
     log.close()
 
 
-def test_an_order_of_letters_of_another_language_changes_nothing(postgres_server: PostgresServer, schema: str) -> None:
-    """Servers have been set up with any; names and terms are compared by their bytes."""
-    made = "CREATE DATABASE other OWNER memory TEMPLATE template0 LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8'"
-    postgres_server.execute(made, database="postgres")
-    postgres_server.execute("CREATE EXTENSION vector", database="other")
-    with open_memory(MemoryConfig.of({"url": postgres_server.url.removesuffix("memory") + "other", **QUIET})) as memory:
-        for name in ("Ä", "ä", "z", "Z", "a "):
-            memory.scoped(user=name).remember(f"My word is {name}.")
-        assert texts(memory.scoped(user="ä").recall("word")) == ["My word is ä."]
-
-
 def test_a_role_that_owns_no_table_is_enough_and_what_it_cannot_clean_is_said(
     memory: HybridMemory, url: str, schema: str, postgres_server: PostgresServer, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -294,14 +282,3 @@ def test_a_replica_is_read_and_takes_over_when_it_is_promoted(two: tuple[Postgre
         assert [message.id for message in alice.history()] == ["zebra", "cat", "dog"]
         assert texts(alice.recall("what is my dog called", k=1)) == ["My dog is called Rex."]
         assert memory.stats().unindexed == 0
-
-
-def test_a_test_server_that_cannot_start_says_why(postgres_server: PostgresServer, tmp_path: Path) -> None:
-    with pytest.raises(StoreUnavailableError, match="in use"):
-        PostgresServer(tmp_path, port=postgres_server.port).start()
-
-
-def test_a_warning_is_no_noise_where_all_is_well(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING), PostgresServer(tmp_path) as server:
-        PostgresConnection(server.url).close()
-    assert caplog.messages == []

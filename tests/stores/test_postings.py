@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hybrid_memory.engines.sqlite import Database, SqliteIndex, database, postings
+from hybrid_memory.engines.sqlite import Database, SqliteIndex, postings
 from hybrid_memory.engines.sqlite.schema import SCHEMA
 from hybrid_memory.index.bm25 import ranked
 from hybrid_memory.index.record import Where
-from hybrid_memory.testing.corpus import ALICE, ids, make_record
+from hybrid_memory.testing.corpus import ALICE, make_record
 from hybrid_memory.testing.corpus import store as fill
 
 WORDS = ["cat" + letter * times for letter in "abcdefghij" for times in range(1, 5)]
@@ -113,14 +113,6 @@ def test_adding_merging_and_removing_agree_with_counting_anew(
         assert texts.select(f"SELECT count(*) FROM {table}", ()) == [(0,)], table  # noqa: S608 - our own
 
 
-def test_an_owner_has_few_blocks_however_small_the_writes_are(texts: Texts) -> None:
-    chance = Random(4)  # noqa: S311 - words
-    for number in range(1, 1_025):
-        texts.add(1, {number: text(chance)})
-    assert texts.blocks(1) == [(3, 512), (3, 512)]
-    texts.check(1, WORDS[:5])
-
-
 def test_a_search_costs_the_same_however_many_others_there_are(texts: Texts) -> None:
     chance = Random(5)  # noqa: S311 - words
     texts.add(1, {number: text(chance) for number in range(1, 101)})
@@ -130,13 +122,6 @@ def test_a_search_costs_the_same_however_many_others_there_are(texts: Texts) -> 
     assert texts.steps(1, WORDS[:8]) < 1.1 * alone
 
 
-def test_lengths_and_counts_beyond_what_a_posting_holds_are_the_highest_it_holds(texts: Texts) -> None:
-    texts.add(1, {1: "cata " * 70_000, 2: "cata catb"})
-    found = postings.best(*postings.scored(texts.select, 1, ["cata", "catb"]), 2)
-    assert sorted(found.ids.tolist()) == [1, 2]
-    assert postings.counts(texts.select, 1, ["cata"]) == {"cata": 2}
-
-
 def test_a_condition_that_leaves_few_is_asked_until_there_are_enough(tmp_path: Path) -> None:
     index = SqliteIndex(Database(tmp_path / "memory.db", power_safe=False))
     fill(index, *(make_record(number, "cat", category="task" if number > 290 else None) for number in range(1, 301)))
@@ -144,29 +129,3 @@ def test_a_condition_that_leaves_few_is_asked_until_there_are_enough(tmp_path: P
         found = index.matching(["cat"], Where(ALICE, categories=frozenset({"task"})), k)
         assert found.ids.tolist() == list(range(291, 301))[:k]
     index.close()
-
-
-def test_what_is_kept_in_memory_of_an_owner_is_read_in_one_place(tmp_path: Path) -> None:
-    store = Database(tmp_path / "memory.db")
-    plans: list[str] = []
-    query = store.query
-    with pytest.MonkeyPatch.context() as patch:
-
-        def explained(sql: str, values: Any = ()) -> list[tuple[Any, ...]]:
-            if "ordinal" in sql:
-                plans.extend(row[3] for row in query(f"EXPLAIN QUERY PLAN {sql}", values))
-            return query(sql, values)
-
-        patch.setattr(store, "query", explained)
-        index = SqliteIndex(store)
-        fill(index, make_record(1), make_record(2))
-        assert index.columns(ids(1, 2), Where(ALICE), 1).ids.tolist() == [1, 2]
-    assert plans
-    assert all("COVERING INDEX records_of_owner" in plan for plan in plans), plans
-    index.close()
-
-
-def test_readers_map_the_file(tmp_path: Path) -> None:
-    store = Database(tmp_path / "memory.db")
-    assert store.query("PRAGMA mmap_size") == [(database.MAPPED_BYTES,)]
-    store.close()

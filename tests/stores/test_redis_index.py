@@ -10,7 +10,6 @@ import pytest
 from redis import Redis
 from redis.exceptions import ConnectionError as LostConnectionError
 
-from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.redis import RedisConnection, RedisIndex
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.index.record import Where
@@ -21,11 +20,8 @@ from hybrid_memory.testing.corpus import (
     EMBEDDER,
     START,
     Corpus,
-    assert_same_ranking,
     entry_of,
-    every_where,
     make_record,
-    random_corpus,
     unit,
 )
 from hybrid_memory.testing.servers import RedisServer
@@ -84,26 +80,6 @@ def test_an_unknown_algorithm_and_another_database_are_refused(redis_server: Red
         RedisIndex(RedisConnection(f"{redis_server.url}/1"))
 
 
-def test_a_term_of_very_many_records_is_ranked_by_the_server_first(
-    index: RedisIndex, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(RedisIndex, "ranked_records", 30)
-    oracle = InMemoryIndex()
-    texts = ["cat " * (number % 9 + 1) + "dog " * (number % 13) for number in range(1, 200)]
-    entries = [entry_of(make_record(number, text)) for number, text in enumerate(texts, start=1)]
-    for engine in (oracle, index):
-        engine.upsert(ALICE, entries, after=0, upto=200)
-    found, full = index.matching(["cat"], Where(ALICE), 10), oracle.matching(["cat"], Where(ALICE), ALL)
-    assert_same_ranking(found, full, 10)
-
-
-def test_frequent_terms_are_left_out_where_rare_ones_answer(index: RedisIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RedisIndex, "ranked_records", 30)
-    texts = ["cat"] * 100 + ["cat zebra"] * 3
-    index.upsert(ALICE, [entry_of(make_record(n, text)) for n, text in enumerate(texts, start=1)], after=0, upto=103)
-    assert sorted(index.matching(["cat", "zebra"], Where(ALICE), 10).ids.tolist()) == [101, 102, 103]
-
-
 def test_two_stores_on_one_server_keep_apart(redis_server: RedisServer) -> None:
     indexes = [RedisIndex(RedisConnection(f"{redis_server.url}?prefix={name}")) for name in ("apart", "apart-2")]
     for number, index in enumerate(indexes, start=1):
@@ -133,21 +109,6 @@ def test_an_update_whose_answer_was_lost_counts_as_done(index: RedisIndex, monke
     assert index.status(ALICE).applied == index.size().records == 2
     assert index.get([1])[0].uses == 1
     assert index.terms(ALICE, ["cat"]) == {"cat": 2}
-
-
-def test_a_changed_algorithm_searches_what_is_there(url: str) -> None:
-    corpus = random_corpus(3)
-    first = RedisIndex(RedisConnection(url), algorithm="hnsw")
-    corpus.fill(first)
-    second = RedisIndex(RedisConnection(url))
-    second.put_vectors(EMBEDDER, {}, {})
-    oracle = InMemoryIndex()
-    corpus.fill(oracle)
-    vector = unit(np.ones(DIM))
-    for where in every_where():
-        assert_same_ranking(second.nearest(vector, where, 7), oracle.nearest(vector, where, ALL), 7, where)
-    first.close()
-    second.close()
 
 
 def test_a_search_that_was_the_first_after_a_restart_is_made_again(

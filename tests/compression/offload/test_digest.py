@@ -29,16 +29,10 @@ LOG = "\n".join(
     [
         *(f"2024-03-01 09:00:{n:02} INFO job {n} done" for n in range(40)),
         *(f"2024-03-01 09:01:{n:02} ERROR job {n} lost its lease" for n in range(5)),
-        "Traceback (most recent call last):",
-        '  File "run.py", line 3, in main',
-        "    go()",
-        "queue.Empty",
-        "导入失败：文件不存在",
-        "没有错误",
-        "0 errors, 12 passed",
-        "finished",
+        "Traceback (most recent call last):", '  File "run.py", line 3, in main', "    go()", "queue.Empty",
+        "导入失败：文件不存在", "没有错误", "0 errors, 12 passed", "finished",
     ]
-)
+)  # fmt: skip
 CODE = '''import os
 
 
@@ -170,11 +164,8 @@ def test_a_line_that_only_speaks_of_errors_is_not_named(line: str) -> None:
 
 def test_code_is_told_by_its_definitions() -> None:
     assert full(CODE).split("\n")[1:5] == [
-        "3 definitions:",
-        "4: class Store(Base):",
-        "7:     def get(self, key):",
-        "11: async def main() -> None:",
-    ]
+        "3 definitions:", "4: class Store(Base):", "7:     def get(self, key):", "11: async def main() -> None:",
+    ]  # fmt: skip
 
 
 def test_nothing_has_a_digest_too() -> None:

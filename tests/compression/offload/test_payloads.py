@@ -82,11 +82,8 @@ def test_a_page_ends_with_a_line_and_the_next_one_is_named_by_lines() -> None:
 def test_a_line_that_is_too_long_is_read_by_characters() -> None:
     text = f"{'x' * 25}\nthe end"
     assert [(one.where, one.next) for one in walk(text, None, 10)] == [
-        ("c1-10", "c11-33"),
-        ("c11-20", "c21-33"),
-        ("c21-26", "2-2"),
-        ("2-2", None),
-    ]
+        ("c1-10", "c11-33"), ("c11-20", "c21-33"), ("c21-26", "2-2"), ("2-2", None),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -118,16 +115,12 @@ def test_json_lines_are_a_list() -> None:
     ("where", "told"),
     [
         ("flights[0].prise", ["prise", "character 11", "'id', 'price', 'to'"]),
-        ("flights[3]", ["[3]", "list of 3 items"]),
-        ("flights[0].id.x", ["'HX1'", "no parts"]),
-        ("flights[", ["character 8", "[10:20]"]),
-        ("flights[0] .id", ["character 11"]),
-        ("价格", ["'flights'", "'a key'", "'空'"]),
-        ("5-9", ["'5-9'", "1-1"]),
-        ("c900-901", ["'c900-901'", f"c1-{len(FLIGHTS)}"]),
-        ("0-1", ["'0-1'", "1-1"]),
+        ("flights[3]", ["[3]", "list of 3 items"]), ("flights[0].id.x", ["'HX1'", "no parts"]),
+        ("flights[", ["character 8", "[10:20]"]), ("flights[0] .id", ["character 11"]),
+        ("价格", ["'flights'", "'a key'", "'空'"]), ("5-9", ["'5-9'", "1-1"]),
+        ("c900-901", ["'c900-901'", f"c1-{len(FLIGHTS)}"]), ("0-1", ["'0-1'", "1-1"]),
     ],
-)
+)  # fmt: skip
 def test_a_place_that_leads_nowhere_is_told_with_what_there_is(where: str, told: list[str]) -> None:
     with pytest.raises(InvalidInputError) as raised:
         page(FLIGHTS, where, max_chars=100)

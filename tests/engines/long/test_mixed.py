@@ -25,55 +25,28 @@ ENGINES = [
     ("async", "sqlite+milvus"),
 ]
 NAMES = [
-    "a",
-    "a ",
-    "A",
-    "a:b",
-    "{a}",
-    "爱丽丝",
-    "a'b\"c",
-    "a\\b",
-    "*",
-    "%",
-    "-",
-    "@|(a)[b]",
-    "a\nb",
-    "é",
-    "e\u0301",
-    "🦜",
-]
+    "a", "a ", "A", "a:b", "{a}", "爱丽丝", "a'b\"c", "a\\b", "*", "%", "-", "@|(a)[b]", "a\nb", "é", "e\u0301", "🦜",
+]  # fmt: skip
 NOTES = "/notes/band.md"
 ODD = "a:b {c} d,爱'丽\"丝\\ *%_-@|(x)"
 SAID = [
-    ("user", "I moved to Lisbon in March, and my flat is in Alfama."),
-    ("assistant", "How is the new flat?"),
+    ("user", "I moved to Lisbon in March, and my flat is in Alfama."), ("assistant", "How is the new flat?"),
     ("user", "Small but bright. I work as a marine biologist at the Oceanarium."),
     ("user", "My cat is called Pixel, and she is afraid of trams."),
-    ("assistant", "Pixel will get used to the trams."),
-    ("user", "我住在杭州，我的猫叫豆豆。"),
-    ("assistant", "豆豆几岁了？"),
-    ("user", "三岁。我喜欢在西湖边跑步，不吃辣。"),
+    ("assistant", "Pixel will get used to the trams."), ("user", "我住在杭州，我的猫叫豆豆。"),
+    ("assistant", "豆豆几岁了？"), ("user", "三岁。我喜欢在西湖边跑步，不吃辣。"),
     ("user", "The report on sea urchins is in /srv/reports/urchins-2024.pdf, due on Friday."),
     ("user", "My sister Ana lives in Madrid and plays the cello."),
-    ("user", "I now live in Porto; the flat in Alfama is let."),
-    ("assistant", "Porto is nice as well."),
-]
+    ("user", "I now live in Porto; the flat in Alfama is let."), ("assistant", "Porto is nice as well."),
+]  # fmt: skip
 QUERIES: list[tuple[str, dict[str, Any]]] = [
-    ("Where do I live now?", {}),
-    ("cat", {"k": 3}),
-    ("豆豆是谁", {"k": 4}),
-    ("在哪里跑步", {}),
-    ('"afraid of trams"', {}),
-    ("what is in /srv/reports/urchins-2024.pdf", {}),
-    ("Oceanarim", {"k": 2, "weights": replace(Weights.plain(), vector=0)}),
-    ("what did I say last Tuesday", {"k": 3}),
-    ("cello sister", {"scope": "session"}),
-    ("flat", {"since": MONDAY + timedelta(hours=2)}),
-    ("flat", {"until": MONDAY + timedelta(minutes=30)}),
-    ("flat", {"metadata": {"place": "Alfama: {1}"}}),
-    ("flat", {"kinds": ["fact"]}),
-    ("Do you remember my sister?", {"k": 50}),
-]
+    ("Where do I live now?", {}), ("cat", {"k": 3}), ("豆豆是谁", {"k": 4}), ("在哪里跑步", {}),
+    ('"afraid of trams"', {}), ("what is in /srv/reports/urchins-2024.pdf", {}),
+    ("Oceanarim", {"k": 2, "weights": replace(Weights.plain(), vector=0)}), ("what did I say last Tuesday", {"k": 3}),
+    ("cello sister", {"scope": "session"}), ("flat", {"since": MONDAY + timedelta(hours=2)}),
+    ("flat", {"until": MONDAY + timedelta(minutes=30)}), ("flat", {"metadata": {"place": "Alfama: {1}"}}),
+    ("flat", {"kinds": ["fact"]}), ("Do you remember my sister?", {"k": 50}),
+]  # fmt: skip
 
 
 class Teller:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from pathlib import Path
@@ -173,35 +172,3 @@ def test_a_stopped_index_is_asked_once_and_then_probed_at_times(
             connection._breaker._clock = lambda: 1e9
             assert alice.recall("cat", k=1)[0].note == ""
             assert memory.stats().unindexed == 0
-
-
-@pytest.mark.parametrize("engine", list(SERVERS))
-def test_whoever_asks_a_stopped_index_first_waits_a_short_time(engine: str, tmp_path: Path) -> None:
-    with SERVERS[engine](tmp_path / engine) as server:
-        work = {"background": False, "engine_timeout": 0.3}
-        config = {"url": f"sqlite:///{tmp_path / 'log.db'}", "index": {"url": index_of(server)}}
-        with open_memory(MemoryConfig.of({**config, "embedder": "hashing", "orchestration": work})) as memory:
-            alice = memory.scoped(user="alice")
-            alice.remember("My cat is called Pixel.")
-            assert alice.recall("cat")[0].note == ""
-            alice.remember("The cat sleeps.")
-            with server.stopped():
-                began = time.monotonic()
-                assert "by words alone" in alice.recall("cat sleeps")[0].note
-                assert time.monotonic() - began < 4  # seconds; a write waits twice as long
-
-
-@pytest.mark.parametrize("engine", ["redis", "postgres"])
-def test_a_recall_from_a_stopped_log_fails_soon(engine: str, tmp_path: Path) -> None:
-    work = {"background": False, "engine_timeout": 0.3}
-    with (
-        SERVERS[engine](tmp_path / engine) as server,
-        open_memory(MemoryConfig.of({"url": server.url, "embedder": "hashing", "orchestration": work})) as memory,
-    ):
-        alice = memory.scoped(user="alice")
-        alice.remember("My cat is called Pixel.")
-        with server.stopped():
-            began = time.monotonic()
-            with pytest.raises(StoreUnavailableError):
-                alice.recall("cat")
-            assert time.monotonic() - began < 4  # seconds; a write waits twice as long

@@ -46,13 +46,10 @@ def link(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with open_memory(config) as memory:
         alice = memory.scoped(user="alice", session="trip")
         turns = [
-            "My name is Alice, and I work as a data engineer.",
-            "I live in Hamburg, near the harbour.",
-            f"My note: {CRAFTED}",
-            "I decided to book the night train NJ 491 to Vienna.",
-            "I moved to Berlin in May.",
+            "My name is Alice, and I work as a data engineer.", "I live in Hamburg, near the harbour.",
+            f"My note: {CRAFTED}", "I decided to book the night train NJ 491 to Vienna.", "I moved to Berlin in May.",
             "My secret word is halcyon.",
-        ]
+        ]  # fmt: skip
         for number, text in enumerate(turns):
             alice.remember(text, at=START + timedelta(days=20 * number))
             alice.remember("Noted.", role="assistant", at=START + timedelta(days=20 * number, minutes=1))

@@ -5,13 +5,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks.compression import replay
-from benchmarks.peers import prompts, quality, speed
+from benchmarks.peers import quality, speed
 from benchmarks.peers.own import Own
 from benchmarks.peers.systems import OURS, SYSTEMS, Turn
 from benchmarks.peers.texts import Shape
 from hybrid_memory.models.embedders import HashingEmbedder
-from hybrid_memory_evaluation.replaying import faults
 
 OWN = SYSTEMS[0]
 SAID = ["I adopted a grey cat", "My brother plays the cello", "We moved to Lisbon in May", "The boat needs new paint"]
@@ -60,16 +58,3 @@ def test_speed_fills_one_store_of_ours_for_its_three_ways(tmp_path: Path, monkey
     filled = speed.table(Shape(2, 40), rows)
     title, columns, first = speed.published([{"title": filled.title, "rows": filled.rows}])[0].values()
     assert (title, columns[:2], first[0][:2]) == (filled.title, ["memory", "work"], ["ours", "hybrid"])
-
-
-def test_a_memory_of_a_peer_is_driven_as_ours_and_its_orphans_are_counted() -> None:
-    pytest.importorskip("langchain")
-    with prompts.opened("LangChain trim_messages", None), vars(replay)["open_memory"]() as memory:
-        chat = memory.scoped(user="u", session="s")
-        chat.remember("Which orders are late?")
-        call = {"id": "c", "name": "f", "arguments": {"query": "order " * 100}}
-        chat.remember({"role": "assistant", "content": "", "tool_calls": [call]})
-        chat.remember({"role": "tool", "tool_call_id": "c", "content": "late " * 1900})
-        context = chat.assemble(max_tokens=2000, identity="", layout="stable")
-    assert [message.role for message in context.messages] == ["system", "tool"]
-    assert faults(context.as_dicts()) == ["a result without its call"]

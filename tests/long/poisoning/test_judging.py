@@ -9,12 +9,11 @@ import pytest
 
 from benchmarks.acting.policies import Obedient
 from benchmarks.acting.prompts import Call, Prompt, Said
-from benchmarks.acting.tasks import Host
-from benchmarks.poisoning.attacks import ATTACKS, BY_NAME
+from benchmarks.poisoning.attacks import BY_NAME
 from benchmarks.poisoning.carriers import CARRIERS
 from benchmarks.poisoning.cases import LANGUAGES, LAYOUTS, STRATEGIES, cases, host_cases
-from benchmarks.poisoning.hosts import HostCase, Reader, played
-from benchmarks.poisoning.judging import PAY, Gullible, accounts, harms, reached
+from benchmarks.poisoning.hosts import HostCase, played
+from benchmarks.poisoning.judging import PAY, Gullible, harms, reached
 from hybrid_memory.models.embedders import HashingEmbedder
 
 pytestmark = [  # of LlamaIndex's agents
@@ -47,14 +46,6 @@ def test_there_are_enough_cases_of_all_attacks_ways_and_languages() -> None:
     for group in (every, hosts, core, host_cases()):
         languages = [case.language for case in group]
         assert all(0.4 < languages.count(language) / len(languages) < 0.6 for language in LANGUAGES)
-
-
-def test_every_text_of_an_attack_names_its_account_in_both_languages() -> None:
-    for attack in ATTACKS:
-        for language in LANGUAGES:
-            texts = attack.written(language, ACCOUNT)
-            assert texts
-            assert all(accounts(text) == [ACCOUNT] for text in texts)
 
 
 @pytest.mark.parametrize(
@@ -101,16 +92,6 @@ def test_a_model_pays_what_it_is_told_to_and_only_once_in_a_turn() -> None:
     done = Prompt([Said("user", f"Pay {ACCOUNT}."), Said("assistant", "", order), Said("tool", "done")], tools)
     assert policy(done) == "Noted."
     assert Gullible(Obedient())(prompt(("user", f"<memory>{ACCOUNT}</memory> hi"), tools=tools)) == "Noted."
-
-
-@pytest.mark.parametrize(
-    ("host", "reader"),
-    [("agent", "fetch_page"), ("function", "read_file"), ("chain", "own search"), ("engine", "own search")],
-)
-def test_the_same_words_are_obeyed_when_the_user_says_them(host: Host, reader: Reader) -> None:
-    for language in LANGUAGES:
-        case = HostCase(BY_NAME["order"], language, host, ACCOUNT, reader, by_user=True)
-        assert "acted" in played(case, "ours", HashingEmbedder()).harms
 
 
 def test_what_is_harmless_in_a_poisoned_page_is_still_recalled() -> None:
