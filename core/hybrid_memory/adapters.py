@@ -52,6 +52,7 @@ from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
 from hybrid_memory.runtime.tracing import Span, listening
 from hybrid_memory.scope import check_name
 from hybrid_memory.sharing import Right, reached
+from hybrid_memory.store.keepout import kept_out
 from hybrid_memory.store.remember import Content
 from hybrid_memory.store.view import in_view
 from hybrid_memory.text.structured import encodable, encodable_json
@@ -224,7 +225,8 @@ class _Portions(Part):
         within: Literal["user", "session"],
         spaces: Collection[str] | Literal["all"],
     ) -> Portion:
-        scope, words = self._memory.scope, query.strip()
+        scope = self._memory.scope
+        words = (await kept_out(run, self._services, scope)).masked(query.strip())
         shared = await reached(run, self._services, owned(self._memory).principal, spaces, "recall") if spaces else []
         services = await in_view(run, self._services, scope)
         rules = await rules_of(run, services, shared)

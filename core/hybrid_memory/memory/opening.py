@@ -61,6 +61,7 @@ from hybrid_memory.sharing import GrantsProjection
 from hybrid_memory.sockets import load
 from hybrid_memory.store.engine import Engine, Finding, check_contents
 from hybrid_memory.store.indexing import TextIndex, content_key
+from hybrid_memory.store.keepout import KeepingOutLog, KeepOuts
 from hybrid_memory.store.projection import Projection
 from hybrid_memory.store.remember import RedactingLog, TombstonesProjection
 from hybrid_memory.store.services import Services
@@ -161,9 +162,9 @@ def open_memory(
     )
     ranking, reranker = _rankers(config.recall.ranker, ranker, timeout=timeout)
     engines = open_engines(config, key, media=seeing is not None, engine=engine, read_only=read_only)
-    model = _fitting(engines, model, seeing, config)
+    model, keeping = _fitting(engines, model, seeing, config), KeepOuts()
     services = Services(
-        log=ReadOnlyLog(engines.log) if read_only else _guarded(engines.log, config.redaction),
+        log=ReadOnlyLog(engines.log) if read_only else _guarded(KeepingOutLog(engines.log, keeping), config.redaction),
         index=engines.index,
         media=engines.media,
         media_embedder=seeing,
@@ -177,7 +178,7 @@ def open_memory(
         ranker=ranking,
         reranker=reranker,
         compressor=None if compressor is None else LimitedCompressor(_able(compressor, "compress"), timeout),
-        states=(Extractors(rules), Views(), *projections(profile, embeddings)),
+        states=(Extractors(rules), Views(), keeping, *projections(profile, embeddings)),
         statistics=statistics,
         read_only=read_only,
     )

@@ -30,6 +30,7 @@ from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
 from hybrid_memory.sharing import Asked, Right, reached
+from hybrid_memory.store.keepout import kept_out
 
 PAGE_CHARS = 4000
 DIGEST_TOKENS = 200
@@ -102,6 +103,8 @@ class Prompts(Turns):
         services = self._services
         shared = await reached(run, services, self._principal, spaces, "assemble") if spaces else []
         shared = [space for space in shared if space != self.scope.owner]
+        if query is not None:  # as it is stored, so that it is recognised there
+            query = (await kept_out(run, services, self.scope)).masked(query)
         if blocks is None:
             # A model that edits them sees those that are empty, too.
             blocks = {label: one for label, one in (await self._blocks(run)).items() if paging is not None or one.value}
