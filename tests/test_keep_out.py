@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hybrid_memory import HybridMemory, Message, ScopedMemory
+from hybrid_memory import HybridMemory, Message, Role, ScopedMemory
 from hybrid_memory.errors import AccessDeniedError, InvalidInputError
 from hybrid_memory.store.keepout import MASK, distinctive, term_of
 from tests.faces import Face, Open
@@ -31,11 +31,11 @@ def shows(memory: ScopedMemory, session: ScopedMemory) -> str:
 def test_what_is_repeated_does_not_come_back(face: Face, memory: HybridMemory, how: str) -> None:
     alice, session = memory.scoped(user="alice"), memory.scoped(user="alice", session="s1")
     first = session.remember([PIN, "The gate is green, and I like it."]).ids[0]
-    what = {"query": "4408"} if how == "query" else {"ids": first}
-    receipt = face(alice).forget(**what, keep_out=True)
+    query, ids = ("4408", None) if how == "query" else (None, first)
+    receipt = face(alice).forget(query=query, ids=ids, keep_out=True)
     assert (receipt.kept_out, receipt.erased["turns"]) == (1, 1)
     session.remember("4408 stays deleted. The gate is still green.")
-    session.remember(Message(role="assistant", content="Noted.", metadata={"pin": "4408"}))
+    session.remember(Message(role=Role.ASSISTANT, content="Noted.", metadata={"pin": "4408"}))
     session.mirror(
         [Message(id="m1", content="The gate opens with ４４０８."), Message(id="m2", content="门禁密码是4408。")]
     )
@@ -54,11 +54,11 @@ def test_what_is_repeated_does_not_come_back(face: Face, memory: HybridMemory, h
 def test_a_host_that_repeats_its_history_changes_nothing(face: Face, memory: HybridMemory) -> None:
     alice = memory.scoped(user="alice", session="s1")
     memory.scoped(user="alice").forget(query="4408", keep_out=True)
-    told = [Message(id="m1", content=PIN), Message(id="m2", role="assistant", content="Thanks.")]
+    told = [Message(id="m1", content=PIN), Message(id="m2", role=Role.ASSISTANT, content="Thanks.")]
     for _ in range(2):
         face(alice).mirror(told)
         assert [message.text for message in alice.history()] == [f"The PIN of the gate is {MASK}.", "Thanks."]
-    face(alice).mirror([Message(content=PIN), Message(role="assistant", content="Thanks.")])
+    face(alice).mirror([Message(content=PIN), Message(role=Role.ASSISTANT, content="Thanks.")])
     assert len(alice.history()) == 2
     assert face(alice).assemble(PIN).text.count(MASK) == 2, "asked again, as it is stored"
 
@@ -94,6 +94,14 @@ def test_names_in_chinese_are_kept_out_by_query(face: Face, memory: HybridMemory
     assert face(alice).forget(query="王小明", keep_out=True).kept_out == 1
     alice.remember("我昨天见了王小明，小明说你好。")
     assert [message.text for message in alice.history()] == [f"我昨天见了{MASK}，小明说你好。"]
+
+
+@both
+def test_other_separators_are_the_same_words(face: Face, memory: HybridMemory) -> None:
+    alice = memory.scoped(user="alice")
+    alice.remember(["My room is TC-204 seat B7.", "My seat is by the window."])
+    face(alice).forget(query="TC-204, seat B7", keep_out=True)
+    assert [message.text for message in alice.history()] == ["My seat is by the window."]
 
 
 @both

@@ -297,11 +297,14 @@ async def _shared(run: Runner, services: Services, asked: Asking) -> tuple[Hit, 
         asked.spaces[0], asked.words, k=SPARE * asked.k, within="user", kinds=(RecordKind.TURN,), categories=(),
         since=None, until=None, metadata=None, weights=None,
     )  # fmt: skip
+    distinct: dict[str, Hit] = {}  # what several members repeat word for word takes one line
+    for hit in await recall(run, services, query, asked.spaces[1:]):
+        distinct.setdefault(hit.record.text.strip(), hit)
     hits = [
         hit
-        for hit in await recall(run, services, query, asked.spaces[1:])
-        if hit.record.text.strip() not in asked.texts
-        and hit.record.text.strip() not in asked.notes
+        for text, hit in distinct.items()
+        if text not in asked.texts
+        and text not in asked.notes
         and asked.visible.isdisjoint(hit.record.sources)
         and (hit.confidence is None or hit.confidence >= asked.marks.min_confidence)
         and is_worth_a_line(hit)

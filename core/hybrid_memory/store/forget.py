@@ -22,7 +22,7 @@ from hybrid_memory.runtime.tracing import Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import SAID, Erasure, holds, plain, sources_of, stream, texts_of
 from hybrid_memory.store.indexing import TextIndex, erase, indexes
-from hybrid_memory.store.keepout import distinctive, keep, notes_of, term_of, unsaid
+from hybrid_memory.store.keepout import Term, distinctive, keep, notes_of, term_of, unsaid, within
 from hybrid_memory.store.projection import head, projections
 from hybrid_memory.store.remember import DIGESTS, drain, tombstones_of
 from hybrid_memory.store.services import Services
@@ -302,7 +302,8 @@ async def _asked(
             yield events
     else:
         async for events in stream(run, services.truth, scope.owner, kinds=SAID):
-            holding = await run.call(_holding, events, request.query)
+            term = term_of(request.wording) if request.keep_out else ()
+            holding = await run.call(_holding, events, request.query, term)
             # With a session its turns, and notes, which belong to none.
             mine = [event for event in holding if scope.session is None or event.scope.session in (scope.session, None)]
             elsewhere.update({event.position for event in holding} - {event.position for event in mine})
@@ -321,8 +322,11 @@ async def _named(
     return [by_position[position] for position in sorted(by_position)]
 
 
-def _holding(events: Sequence[Event], words: str) -> list[Event]:
-    return [event for event in events if holds(words, plain(texts_of(event)))]
+def _holding(events: Sequence[Event], words: str, term: Term) -> list[Event]:
+    """The events with these words; with a term to keep out, also where it has other separators."""
+    texts = [texts_of(event) for event in events]
+    having = (holds(words, plain(text)) or bool(term and within([term], text)) for text in texts)
+    return [event for event, has in zip(events, having, strict=True) if has]
 
 
 async def _by_name(run: Runner, services: Services, scope: Scope, names: Sequence[str]) -> dict[str, list[Event]]:

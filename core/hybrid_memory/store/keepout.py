@@ -22,7 +22,7 @@ from hybrid_memory.log.views import DelegatingLog
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.erasure import SAID, is_encoded, plain, stream, texts_of
+from hybrid_memory.store.erasure import APART, SAID, is_encoded, plain, stream, texts_of
 from hybrid_memory.store.remember import with_words
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokenize import LETTER, is_known, terms
@@ -230,17 +230,16 @@ async def unsaid(run: Runner, services: Services, owner: Scope, candidates: Coll
     """Those of these terms that nothing contains any more: what others say too is no secret, but an everyday word."""
     left = set(candidates)
     async for events in stream(run, services.truth, owner, kinds=SAID):
-        left -= await run.call(_contained, events, left)
+        left -= await run.call(within, left, APART.join(map(texts_of, events)))
     return left
 
 
-def _contained(events: Sequence[Event], candidates: Collection[Term]) -> set[Term]:
-    sizes, found = {len(term) for term in candidates}, set[Term]()
-    for event in events:
-        units = term_of(texts_of(event))
-        grams = (units[row : row + size] for size in sizes for row in range(len(units) - size + 1))
-        found.update(gram for gram in grams if gram in candidates)
-    return found
+def within(candidates: Collection[Term], text: str) -> set[Term]:
+    """Those of these terms that a text has."""
+    units = term_of(text)
+    sizes = {len(term) for term in candidates}
+    grams = (units[row : row + size] for size in sizes for row in range(len(units) - size + 1))
+    return {gram for gram in grams if gram in candidates}
 
 
 async def notes_of(run: Runner, services: Services, owner: Scope) -> dict[int, dict[str, Any]]:
