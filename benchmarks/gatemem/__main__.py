@@ -1,9 +1,9 @@
 """GateMem: who is shown what, and what stays deleted; no language model, the same result in every run.
 
     python benchmarks/gatemem --data gatemem/office gatemem/education
-    python benchmarks/gatemem --data gatemem/office --episodes 2 --show
+    python benchmarks/gatemem --data gatemem/office --episodes 2
 
-See README.md for how the set's people, rooms and deletions become spaces, rights and `forget(keep_out=True)`.
+README.md says how people, rooms and deletions become spaces, rights and `forget(keep_out=True)`, and why.
 """
 
 from __future__ import annotations
@@ -26,20 +26,19 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its folder, only that is on the path
 
 from benchmarks.vectors import KeptVectors
-from hybrid_memory import HybridMemory, LearningConfig, MemoryConfig, SpaceMemory, open_memory
-from hybrid_memory.config import OrchestrationConfig
+from hybrid_memory import HybridMemory, SpaceMemory, open_memory
 
 GUEST = re.compile(r"contractor|delegate|parent|guardian|guest|visitor|vendor|helper|neighbou?r|support|staff$")
 """Relations of people who come to a room from outside."""
 
 ENDS = re.compile(r"\b(?:delet|remov|scrub|purg|forg[eo]t|eras|wip|retir|drop|unavailable|no longer)\w*", re.IGNORECASE)
-"""What a request to delete says, or what repeats it."""
+"""What a request to delete says."""
 
 LEAST = 3
 """Shorter answers, such as "no", are nothing that could be deleted or leak."""
 
-NEAREST = 10
-K = 20
+NEAREST, K = 10, 20
+"""Turns that are shown by their vectors, and the most that our prompts recall."""
 
 
 @dataclass(frozen=True)
@@ -190,12 +189,7 @@ class Building:
 def played(episode: Episode, embedder: KeptVectors) -> Iterator[tuple[Mapping[str, Any], Building, dict[str, str]]]:
     """Each question with what is shown for it, in each way, after the turns that were said by then."""
     waiting = sorted(episode.checks, key=lambda check: str(check["as_of_turn_id"]))
-    config = MemoryConfig(
-        url="memory://",
-        learning=LearningConfig(background=False),
-        orchestration=OrchestrationConfig(background=False),
-    )
-    with open_memory(config, embedder=embedder) as memory:
+    with open_memory("memory://", embedder=embedder) as memory:
         building, said = Building(memory, episode), list[str]()
         vectors = embedder.embed_documents([turn["text"] for turn in episode.turns])
         for turn in episode.turns:
@@ -204,11 +198,9 @@ def played(episode: Episode, embedder: KeptVectors) -> Iterator[tuple[Mapping[st
             for check in (one for one in waiting if one["as_of_turn_id"] == turn["turn_id"]):
                 near = np.argsort(-(vectors[: len(said)] @ embedder.embed_query(check["query_text"])))
                 nearest = "\n".join(said[row] for row in near[:NEAREST])
-                yield (
-                    check,
-                    building,
-                    {"ours": building.shown(check), "everything": "\n".join(said), "nearest": nearest},
-                )
+                memory.flush()  # on a busy machine a question would not wait for all vectors
+                everything = "\n".join(said)
+                yield check, building, {"ours": building.shown(check), "everything": everything, "nearest": nearest}
 
 
 def answers(text: str, needed: Sequence[str]) -> bool:
@@ -227,15 +219,13 @@ def leaks(text: str, check: Mapping[str, Any], episode: Episode) -> list[str]:
 
 
 def main() -> None:
-    """Run it from the command line."""
+    """Run it."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", nargs="+", type=Path, required=True, help="folders of domains")
     parser.add_argument("--vectors", type=Path, default=Path(gettempdir()) / "gatemem", help="where they are kept")
     parser.add_argument("--episodes", type=int, help="of each domain, the first ones")
-    parser.add_argument("--show", action="store_true", help="every leak, and every answer that is missing")
-    parser.add_argument("--json", type=Path, help="where the figures go")
     given = parser.parse_args()
-    figures, embedder = dict[str, dict[str, str]](), KeptVectors(given.vectors)
+    embedder = KeptVectors(given.vectors)
     for folder in given.data:
         counts: dict[tuple[str, str], list[bool]] = defaultdict(list)
         for episode in list(episodes(folder))[: given.episodes]:
@@ -252,16 +242,9 @@ def main() -> None:
                         counts["by rights", way].append(bool(set(leaking) - known))
                         if known:
                             counts["among members", way].append(bool(known.intersection(leaking)))
-                    bad = not counts["utility", way][-1] if kind == "utility" else leaking
-                    if given.show and way == "ours" and bad:
-                        needed = check["judge_spec"].get("include")
-                        print(kind, check["as_of_turn_id"], person, check["query_text"], bad, needed)
             embedder.save()
         shares = {f"{what}, {way}": f"{np.mean(row):.2f} of {len(row)}" for (what, way), row in counts.items()}
-        figures[folder.name] = dict(sorted(shares.items()))
-        print(folder.name, json.dumps(figures[folder.name], indent=1))
-    if given.json:
-        given.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        print(folder.name, json.dumps(shares, indent=1, sort_keys=True))
 
 
 if __name__ == "__main__":
