@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from langchain_classic.memory.chat_memory import BaseChatMemory
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from hybrid_memory import Context, Host, HybridMemory, Role
-from hybrid_memory.adapters import LEAST_TOKENS, Runner, faces, recollect, window
+from hybrid_memory.adapters import LEAST_TOKENS, Runner, faces, reach, recollect, window
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from langchain_hybrid_memory.history import HybridChatMessageHistory
 from langchain_hybrid_memory.messages import Conversions, to_langchain
@@ -140,8 +140,10 @@ class HybridChatMemory(SessionMemory):
         max_tokens: the budget of what comes back and the input together, without ``window``; by default as configured
             for the memory.
         profile: the text about the user; by default the learned profile. An empty text shows none.
+        spaces: shared spaces to recall from as well, or ``all``, see `ScopedMemory.assemble`.
 
     Raises:
+        AccessDeniedError: when loading, of a space that the user and agent may not read.
         InvalidScopeError: there is no session, or none of user, agent and tenant.
         InvalidConfigError: ``chat_memory`` was given, or ``input_key`` is the memory's own variable.
         pydantic.ValidationError: another argument is invalid or unknown.
@@ -151,6 +153,7 @@ class HybridChatMemory(SessionMemory):
     window: int | None = Field(default=None, ge=0)
     max_tokens: int | None = Field(default=None, ge=LEAST_TOKENS)
     profile: str | None = None
+    spaces: tuple[str, ...] | Literal["all"] = ()
 
     _converted: Conversions = PrivateAttr(default_factory=Conversions)
 
@@ -165,14 +168,17 @@ class HybridChatMemory(SessionMemory):
             recent = window(await run.call(self.chat_memory.recent, self.window), self.window)
             shown = {str(message.id) for message in recent}
             with shown_in_run(run):
-                portion = await recollect(run, scoped, query, k=self.k, shown=shown, profile=self.profile)
+                more: dict[str, Any] = {"profile": self.profile, "spaces": self.spaces}
+                portion = await recollect(run, scoped, query, k=self.k, shown=shown, **more)
             return {self.memory_key: self._view([to_langchain(message) for message in recent], after=portion.text)}
         layout: dict[str, Any] = {
             "max_tokens": self.max_tokens,
             "k": self.k if query else 0,
             "profile": self.profile,
             "host": Host(assistant_first=True),
+            "spaces": self.spaces,
         }
+        await reach(run, scoped, self.spaces)
         try:
             with shown_in_run(run):
                 context = await run.call(scoped.assemble, query or None, **layout)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import ContextT, PrivateStateAttr, ResponseT, ToolCallRequest
@@ -15,7 +15,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from hybrid_memory import Host, HybridMemory, PagingConfig, ScopedMemory
-from hybrid_memory.adapters import LEAST_TOKENS, Runner, checked, encodable, estimate_tokens, faces
+from hybrid_memory.adapters import LEAST_TOKENS, Runner, checked, encodable, estimate_tokens, faces, reach
 from hybrid_memory.errors import InvalidInputError, InvalidMessageError, InvalidScopeError, ModelError, StoreError
 from langchain_hybrid_memory.following import Follower, Seen, Written, owner_of
 from langchain_hybrid_memory.prompts import Paging, Prompts, Reading, budget_for, paging_tools
@@ -88,8 +88,11 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         remember: False stores and learns nothing, as does a run with ``config={"configurable": {"remember": False}}``
             or ``context={"remember": False}``. The conversation is then shown as the state has it, with memories
             recalled for the user's last turn. Not with paging, which is about storing.
+        spaces: shared spaces to recall from as well, or ``all``, see `ScopedMemory.assemble`; the user and agent of
+            each run need the right to read them at each model call.
 
     Raises:
+        AccessDeniedError: in a run, of a space that its user and agent may not read. The turn was not written.
         InvalidInputError: an argument has another type or is out of range; ``memory`` is a URL, not an open memory; or,
             with paging, ``blocks`` has a label or text that a block cannot have.
         InvalidScopeError: a name is malformed; or a run names no user or no session.
@@ -117,12 +120,14 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         beside: bool = True,
         name: str = "HybridMemoryMiddleware",
         remember: bool = True,
+        spaces: Collection[str] | Literal["all"] = (),
     ) -> None:
         super().__init__()
         self._given = {
             "memory": memory, "user": user, "session": session, "agent": agent, "tenant": tenant,
             "max_tokens": max_tokens, "k": k, "blocks": blocks, "profile": profile, "paging": paging, "reader": reader,
             "model": model, "beside": beside, "name": name, "remember": remember,
+            "spaces": spaces,
         }  # fmt: skip
         _check_sizes(max_tokens, k, name)
         if paging and not remember:
@@ -136,7 +141,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         self._prompts = Prompts()
         self._written = Written()
         self._paging = Paging.of(paging, blocks)
-        self._layout: dict[str, Any] = {"k": 10 if k is None else k, "profile": profile}
+        self._layout: dict[str, Any] = {"k": 10 if k is None else k, "profile": profile, "spaces": spaces}
         calls = Calls(self._binding, name, self._budget)
         if self._paging is None:
             self._layout["blocks"] = None if blocks is None else dict(blocks)
@@ -203,6 +208,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         """The request with the prompt, after writing what is new; without memory if that fails."""
         scoped, follower = self._scoped(request.runtime, request.state), self._follower(request.state, request.runtime)
         plain = self._plain(request)
+        await reach(run, scoped, self._layout["spaces"])
         try:
             if not scoped.remembers:
                 return await self._passing_prompt(run, scoped, plain), follower
@@ -228,7 +234,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         row = next((row for row in reversed(range(len(messages))) if messages[row].type == "human"), None)
         if row is None or not (question := encodable(str(messages[row].text)).strip()):
             return request
-        layout = {name: value for name, value in self._layout.items() if name in {"k", "profile", "blocks"}}
+        layout = {name: value for name, value in self._layout.items() if name in {"k", "profile", "blocks", "spaces"}}
         # The state has all of this session, so nothing of it is recalled.
         session, thread = scoped.scope.session, owner_of(request.state, self._name)
         elsewhere = self._binding.in_session(request.runtime, f"{session}/passing"[:MAX_NAME_CHARS], thread)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 from uuid import uuid4
 
 from llama_index.core.base.llms.types import ChatMessage
@@ -13,7 +13,7 @@ from llama_index.core.tools import FunctionTool
 from pydantic import Field, PrivateAttr
 
 from hybrid_memory import Context, Host, HybridMemory, Message, PagingConfig, Role, ScopedMemory
-from hybrid_memory.adapters import LEAST_TOKENS, Runner, faces, without_notices
+from hybrid_memory.adapters import LEAST_TOKENS, Runner, faces, reach, without_notices
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.tools import FETCH
 from hybrid_memory_paging import prepared
@@ -55,6 +55,8 @@ class HybridChatMemory(SessionBound, BaseMemory):
         reader: whether the agent has the tool from `tools`, so that prompts may name it.
         remember: False stores and learns nothing: this object alone keeps the turns, ``get`` returns all of them, and
             memories of other sessions are recalled. They are not serialised. Not with paging.
+        spaces: shared spaces to recall from as well, or ``all``, see `ScopedMemory.assemble`. Without the right to read
+            one, ``get`` raises `AccessDeniedError`.
     """
 
     session: str = Field(default_factory=lambda: str(uuid4()))
@@ -63,6 +65,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
     paging: PagingConfig | None = None
     reader: bool = False
     remember: bool = True
+    spaces: tuple[str, ...] | Literal["all"] = ()
 
     _opened: ScopedMemory | None = PrivateAttr(default=None)
     _called: dict[str, str] = PrivateAttr(default_factory=dict)
@@ -158,6 +161,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
         memory = await self._session(run)
         words = input.content if isinstance(input, ChatMessage) else input
         query = words if words and words.strip() else None
+        await reach(run, memory, self.spaces)
         if not self.remember:
             return await self._passing_prompt(run, query)
         asked: dict[str, Any] = {
@@ -167,6 +171,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
             "reader": FETCH.name if self.reader else READER if self.paging is not None else None,
             "wait": False,
             "host": Host(assistant_first=True),
+            "spaces": self.spaces,
         }
         try:
             with shown_to_handlers():
@@ -199,7 +204,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
             return as_chats(turns)
         # All turns of this session are shown, so none is recalled.
         elsewhere, host = self._scoped(self._store(), f"{self.session}/passing"), Host(beside=self.session)
-        asked: dict[str, Any] = {"k": self.k, "profile": self.profile, "host": host}
+        asked: dict[str, Any] = {"k": self.k, "profile": self.profile, "host": host, "spaces": self.spaces}
         with shown_to_handlers():
             context = await run.call(elsewhere.assemble, query or last, **asked)
         preface = [Message(content=context.preface)] if context.preface else []

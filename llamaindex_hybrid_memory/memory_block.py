@@ -15,7 +15,7 @@ from llama_index.core.utils import get_tokenizer
 from pydantic import Field, PrivateAttr
 
 from hybrid_memory import Message, Role, ScopedMemory
-from hybrid_memory.adapters import LEAST_TOKENS, TWINS, LruCache, Portion, checked, estimate_tokens, recollect
+from hybrid_memory.adapters import LEAST_TOKENS, TWINS, LruCache, Portion, checked, estimate_tokens, reach, recollect
 from hybrid_memory.errors import HybridMemoryError, IdConflictError, InvalidInputError, InvalidMessageError
 from llamaindex_hybrid_memory.bound import Bound
 from llamaindex_hybrid_memory.messages import from_chat_message
@@ -121,6 +121,7 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
         scope: ``user`` recalls from all sessions of the owner, ``session`` only from the session of ``Memory``.
         token_limit: the budget of the text.
         profile: the text about the user; by default the learned profile. An empty text shows none.
+        spaces: shared spaces to recall from as well, or ``all``, see `ScopedMemory.assemble`; checked at each call.
     """
 
     name: str = "hybrid_memory"
@@ -128,6 +129,7 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
     scope: Literal["user", "session"] = "user"
     token_limit: int = Field(default=1000, ge=LEAST_TOKENS)
     profile: str | None = None
+    spaces: tuple[str, ...] | Literal["all"] = ()
 
     _pending: dict[str | None, list[list[Message]]] = PrivateAttr(default_factory=dict)
     _lock: Any = PrivateAttr(default_factory=threading.Lock)
@@ -139,8 +141,10 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
         session = block_kwargs.get(SESSION)
         turn = Turn.of(messages or [])
         found = self._shown.get(session)
-        if found is not None and found[0] == (turn.question, turn.answers):
+        if found is not None and not self.spaces and found[0] == (turn.question, turn.answers):
             return found[1]
+        if self.spaces:
+            await reach(TWINS, self._scoped(await self._astore(), session), self.spaces)
         try:
             if self._pending.get(session):
                 await self._write(session, [])
@@ -183,6 +187,7 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
         lines = (await scoped.asummary()).lines if session is not None else ()
         k = self.k if self.scope == "user" or session is not None else 0
         asked: dict[str, Any] = {"k": k, "max_tokens": self.token_limit, "profile": self.profile, "scope": self.scope}
+        asked["spaces"] = self.spaces
         with shown_to_handlers():
             return await recollect(TWINS, scoped, turn.question, shown=turn.shown, lines=lines, **asked)
 

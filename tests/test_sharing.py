@@ -63,7 +63,7 @@ WRITING = (
     "assemble attach_block compact edit_block learn mirror offload put_block remember remove_block reset "
     "resolve undo_block"
 )
-DECIDING = "approve audit events forget grant quarantined reject revoke rollback"
+DECIDING = "approve audit events forget grant kept_out quarantined reject revoke rollback"
 
 
 def ask(owner: SpaceMemory, verb: str, values: Sequence[Any], named: dict[str, Any]) -> None:

@@ -14,9 +14,19 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 from hybrid_memory.arguments import Arguments, checked
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.condense import How
-from hybrid_memory.context.layout import Parts, as_shown, language_of, memory_mark
-from hybrid_memory.context.memories import Asking, Memories, asking_turn, fitting, memories, memory_note, window
+from hybrid_memory.context.layout import Parts, Voice, as_shown, language_of, memory_mark
+from hybrid_memory.context.memories import (
+    Asking,
+    Memories,
+    asking_turn,
+    fitting,
+    memories,
+    memory_note,
+    shared_note,
+    window,
+)
 from hybrid_memory.context.request import LEAST_TOKENS, RECALLED_TURNS
+from hybrid_memory.context.rules import rules_of
 from hybrid_memory.context.shortening import faded, with_handles
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.context.view import budget_of
@@ -30,7 +40,7 @@ from hybrid_memory.log.event import TimeOrderedIds, handle
 from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Origin, Role
 from hybrid_memory.memory import HybridMemory, ScopedMemory
-from hybrid_memory.memory.faces import Part
+from hybrid_memory.memory.faces import Part, owned
 from hybrid_memory.memory.faces import faces as verb_faces
 from hybrid_memory.memory.files import MemoryFiles
 from hybrid_memory.memory.store import IN_MEMORY, close_all, held, memory_at, opened, url_of
@@ -41,7 +51,8 @@ from hybrid_memory.runtime.runners import InlineRunner, Runner, two_faces
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
 from hybrid_memory.runtime.tracing import Span, listening
 from hybrid_memory.scope import check_name
-from hybrid_memory.sharing import Right
+from hybrid_memory.sharing import Right, reached
+from hybrid_memory.store.keepout import kept_out
 from hybrid_memory.store.remember import Content
 from hybrid_memory.store.view import in_view
 from hybrid_memory.text.structured import encodable, encodable_json
@@ -92,6 +103,7 @@ __all__ = [
     "memory_at",
     "new_id",
     "opened",
+    "reach",
     "recollect",
     "shown",
     "shown_url",
@@ -158,6 +170,7 @@ class Portion:
         lines: summary lines, oldest first.
         memories: the statements nearest to the query, and recalled turns.
         marks: the mark of memories.
+        rules: the standing instructions of shared spaces.
     """
 
     query: str = ""
@@ -166,14 +179,17 @@ class Portion:
     lines: Sequence[Line] = ()
     memories: Memories = field(default_factory=Memories)
     marks: PromptConfig = field(default_factory=PromptConfig)
+    rules: Sequence[Voice] = ()
 
     @property
     def text(self) -> str:
         """Profile, summary and memories, each in its own marked place; what changes least comes first."""
         chinese = language_of("".join(line.text for line in self.lines)) == "zh"
-        parts = Parts(profile=self.profile, summary=written(self.lines, chinese=chinese, handles=False))
+        summary = written(self.lines, chinese=chinese, handles=False)
+        parts = Parts(profile=self.profile, summary=summary, others=self.rules)
         chosen = self.memories
-        note = memory_note(chosen.hits, self.query, statements=chosen.statements, unsure=chosen.unsure)
+        own = memory_note(chosen.hits, self.query, statements=chosen.statements, unsure=chosen.unsure)
+        note = "\n".join(part for part in (own, shared_note(chosen.shared, self.query)) if part)
         return "\n\n".join(part for part in (parts.standing, memory_mark(note, self.marks)) if part)
 
     def within(self, max_tokens: int, count: Callable[[str], int]) -> Portion:
@@ -188,6 +204,8 @@ class Portion:
             return replace(self, memories=self.memories.less())
         if self.lines:
             return replace(self, lines=self.lines[1:])
+        if self.rules and not self.profile:
+            return replace(self, rules=self.rules[:-1])
         return replace(self, profile="\n".join(self.profile.splitlines()[:-1]))
 
 
@@ -205,9 +223,13 @@ class _Portions(Part):
         profile: str | None,
         lines: Sequence[Line],
         within: Literal["user", "session"],
+        spaces: Collection[str] | Literal["all"],
     ) -> Portion:
-        scope, words = self._memory.scope, query.strip()
+        scope = self._memory.scope
+        words = (await kept_out(run, self._services, scope)).masked(query.strip())
+        shared = await reached(run, self._services, owned(self._memory).principal, spaces, "recall") if spaces else []
         services = await in_view(run, self._services, scope)
+        rules = await rules_of(run, services, shared)
         marks, count = services.config.prompt, services.count
         most = marks.memory_tokens if max_tokens is None else min(max_tokens, marks.memory_tokens)
         await run.call(count, "")  # a counter may have tables to load, off the event loop
@@ -227,7 +249,8 @@ class _Portions(Part):
                 visible=ids,
                 present=ids,
                 texts=ids,
-                notes=notes,
+                notes="\n".join([notes, *(rule.text for rule in rules)]),
+                spaces=tuple(shared),
                 sheet=rows,
                 standing=frozenset(fact.id for fact in kept),
                 within=within,
@@ -235,9 +258,25 @@ class _Portions(Part):
             chosen = await memories(run, services, asked)
         chosen = fitting(chosen, words, most - count(profile or ""), count)
         count_uses(services, scope.owner, chosen.hits)
-        return Portion(words, profile or "", kept, lines, chosen, marks)
+        return Portion(words, profile or "", kept, lines, chosen, marks, rules)
 
     portion, aportion = verb_faces(_portion, needs=Right.READ, verb="recall")
+
+    async def _reach(self, run: Runner, spaces: Collection[str] | Literal["all"]) -> None:
+        await reached(run, self._services, owned(self._memory).principal, spaces, "assemble")
+
+    reach, areach = verb_faces(_reach, needs=Right.READ, verb="assemble")
+
+
+async def reach(run: Runner, memory: ScopedMemory, spaces: Collection[str] | Literal["all"], /) -> None:
+    """Check that this memory's user and agent may read these spaces, before an adapter writes anything.
+
+    Raises:
+        AccessDeniedError: a named space may not be read.
+        InvalidInputError: they are not names, or the memory names neither a user nor an agent.
+    """
+    if spaces:
+        await run.call(_Portions(memory).reach, spaces)
 
 
 async def recollect(
@@ -252,6 +291,7 @@ async def recollect(
     profile: str | None = None,
     lines: Sequence[Line] = (),
     scope: Literal["user", "session"] = "user",
+    spaces: Collection[str] | Literal["all"] = (),
 ) -> Portion:
     """What a framework's prompt shows beside the user's words; nothing but the standing text for small talk.
 
@@ -267,10 +307,11 @@ async def recollect(
         profile: the text about the user; by default name, safety and standing instructions.
         lines: summary lines to show, oldest first.
         scope: ``session`` recalls from this session only.
+        spaces: shared spaces to recall from as well, as in `ScopedMemory.assemble`.
     """
     return await run.call(
         _Portions(memory).portion, query, k=k, shown={text.strip() for text in shown}, max_tokens=max_tokens,
-        profile=profile, lines=lines, within=scope,
+        profile=profile, lines=lines, within=scope, spaces=spaces,
     )  # fmt: skip
 
 

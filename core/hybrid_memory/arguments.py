@@ -232,7 +232,7 @@ def _described(hint: Any) -> str:  # noqa: PLR0911 - one for each kind
     if origin is tuple and Ellipsis not in parts:
         return f"a tuple of {len(parts)}"
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return "values by name" if parts[1] is Any else f"values by name, each {_described(parts[1])}"
+        return "values by name" if not parts or parts[-1] is Any else f"values by name, each {_described(parts[-1])}"
     if parts:
         kind = "list" if origin in (Sequence, list) else "collection"
         kinds = get_args(parts[0]) if get_origin(parts[0]) in (Union, types.UnionType) else parts[:1]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from hybrid_memory.context.compact import compact_units
 from hybrid_memory.context.context import Context, context_of
-from hybrid_memory.context.memories import Memories, recalled
+from hybrid_memory.context.memories import Memories, memory_note, recalled
 from hybrid_memory.context.plan import PromptPlan, plan
 from hybrid_memory.context.projection import QueueProjection
 from hybrid_memory.context.queue import Session, load
@@ -169,22 +169,23 @@ async def _keep_note(
 ) -> None:
     """Record what was shown with the turn, and its tokens, so that later prompts show it in the same place.
 
-    Not if something was forgotten in the meantime: then memories are recalled again.
+    Words of shared spaces are never kept: the right to read them, or the words, may be gone at the next call. Not if
+    something was forgotten in the meantime: then memories are recalled again.
     """
-    turn = seen.question_id
+    turn, own = seen.question_id, made.memories
     draft = services.draft(
         EventKind.RECALLED,
         {
             "query": seen.words,
-            "text": made.parts.note,
-            "origin": lowest((Origin.ASSISTANT, *(hit.origin for hit in made.memories.hits))),
+            "text": memory_note(own.hits, seen.words, statements=own.statements, unsure=own.unsure),
+            "origin": lowest((Origin.ASSISTANT, *(hit.origin for hit in own.hits))),
             "tokens": made.tokens,
             "max_tokens": seen.request.max_tokens,
             "ms": round(1000 * (time.perf_counter() - began), 1),
             **({"turn": turn} if turn else {}),
         },
         session=session.scope.session,
-        sources=made.memories.sources,
+        sources=own.sources,
     )
     with suppress(OutdatedError):
         await run.call(services.log.append, session.scope.owner, [draft], seen=session.seen)

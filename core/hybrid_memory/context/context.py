@@ -89,7 +89,7 @@ class Context:
         max_tokens: the budget.
         section_tokens: the size of each section.
         dropped: what did not fit, and how to read it.
-        hits: the memories recalled for this question now, best first.
+        hits: the memories recalled for this question now, best first; after them those of shared spaces.
         note: the memories shown with the question, recalled now or when it was first asked; may be empty.
         breakpoints: indexes of messages up to which the next prompt will be identical, for prompt caching.
         pressure: the share of the budget in use, in [0, 1].
@@ -211,7 +211,7 @@ def context_of(seen: PromptView, plan: PromptPlan, memories: Memories, config: C
         tokens=plan.tokens,
         max_tokens=seen.request.max_tokens,
         dropped=tuple(piece for piece in pieces if not piece.shown),
-        hits=plan.memories.hits,
+        hits=(*plan.memories.hits, *plan.memories.shared),
         note=parts.note,
         breakpoints=tuple(sorted(breakpoints)),
         pressure=pressure,
@@ -293,11 +293,12 @@ def _recalled(seen: PromptView, plan: PromptPlan, memories: Memories) -> Iterato
             seen.costs.count(memory_mark(seen.shown_note, seen.request.marks)),
             "as shown with the turn before",
         )
-    kept = {hit.record.id for hit in plan.memories.hits}
-    for hit in memories.hits:
+    kept = {hit.record.id for hit in (*plan.memories.hits, *plan.memories.shared)}
+    for hit in (*memories.hits, *memories.shared):
         record = hit.record
+        place = "" if hit in memories.hits else f" from the space {record.scope.space}"
         what, name = f"{record.speaker}: {_few(record.text)}", handle(record.turn, record.turn)
-        reason = f"recalled: {hit.score:.2f}" if record.id in kept else "left out: beyond the share for memories"
+        reason = f"recalled{place}: {hit.score:.2f}" if record.id in kept else "left out: beyond the share for memories"
         yield Piece("recalled", what, seen.costs.count(record.text), reason, name, shown=record.id in kept)
     for fact in plan.memories.statements:
         name = handle(fact.positions[-1], fact.positions[-1])

@@ -19,6 +19,7 @@ from hybrid_memory.log.message import OWN_EXTRA, REPLACES, Message, Role
 from hybrid_memory.log.port import Receipt
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import MAX_NAME_CHARS, Scope
+from hybrid_memory.store.keepout import kept_out
 from hybrid_memory.store.remember import remember, stored
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, at_positions, in_view, newest_messages, placed, present
@@ -97,7 +98,8 @@ async def mirror(
     only if a host of the same kind wrote them.
     """
     services = await in_view(run, present(services), scope)
-    given = [stored(services, message) for message in messages]
+    keeping = await kept_out(run, services, scope)
+    given = [keeping.stored(stored(services, message)) for message in messages]
     there = await _events(run, services, scope, [message.id for message in given if message.id])
     named = [message.id if message.id in there else None for message in given]
     gone: dict[int, str] = {}
@@ -138,7 +140,8 @@ async def correct(run: Runner, services: Services, scope: Scope, messages: Seque
     earlier one. In a space authors correct their own messages only.
     """
     services = await in_view(run, present(services), scope)
-    given = [stored(services, message) for message in messages]
+    keeping = await kept_out(run, services, scope)
+    given = [keeping.stored(stored(services, message)) for message in messages]
     there = await _events(run, services, scope, [message.id for message in given if message.id])
     edits = await _edits(run, services, scope, given, there, corrects=True) if services.trusted else {}
     written = [edits[row].message if row in edits else message for row, message in enumerate(messages)]

@@ -28,6 +28,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing import origin
+from hybrid_memory.store.keepout import kept_out
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, at_positions, in_view, present, retained
 from hybrid_memory.text.tokenize import terms
@@ -152,6 +153,7 @@ async def offload(run: Runner, services: Services, scope: Scope, text: Any, max_
         storable(text)
     except ValueError as error:
         raise InvalidInputError(f"cannot offload {shown(text)}: {error}") from error
+    text = (await kept_out(run, services, scope)).masked(text)
     payload = {"text": text, "origin": Origin.ASSISTANT}  # the model's, or put aside for it: nobody's instruction
     draft = services.draft(EventKind.PAYLOAD, payload, session=scope.session, author=services.author)
     await run.call(services.count, "")

@@ -10,14 +10,14 @@ from typing import Literal
 import numpy as np
 
 from hybrid_memory.config import PromptConfig
-from hybrid_memory.context.layout import MEMORY_HEADINGS, SAID_HEADINGS, UNSURE, language_of
+from hybrid_memory.context.layout import MEMORY_HEADINGS, SAID_HEADINGS, SPACE_HEADINGS, UNSURE, language_of
 from hybrid_memory.context.payloads import payload_of
 from hybrid_memory.context.view import PromptView, Reliefs
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.sheet import Sheet, by_day, line_tokens, spoken_words
 from hybrid_memory.index.record import Record, RecordKind
-from hybrid_memory.log.event import EventKind
+from hybrid_memory.log.event import EventKind, principal_of
 from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import INSTRUCTING, Message, Origin, Role
 from hybrid_memory.log.views import MAX_POSITION
@@ -107,28 +107,32 @@ class Memories:
         hits: recalled turns, best first.
         statements: the user's own sentences, nearest to the question first.
         unsure: whether no recalled turn is likely to answer the question.
+        shared: turns recalled from shared spaces, best first.
     """
 
     hits: tuple[Hit, ...] = ()
     statements: tuple[Fact, ...] = ()
     unsure: bool = False
+    shared: tuple[Hit, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.hits or self.statements)
+        return bool(self.hits or self.statements or self.shared)
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The ids of the messages behind them."""
+        """The ids of the owner's messages behind them."""
         every = [*(hit.sources for hit in self.hits), *((*fact.sources, fact.asked) for fact in self.statements)]
         return tuple(dict.fromkeys(source for sources in every for source in sources if source))
 
     def half(self) -> Memories:
         """The better half of each."""
         hits, statements = self.hits[: len(self.hits) // 2], self.statements[: len(self.statements) // 2]
-        return replace(self, hits=hits, statements=statements)
+        return replace(self, hits=hits, statements=statements, shared=self.shared[: len(self.shared) // 2])
 
     def less(self) -> Memories:
-        """Without the last turn; without turns, without the last statement."""
+        """Without the last turn, of a space first; without turns, without the last statement."""
+        if self.shared:
+            return replace(self, shared=self.shared[:-1])
         if self.hits:
             return replace(self, hits=self.hits[:-1])
         return replace(self, statements=self.statements[:-1])
@@ -158,6 +162,19 @@ def memory_note(
     return "\n".join([heading, *introduced, *turns]) if sentences or turns or bare else ""
 
 
+def shared_note(hits: Sequence[Hit], query: str) -> str:
+    """The turns of shared spaces, oldest first, under a heading for each space; each line names who said it."""
+    asked = frozenset(terms(query))
+    lines: list[str] = []
+    for space in sorted({hit.record.scope.space or "" for hit in hits}):
+        chosen = sorted((hit for hit in hits if hit.record.scope.space == space), key=lambda hit: hit.record.id)
+        turns = [
+            memory_line(hit, asked) for hit in without_questions(chosen, {hit.record.sources[0] for hit in chosen})
+        ]
+        lines += [SPACE_HEADINGS[language_of(query or "".join(turns))].format(space=repr(space)), *turns]
+    return "\n".join(lines)
+
+
 def memory_line(hit: Hit, words: frozenset[str]) -> str:
     """The entry of a hit in a note: date, speaker and words; of a long turn, the part with these words.
 
@@ -184,7 +201,19 @@ def without_questions(hits: Iterable[Hit], shown: Collection[str]) -> list[Hit]:
 
 
 def _speaker(record: Record) -> str:
-    return speaker(record.origin, record.speaker, record.text)
+    """Who said it; in a shared space the member who wrote it, whatever they call themselves or quote."""
+    if record.scope.space is None or not record.author:
+        return speaker(record.origin, record.speaker, record.text)
+    return author_name(record.author, record.speaker)
+
+
+def author_name(author: str, name: str = "") -> str:
+    """The member of a space who wrote a text, with the speaker that they named, if it is another."""
+    principal = principal_of(author)
+    parts = [speaker(Origin.USER, part, "") for part in (principal.user, principal.agent) if part]
+    member = " / ".join(parts)
+    named = speaker(Origin.USER, name, "")
+    return member if named in ("", *parts, *Role) else f"{named} (by {member})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,11 +229,12 @@ class Asking:
         visible: ids of messages that are not recalled.
         present: ids of messages whose own words the prompt has.
         texts: the words of messages that are not recalled.
-        notes: a text that no statement repeats.
+        notes: a text that no statement and no turn of a space repeats.
         sheet: the user's statements; None if the prompt shows none.
         standing: ids of those that stand before the conversation.
         beside: a session that is not recalled, as in `Host`.
         within: ``session`` recalls from this session only.
+        spaces: shared spaces to recall from; ``only_spaces``: not from the owner's own memory, which was before.
     """
 
     scope: Scope
@@ -220,11 +250,13 @@ class Asking:
     standing: frozenset[int] = frozenset()
     beside: str | None = None
     within: Literal["user", "session"] = "user"
+    spaces: tuple[Scope, ...] = ()
+    only_spaces: bool = False
 
 
 async def recalled(run: Runner, services: Services, seen: PromptView) -> Memories:
-    """The memories for the question of a prompt; none if it was shown with some before."""
-    if seen.shown_note is not None:
+    """The memories for the question of a prompt; of the owner's own none if it was shown with some before."""
+    if seen.shown_note is not None and not seen.request.spaces:
         return Memories()
     asking = None if seen.asked is None else seen.units[seen.asked].first
     seen = _without_dropped_notes(seen)
@@ -239,10 +271,12 @@ async def recalled(run: Runner, services: Services, seen: PromptView) -> Memorie
         visible=seen.visible,
         present=seen.visible - (recalled_before - own),
         texts=frozenset(message.text.strip() for unit in seen.units for message in unit.messages),
-        notes="\n".join(unit.note or "" for unit in seen.units),
+        notes="\n".join([*(unit.note or "" for unit in seen.units), *(rule.text for rule in seen.request.rules)]),
         sheet=seen.sheet,
         standing=seen.standing,
         beside=seen.request.host.beside,
+        spaces=seen.request.spaces,
+        only_spaces=seen.shown_note is not None,
     )
     return await memories(run, services, asked)
 
@@ -253,7 +287,29 @@ async def memories(run: Runner, services: Services, asked: Asking) -> Memories:
         return Memories()
     if await _is_small_talk(run, services, asked.words):
         return Memories()
-    return await _memories(run, services, asked)
+    own = Memories() if asked.only_spaces else await _memories(run, services, asked)
+    return replace(own, shared=await _shared(run, services, asked)) if asked.spaces else own
+
+
+async def _shared(run: Runner, services: Services, asked: Asking) -> tuple[Hit, ...]:
+    """The best turns of the spaces, in one ranking; unlike the owner's own, also those said after the question."""
+    query = RecallRequest.of(
+        asked.spaces[0], asked.words, k=SPARE * asked.k, within="user", kinds=(RecordKind.TURN,), categories=(),
+        since=None, until=None, metadata=None, weights=None,
+    )  # fmt: skip
+    distinct: dict[str, Hit] = {}  # what several members repeat word for word takes one line
+    for hit in await recall(run, services, query, asked.spaces[1:]):
+        distinct.setdefault(hit.record.text.strip(), hit)
+    hits = [
+        hit
+        for text, hit in distinct.items()
+        if text not in asked.texts
+        and text not in asked.notes
+        and asked.visible.isdisjoint(hit.record.sources)
+        and (hit.confidence is None or hit.confidence >= asked.marks.min_confidence)
+        and is_worth_a_line(hit)
+    ]
+    return tuple(hits[: asked.k])
 
 
 async def asking_turn(run: Runner, services: Services, scope: Scope, words: str) -> int | None:
@@ -378,11 +434,21 @@ async def _nearest(run: Runner, services: Services, asked: Asking, hits: Sequenc
     return tuple(chosen.values())
 
 
-def fitting(memories: Memories, words: str, room: int, count: TokenCounter) -> Memories:
+def fitting(memories: Memories, words: str, room: int, count: TokenCounter, before: str = "") -> Memories:
     """The surest turns, then the nearest statements, whose note for this question has so many tokens; nothing twice.
 
-    What the statements leave goes to further turns.
+    What the statements leave goes to further turns. Turns of spaces take half of the space, or all of it if there is
+    nothing of the owner's own to show, now or in the note shown ``before``.
     """
+    if memories.shared:
+        own = bool(memories.hits or memories.statements or before)
+        kept: list[Hit] = []
+        for hit in memories.shared:
+            if count(shared_note([*kept, hit], words)) <= (room // 2 if own else room):
+                kept.append(hit)
+        room -= count(shared_note(kept, words)) if kept else 0
+        rest = replace(memories, shared=())
+        return replace(fitting(rest, words, room, count) if rest else rest, shared=tuple(kept))
     asked = frozenset(terms(words))
     room -= count(memory_note((), words, bare=True))
     hits = sorted(memories.hits, key=lambda hit: -(hit.confidence or 0.0))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from hybrid_memory.context.layout import Parts, memory_mark, messages
-from hybrid_memory.context.memories import Memories, fitting, memory_note
+from hybrid_memory.context.memories import Memories, fitting, memory_note, shared_note
 from hybrid_memory.context.shortening import shortened
 from hybrid_memory.context.view import LEAST_INLINE, PromptView, Relief, Reliefs
 from hybrid_memory.log.message import Message
@@ -79,11 +79,14 @@ def plan(seen: PromptView, memories: Memories) -> PromptPlan:
 
 def _attempts(seen: PromptView, memories: Memories) -> Iterator[_Try]:
     reliefs = Reliefs(seen)
-    kept = fitting(memories, seen.words, reliefs.note_room(), seen.costs.count) if memories else memories
+    kept = memories
+    if memories:
+        kept = fitting(memories, seen.words, reliefs.note_room(), seen.costs.count, before=seen.shown_note or "")
     while True:
-        note = seen.shown_note
-        if note is None:
-            note = memory_note(kept.hits, seen.words, statements=kept.statements, unsure=kept.unsure)
+        own = seen.shown_note
+        if own is None:
+            own = memory_note(kept.hits, seen.words, statements=kept.statements, unsure=kept.unsure)
+        note = "\n".join(part for part in (own, shared_note(kept.shared, seen.words)) if part)
         relief = reliefs.with_note(seen.costs.count(memory_mark(note, seen.request.marks)) + 1 if note else 0)
         yield _with_turns(seen, relief, note, kept, 1.0)
         if not kept:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from hybrid_memory.config import PagingConfig, PromptConfig
-from hybrid_memory.context.layout import Layout
+from hybrid_memory.context.layout import Layout, Voice
 from hybrid_memory.documents.document import Block
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.message import Origin
+from hybrid_memory.scope import Scope
 from hybrid_memory.validation import checked_count, checked_text, shown, storable
 
 LEAST_TOKENS = 50
@@ -58,6 +59,7 @@ class PromptRequest:
 
     Attributes:
         blocks: texts by label; ``writers`` has their origins: the operator's unless stated.
+        spaces: shared spaces to recall from, which the caller may read; ``rules`` are their standing instructions.
     """
 
     query: str | None
@@ -75,11 +77,14 @@ class PromptRequest:
     wait: bool = True
     paging: PagingConfig | None = None
     marks: PromptConfig = field(default_factory=PromptConfig)
+    spaces: tuple[Scope, ...] = ()
+    rules: tuple[Voice, ...] = ()
 
     @classmethod
     def of(
         cls, query: Any, *, max_tokens: Any, k: Any, layout: Any, tools: Any, blocks: Any, host: Any = None,
-        reader: Any = None, wait: bool = True, paging: Any = None, **texts: Any,
+        reader: Any = None, wait: bool = True, paging: Any = None, spaces: Sequence[Scope] = (),
+        rules: Sequence[Voice] = (), **texts: Any,
     ) -> Self:  # fmt: skip
         """The request; raises `InvalidInputError` if an argument is invalid."""
         if query is not None and not query.strip():
@@ -113,6 +118,8 @@ class PromptRequest:
             tools=tuple(tools),
             blocks=words,
             writers=writers,
+            spaces=tuple(spaces),
+            rules=tuple(rules),
             **texts,
         )
 

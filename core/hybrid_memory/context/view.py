@@ -262,7 +262,7 @@ def view(
     handles = {events[number].position: blocks for number, blocks in lines_of.items()}
     costs = replace(costs, handles=handles, reader=reader)
 
-    instructions, others = [request.instructions], list[Voice]()
+    instructions, others = [request.instructions], [*request.rules]
     for unit in session.queue.instructions:
         event, text = unit.events[0], unit.messages[0].text
         limit = int(OPENING_SHARE * request.max_tokens)

@@ -33,6 +33,7 @@ from hybrid_memory.log.port import Draft
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing import Asked, Member, Right
+from hybrid_memory.store.keepout import kept_out
 from hybrid_memory.store.projection import head
 from hybrid_memory.store.remember import forgotten, stored_text
 from hybrid_memory.store.services import Services
@@ -177,7 +178,7 @@ async def write(run: Runner, owned: Owned, path: str, change: Change, writing: W
             kept.check_free(path)
         events = [] if before is None else await messages_of(run, owned, [before])
         old = "" if before is None else before.text + joined(before.parts, events)
-        text = stored_text(services, checked_file(change(old)))
+        text = (await kept_out(run, services, owned.scope)).masked(stored_text(services, checked_file(change(old))))
         if before is not None and text == old and not is_block(path):
             return [], []
         # Sources of what is written in a space may lie in the writer's own log.

@@ -301,6 +301,7 @@ class Receipt:
         archived: how many messages were archived.
         erased: how many turns, claims, records, summary lines and so on were forgotten, or would be with ``dry_run``.
         turns: with ``dry_run`` of forget, a line for each turn that would be destroyed.
+        kept_out: how many terms must not come back from now on.
         note: anything unexpected, such as turns of other sessions that contain the words to forget.
     """
 
@@ -320,6 +321,7 @@ class Receipt:
     forgotten: tuple[str, ...] = ()
     corrected: tuple[str, ...] = ()
     note: str = ""
+    kept_out: int = 0
 
     def __repr__(self) -> str:
         names = ("duplicates", "corrected", "forgotten", "quarantined", "waiting")
@@ -327,6 +329,7 @@ class Receipt:
         counts = {
             **{name: len(ids) for name, ids in lists.items()},
             **{name: getattr(self, name) for name in ("indexed", "embedded", "compacted", "learned", "archived")},
+            "kept out": self.kept_out,
             **{f"erased {name}": count for name, count in self.erased.items()},
         }
         effects = [

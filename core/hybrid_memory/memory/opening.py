@@ -19,6 +19,7 @@ from hybrid_memory.arguments import Arguments, checked
 from hybrid_memory.arrays import Floats
 from hybrid_memory.config import CleaningLevel, MemoryConfig, RedactionConfig
 from hybrid_memory.context.projection import QueueProjection
+from hybrid_memory.context.rules import RulesProjection
 from hybrid_memory.context.strategies import resolve_strategy
 from hybrid_memory.documents.document import DocumentsProjection
 from hybrid_memory.documents.items import ItemsProjection
@@ -60,6 +61,7 @@ from hybrid_memory.sharing import GrantsProjection
 from hybrid_memory.sockets import load
 from hybrid_memory.store.engine import Engine, Finding, check_contents
 from hybrid_memory.store.indexing import TextIndex, content_key
+from hybrid_memory.store.keepout import KeepingOutLog, KeepOuts
 from hybrid_memory.store.projection import Projection
 from hybrid_memory.store.remember import RedactingLog, TombstonesProjection
 from hybrid_memory.store.services import Services
@@ -160,9 +162,9 @@ def open_memory(
     )
     ranking, reranker = _rankers(config.recall.ranker, ranker, timeout=timeout)
     engines = open_engines(config, key, media=seeing is not None, engine=engine, read_only=read_only)
-    model = _fitting(engines, model, seeing, config)
+    model, keeping = _fitting(engines, model, seeing, config), KeepOuts()
     services = Services(
-        log=ReadOnlyLog(engines.log) if read_only else _guarded(engines.log, config.redaction),
+        log=ReadOnlyLog(engines.log) if read_only else _guarded(KeepingOutLog(engines.log, keeping), config.redaction),
         index=engines.index,
         media=engines.media,
         media_embedder=seeing,
@@ -176,7 +178,7 @@ def open_memory(
         ranker=ranking,
         reranker=reranker,
         compressor=None if compressor is None else LimitedCompressor(_able(compressor, "compress"), timeout),
-        states=(Extractors(rules), Views(), *projections(profile, embeddings)),
+        states=(Extractors(rules), Views(), keeping, *projections(profile, embeddings)),
         statistics=statistics,
         read_only=read_only,
     )
@@ -349,6 +351,7 @@ def projections(
         MediaIndex(),
         QueueProjection(),
         GrantsProjection(),
+        RulesProjection(),
         ItemsProjection(),
         DocumentsProjection(),
         TombstonesProjection(),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal
 
 from hybrid_memory.arguments import checked
 from hybrid_memory.config import PagingConfig
@@ -16,6 +16,7 @@ from hybrid_memory.context.explain import Payload
 from hybrid_memory.context.layout import Layout
 from hybrid_memory.context.payloads import Page
 from hybrid_memory.context.request import RECALLED_TURNS, Host, PromptRequest, Reader
+from hybrid_memory.context.rules import rules_of
 from hybrid_memory.context.strategies import Strategy
 from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.documents import editing
@@ -28,7 +29,8 @@ from hybrid_memory.memory.turns import Turns
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
-from hybrid_memory.sharing import Asked, Right
+from hybrid_memory.sharing import Asked, Right, reached
+from hybrid_memory.store.keepout import kept_out
 
 PAGE_CHARS = 4000
 DIGEST_TOKENS = 200
@@ -54,6 +56,7 @@ class Prompts(Turns):
         reader: str | Reader | None = None,
         wait: bool = True,
         paging: PagingConfig | None = None,
+        spaces: Collection[str] | Literal["all"] = (),
     ) -> Context:
         """The prompt for the next model call: summary, recent turns, recalled memories, and the question.
 
@@ -85,21 +88,31 @@ class Prompts(Turns):
                 background, or right now without the model if they no longer fit.
             paging: lay out the prompt for a model that manages its own memory, with a warning before messages leave it
                 and a recursive summary of those that did; see `PagingConfig`. Then no question is needed.
+            spaces: shared spaces to recall from as well, by the same rights as `recall`; ``all`` for every space that
+                may be read. Each line names its space and who said it. What an admin of a space wrote in the role
+                ``system`` stands before the conversation as the space's instruction. Nothing of a space is kept with
+                the turn: when a grant ends, so do its lines.
 
         If the budget is too small for identity, instructions and tools, a warning is logged once. The conversation then
         gets a quarter of the budget, and the prompt is longer than asked.
 
         Raises:
             InvalidInputError: an argument is wrong, or there is no question.
+            AccessDeniedError: a named space may not be read. Nothing was written.
         """
         services = self._services
+        shared = await reached(run, services, self._principal, spaces, "assemble") if spaces else []
+        shared = [space for space in shared if space != self.scope.owner]
+        if query is not None:  # as it is stored, so that it is recognised there
+            query = (await kept_out(run, services, self.scope)).masked(query)
         if blocks is None:
             # A model that edits them sees those that are empty, too.
             blocks = {label: one for label, one in (await self._blocks(run)).items() if paging is not None or one.value}
         request = PromptRequest.of(
             query, max_tokens=services.config.compaction.max_tokens if max_tokens is None else max_tokens,
             identity=identity, instructions=instructions, blocks=blocks, profile=profile, tools=tools, k=k,
-            layout=layout, host=host, reader=reader, wait=wait, paging=paging,
+            layout=layout, host=host, reader=reader, wait=wait, paging=paging, spaces=shared,
+            rules=await rules_of(run, services, shared) if shared else (),
         )  # fmt: skip
         with at_priority(INTERACTIVE):
             made = await assembling.assemble(run, services, self.scope, request)

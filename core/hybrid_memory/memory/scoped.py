@@ -36,6 +36,7 @@ from hybrid_memory.runtime.tasks import PATIENT, at_priority
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing import Asked, Denial, Grant, Member, Right, Standing
 from hybrid_memory.store import forget as forgetting
+from hybrid_memory.store import keepout as keeping
 from hybrid_memory.store import view as rolling
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present
@@ -204,6 +205,7 @@ class ScopedMemory(Prompts):
         before: datetime | None = None,
         expired: bool = False,
         dry_run: bool = False,
+        keep_out: bool = False,
     ) -> Receipt:
         """Destroy turns and everything derived from them: records, vectors, claims, summary lines, notes, payloads.
 
@@ -219,17 +221,45 @@ class ScopedMemory(Prompts):
             before: turns before this instant, timezone-aware.
             expired: turns that the retention policy already hides.
             dry_run: only report what would be destroyed; the receipt's ``turns`` lists it.
+            keep_out: with ``ids`` or ``query``: from now on, whoever writes the words again into this memory, in
+                whatever message, block, file or payload, ``[kept out]`` is stored in their place. With ``query`` these
+                are the words of the query; with both also numbers of three digits or more, codes and their parts, names
+                within sentences and words of no dictionary, unless turns that stay have them. The store knows them by
+                keyed hashes only; see `kept_out`.
 
         Raises:
-            InvalidInputError: none or several are given, or an id does not exist. Nothing was destroyed.
+            InvalidInputError: none or several are given, or an id does not exist; or what to keep out has no rare word
+                or reaches one session only. Nothing was destroyed.
             StoreUnavailableError: another process keeps the engine from cleaning its files; call it again.
         """
         request = forgetting.ForgetRequest.of(
-            self.scope, ids=ids, query=query, user=user, before=before, expired=expired, dry_run=dry_run
+            self.scope,
+            ids=ids,
+            query=query,
+            user=user,
+            before=before,
+            expired=expired,
+            dry_run=dry_run,
+            keep_out=keep_out,
         )
         return await forgetting.forget(run, self._services, self.scope, request)
 
     forget, aforget = faces(_forget, needs=Right.ADMIN)
+
+    async def _kept_out(self, run: Runner, *, lift: str | bool = False) -> int:
+        """How many terms `forget` with ``keep_out`` keeps out of this memory.
+
+        Args:
+            lift: words to let in again, as they were forgotten, or True for all; what was masked meanwhile stays so.
+
+        Raises:
+            InvalidInputError: these words are not kept out.
+        """
+        if lift is False:
+            return len((await keeping.kept_out(run, self._services, self.scope)).digests)
+        return await keeping.lift(run, present(self._services), self.scope.owner, lift)
+
+    kept_out, akept_out = faces(_kept_out, needs=Right.ADMIN)
 
     async def _learn(self, run: Runner, *, again: bool = False, progress: bool | None = None) -> Receipt:
         """Extract facts from all turns that were not read yet, with the language model too if there is one.

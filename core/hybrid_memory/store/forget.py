@@ -22,10 +22,12 @@ from hybrid_memory.runtime.tracing import Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import SAID, Erasure, holds, plain, sources_of, stream, texts_of
 from hybrid_memory.store.indexing import TextIndex, erase, indexes
+from hybrid_memory.store.keepout import Term, distinctive, keep, notes_of, term_of, unsaid, within
 from hybrid_memory.store.projection import head, projections
 from hybrid_memory.store.remember import DIGESTS, drain, tombstones_of
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present, retained
+from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import check_span, shown
 
 SHOWN_CHARS = 200
@@ -55,9 +57,13 @@ class ForgetRequest:
     before: datetime | None = None
     expired: bool = False
     dry_run: bool = False
+    keep_out: bool = False
+    wording: str = ""
 
     @classmethod
-    def of(cls, scope: Scope, *, ids: Any, query: Any, user: Any, before: Any, expired: bool, dry_run: bool) -> Self:
+    def of(
+        cls, scope: Scope, *, ids: Any, query: Any, user: Any, before: Any, expired: bool, dry_run: bool, keep_out: bool
+    ) -> Self:
         """The request; raises `InvalidInputError` if an argument is invalid."""
         given = [value for value in (ids, query, user, before, expired or None) if value is not None]
         if len(given) != 1:
@@ -65,6 +71,11 @@ class ForgetRequest:
         words = plain(query) if isinstance(query, str) else ""
         if query is not None and not words:
             raise InvalidInputError(f"query must be words that the turns contain, got {shown(query)}")
+        if keep_out and ids is None and query is None:
+            raise InvalidInputError("keep_out=True needs ids= or query=: whose words must not come back?")
+        if keep_out and query is not None and (scope.session is not None or not terms(query)):
+            problem = "reaches all sessions: use scoped() without session=" if terms(query) else "needs a rare word"
+            raise InvalidInputError(f"keep_out=True with query={shown(query)} {problem}")
         if user is not None and (not isinstance(user, str) or user != scope.user):
             raise InvalidInputError(f"this is the memory of {scope}: it cannot forget user {shown(user)}")
         if before is not None:
@@ -72,7 +83,7 @@ class ForgetRequest:
         names = tuple(ids) if isinstance(ids, Collection) and not isinstance(ids, str) else (ids,) * (ids is not None)
         if ids is not None and not names:
             raise InvalidInputError("ids is empty: there is nothing to forget")
-        return cls(names, words, user or "", before, expired, dry_run)
+        return cls(names, words, user or "", before, expired, dry_run, keep_out, query or "")
 
 
 def _names(services: Services, item: Any) -> Sequence[str]:
@@ -99,8 +110,14 @@ async def forget(run: Runner, services: Services, scope: Scope, request: ForgetR
     words, before, lost = request.query, request.before, await _lost(run, services, scope, request)
     receipts: list[Receipt] = []
     elsewhere: set[int] = set()
+    keeps, kept = request.keep_out and not request.dry_run, 0
+    if keeps and request.wording:  # first, so that nobody repeats it meanwhile
+        kept = await keep(run, services, scope.owner, [term_of(request.wording)])
+    candidates = distinctive(request.wording) if keeps else set()
     async for asked in rounds(_asked(run, services, scope, request, elsewhere=elsewhere, lost=lost)):
         turns = await _closed(run, services, scope, asked)
+        if keeps and not request.wording:
+            candidates = candidates.union(*(distinctive(texts_of(turn)) for turn in turns))
         erasure = Erasure(scope, turns, words, request.user, before, lost)
         receipts.append(await _destroy(run, services, erasure, dry_run=request.dry_run))
         words, before, lost = "", None, ()  # looked for all over in the first round
@@ -113,7 +130,11 @@ async def forget(run: Runner, services: Services, scope: Scope, request: ForgetR
     if left := len(elsewhere.difference(receipt.positions)):
         note = f"{left:,} of other sessions hold these words too: a handle without a session reaches them"
         receipt = replace(receipt, note=note)
-    return receipt
+    if not keeps:
+        return receipt
+    kept += await keep(run, services, scope.owner, await unsaid(run, services, scope.owner, candidates))
+    note = receipt.note if kept else "no rare word was found to keep out: give query= with the words"
+    return replace(receipt, kept_out=kept, note=note)
 
 
 @traced("forget", after=_forgotten)
@@ -184,7 +205,9 @@ async def _destroy(run: Runner, services: Services, erasure: Erasure, *, dry_run
     owner, erased = erasure.scope.owner, Counter[str]()
     for tries in count():
         upto = await head(run, services, owner)
-        if not erasure.everything:
+        if erasure.everything:
+            erasure.rewrite(await notes_of(run, services, owner), "kept-out notes")
+        else:
             await _add_repeating(run, services, erasure)
         for projection in projections(services):
             if projection.repeats:
@@ -279,7 +302,8 @@ async def _asked(
             yield events
     else:
         async for events in stream(run, services.truth, scope.owner, kinds=SAID):
-            holding = await run.call(_holding, events, request.query)
+            term = term_of(request.wording) if request.keep_out else ()
+            holding = await run.call(_holding, events, request.query, term)
             # With a session its turns, and notes, which belong to none.
             mine = [event for event in holding if scope.session is None or event.scope.session in (scope.session, None)]
             elsewhere.update({event.position for event in holding} - {event.position for event in mine})
@@ -298,8 +322,11 @@ async def _named(
     return [by_position[position] for position in sorted(by_position)]
 
 
-def _holding(events: Sequence[Event], words: str) -> list[Event]:
-    return [event for event in events if holds(words, plain(texts_of(event)))]
+def _holding(events: Sequence[Event], words: str, term: Term) -> list[Event]:
+    """The events with these words; with a term to keep out, also where it has other separators."""
+    texts = [texts_of(event) for event in events]
+    having = (holds(words, plain(text)) or bool(term and within([term], text)) for text in texts)
+    return [event for event, has in zip(events, having, strict=True) if has]
 
 
 async def _by_name(run: Runner, services: Services, scope: Scope, names: Sequence[str]) -> dict[str, list[Event]]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Self
 
 from hybrid_memory.errors import IdConflictError, InvalidMessageError, OutdatedError, StoreUnavailableError
@@ -314,19 +315,24 @@ class RedactingLog(DelegatingLog):
 
 def redacted(kind: EventKind, payload: Mapping[str, Any], kinds: Sequence[str]) -> dict[str, Any]:
     """The payload of such an event, redacted wherever it has words."""
+    return with_words(kind, payload, partial(redact, kinds=kinds))
+
+
+def with_words(kind: EventKind, payload: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    """The payload of such an event, with this change of every text that has words."""
     texts = _TEXTS.get(kind, ())
-    return {name: _without(value, kinds) if name in texts else value for name, value in payload.items()}
+    return {name: _changed(value, change) if name in texts else value for name, value in payload.items()}
 
 
-def _without(value: Any, kinds: Sequence[str], *, media: bool = False) -> Any:
-    """The JSON value with every text redacted; in the letters of a picture a pattern would only find chance."""
+def _changed(value: Any, change: Callable[[str], str], *, media: bool = False) -> Any:
+    """The JSON value with every text changed; in the letters of a picture a pattern would only find chance."""
     if isinstance(value, str):
-        return value if media and is_encoded(value) else redact(value, kinds)
+        return value if media and is_encoded(value) else change(value)
     if isinstance(value, list | tuple):
-        return [_without(item, kinds, media=media) for item in value]
+        return [_changed(item, change, media=media) for item in value]
     if isinstance(value, Mapping):
         media = media or is_media(value)
-        return {key: item if key in _NAMES else _without(item, kinds, media=media) for key, item in value.items()}
+        return {key: item if key in _NAMES else _changed(item, change, media=media) for key, item in value.items()}
     return value
 
 
