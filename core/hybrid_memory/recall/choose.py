@@ -37,6 +37,7 @@ DIVERSE_POOL = 50
 ALIKE = 0.25
 COMPARABLE = 0.75
 SHARED = 0.4
+STATEMENT_CHARS = 150
 TURNS_APART = 30
 """See `by_day`; the last for statements of one occasion, as in an import without times."""
 
@@ -173,8 +174,8 @@ def by_day(
 
     Two are about the same thing if they are from different occasions, the one to be raised has at least `SHARED` of the
     query's words that the other has, by rarity, and their vectors are similar: ``(likeness - average) / (1 - average)``
-    is at least `ALIKE`. Its relevance must be at least `COMPARABLE` times the other's; what asks or only acknowledges
-    is not raised. See docs/decisions/0017.
+    is at least `ALIKE`. Its relevance must be at least `COMPARABLE` times the other's; what asks, only acknowledges or is
+    longer than `STATEMENT_CHARS`, and so about several things, is not raised. See docs/decisions/0017.
 
     ``relevance`` is that of each record, or of a better fitting fact extracted from it.
     """
@@ -201,6 +202,7 @@ def by_day(
             and likeness[later, earlier] >= ALIKE * (1 - average)
             and relevance[later] >= COMPARABLE * relevance[earlier]
             and idle[later] < ASKING
+            and len(one.text) <= STATEMENT_CHARS
             and occasions
             and (since > (0, 0)) is newest
             and not (one.kind is other.kind is RecordKind.FACT and one.speaker != other.speaker)
