@@ -17,7 +17,7 @@ import command_page
 import settings_page
 
 ROOT = Path(__file__).parents[2]
-PART = re.compile(r"(?P<mark><!-- make: (?P<what>[a-z]+)(?: (?P<which>[\w./-]+))? -->\n).*?(?=<!-- made -->)", re.DOTALL)
+PART = re.compile(r"(?s)(?P<mark><!-- make: (?P<what>[a-z]+)(?: (?P<which>[\w./-]+))? -->\n).*?(?=<!-- made -->)")
 MARK = re.compile(r"<!-- (?:make: .*?|made) -->\n?")
 BOOSTS = {"api": 0.5, "decisions": 0.2}
 """A guide is found before the reference, and that before the reasons; by folder."""

@@ -14,7 +14,9 @@ def question(number: int, kind: str = "own") -> Asked:
     """Ten candidates, of which the evidence is the one that asks nothing and lies in time."""
     rng = np.random.default_rng(number)
     features = {feature: rng.random(10) for _, feature in FEATURES}
-    extra = dict.fromkeys(("vector", "text", "similarity", "covered", "never said", "told after", "brevity"), rng.random(10))
+    extra = dict.fromkeys(
+        ("vector", "text", "similarity", "covered", "never said", "told after", "brevity"), rng.random(10)
+    )
     labels = np.zeros(10)
     if kind == "own":
         labels[number % 10] = 1.0
