@@ -180,10 +180,12 @@ class KeepingOutLog(DelegatingLog):
     def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
         known = self._keeping.cached(owner.owner)
         while True:
-            clean = [replace(one, payload=with_words(one.kind, one.payload, known.masked)) for one in drafts]
+            clean = drafts
+            if known.digests:
+                clean = [replace(one, payload=with_words(one.kind, one.payload, known.masked)) for one in drafts]
             upto = known.position if seen is None else min(seen, known.position)
             try:
-                return super().append(owner, clean if known.digests else drafts, seen=upto)
+                return super().append(owner, clean, seen=upto)
             except OutdatedError:
                 newer = self._keeping.read(self._log, owner.owner)
                 if newer.position <= known.position or (seen is not None and newer.position > seen):
