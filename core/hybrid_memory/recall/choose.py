@@ -174,8 +174,9 @@ def by_day(
 
     Two are about the same thing if they are from different occasions, the one to be raised has at least `SHARED` of the
     query's words that the other has, by rarity, and their vectors are similar: ``(likeness - average) / (1 - average)``
-    is at least `ALIKE`. Its relevance must be at least `COMPARABLE` times the other's. What asks, only acknowledges
-    or is longer than `STATEMENT_CHARS`, and so about several things, is not raised. See docs/decisions/0017.
+    is at least `ALIKE`. Its relevance must be at least `COMPARABLE` times the other's, and it has what the query quotes if
+    the other has. What asks, only acknowledges or is longer than `STATEMENT_CHARS`, and so about several things, is not
+    raised. See docs/decisions/0017.
 
     ``relevance`` is that of each record, or of a better fitting fact extracted from it.
     """
@@ -188,6 +189,7 @@ def by_day(
     likeness = (vectors @ vectors.T).astype(np.float64) - average
     asked = [offer(record.text).terms & measured.words.keys() for record in head]
     idle = measured.features["asks"][rows] + measured.features["empty"][rows]
+    exact = measured.columns["exact"][rows]
 
     def weight(shared: frozenset[int]) -> float:
         return sum(measured.words[term] for term in shared)
@@ -201,6 +203,7 @@ def by_day(
             and weight(asked[earlier] & asked[later]) >= SHARED * weight(asked[earlier])
             and likeness[later, earlier] >= ALIKE * (1 - average)
             and relevance[later] >= COMPARABLE * relevance[earlier]
+            and exact[later] >= exact[earlier]
             and idle[later] < ASKING
             and len(one.text) <= STATEMENT_CHARS
             and occasions
