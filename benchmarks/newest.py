@@ -63,7 +63,8 @@ def pairs(topic: str) -> Iterator[Pair]:
             lines = [wordings[0].format(s=subject, v=one, in_=in_), wordings[1].format(s=subject, v=other, in_=in_)]
             lines = [line[0].upper() + line[1:] for line in lines]
             if made < 17:
-                yield Pair(topic, *lines, question.format(s=subject, in_=in_), past.format(s=subject, in_=in_))
+                earlier, later = lines
+                yield Pair(topic, earlier, later, question.format(s=subject, in_=in_), past.format(s=subject, in_=in_))
             made += 1
 
 

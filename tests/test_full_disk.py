@@ -40,7 +40,7 @@ def full(tmp_path: Path) -> Iterator[HybridMemory]:
         assert alice.facts()
         alice.remember([f"The heron number {number} nests by the mill. " + "reed " * 40 for number in range(30)])
         alice.remember("I like figs.")
-        writer = memory._runtime.services.log._db._writer  # type: ignore[attr-defined]
+        writer = memory._runtime.services.log._log._db._writer  # type: ignore[attr-defined]
         (pages,) = writer.execute("PRAGMA page_count").fetchone()
         writer.execute(f"PRAGMA max_page_count = {pages}")
         while True:

@@ -99,7 +99,7 @@ def test_a_session_sees_and_writes_rows_of_the_owner_that_it_names_alone(
 
 def test_no_session_of_the_pool_keeps_an_owner(memory: HybridMemory) -> None:
     """What one call saw the next one does not see."""
-    log: Any = memory._runtime.services.log
+    log: Any = memory._runtime.services.log._log  # type: ignore[attr-defined]
     assert texts(memory.scoped(tenant="acme", user="bob").recall("zebra"))
     with log._db._pool.connection() as connection:
         setting = "SELECT coalesce(current_setting('hybrid_memory.owner', true), '')"

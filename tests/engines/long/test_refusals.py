@@ -120,7 +120,7 @@ def test_a_write_that_nobody_answers_says_that_its_outcome_is_unknown(
         with pytest.raises(OutcomeUnknownError) as caught:
             alice.remember("second")
         (name,) = caught.value.ids
-        connection: Any = memory._runtime.services.log
+        connection: Any = memory._runtime.services.log._log  # type: ignore[attr-defined]
         connection._connection._breaker.succeeded()
         alice.remember("second", id=name)
         assert [message.text for message in alice.history()] == ["first", "second"]
