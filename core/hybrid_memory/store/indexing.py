@@ -153,7 +153,7 @@ class TextIndex(IndexProjection):
         embeddings: vectors of queries and texts, as cached for the embedder.
     """
 
-    version = "2"
+    version = "3"
 
     def __init__(self, embeddings: LruCache[bytes, Floats] | None = None) -> None:
         super().__init__()
