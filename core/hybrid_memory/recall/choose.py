@@ -13,7 +13,6 @@ import numpy.typing as npt
 from hybrid_memory.arrays import Array, Ids
 from hybrid_memory.errors import ModelError
 from hybrid_memory.index.derive import SEGMENT_PAUSE
-from hybrid_memory.index.port import Status
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.recall.gather import Candidates, Home
 from hybrid_memory.recall.measure import Measured, offer
@@ -185,7 +184,9 @@ def by_day(
     head = records[:HEAD]
     rows = np.array([measured.row_of[record.id] for record in head])
     vectors = measured.vectors[rows]
-    average = max(mean_product(home.status) for home in homes)
+    # The mean inner product of two different records, from that over all pairs.
+    sizes = [(home.status.vectors, float(home.status.mean @ home.status.mean)) for home in homes]
+    average = max((count * mean - 1) / (count - 1) if count > 1 else 0.0 for count, mean in sizes)
     likeness = (vectors @ vectors.T).astype(np.float64) - average
     asked = [offer(record.text).terms & measured.words.keys() for record in head]
     idle = measured.features["asks"][rows] + measured.features["empty"][rows]
@@ -217,12 +218,6 @@ def by_day(
         place = next((place for place, other in enumerate(order) if replaces(row, other)), len(order))
         order.insert(place, row)
     return [*(head[row] for row in order), *records[HEAD:]]
-
-
-def mean_product(status: Status) -> float:
-    """The mean inner product of two different records of an owner."""
-    number = status.vectors
-    return (number * float(status.mean @ status.mean) - 1) / (number - 1) if number > 1 else 0.0
 
 
 async def asked_before(
