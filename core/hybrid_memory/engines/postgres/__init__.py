@@ -1,4 +1,4 @@
-"""Log and index in one Postgres database, written in one transaction each; the index needs the pgvector extension."""
+"""Log and index in one Postgres database, written in one transaction each; it needs no extension."""
 
 from __future__ import annotations
 
@@ -13,11 +13,6 @@ from hybrid_memory.store.engine import Engine
 
 __all__ = ["PostgresConnection", "PostgresEngine", "PostgresIndex", "PostgresLog"]
 
-
-EXACT_LIMIT = 20_000
-"""The most vectors of one owner that are searched exactly: 10,000 of width 384 take the server 8 ms."""
-
-
 class PostgresEngine(Engine):
     """``postgresql://user:password@host:5432/database?schema=hybrid_memory``; log and index share a connection pool."""
 
@@ -29,11 +24,9 @@ class PostgresEngine(Engine):
         return PostgresLog(self._connected(""))
 
     def index(self, suffix: str = "") -> SemanticIndex:
-        algorithm = self.config.index.algorithm or "hnsw"
-        if algorithm not in {"flat", "hnsw"}:
-            raise InvalidConfigError(f"Postgres has no index of type {algorithm!r} here: use flat or hnsw")
-        limit = min(self.config.exact_limit, EXACT_LIMIT) if algorithm == "hnsw" else None
-        return PostgresIndex(self._connected(suffix), exact_limit=limit)
+        if (algorithm := self.config.index.algorithm or "flat") != "flat":
+            raise InvalidConfigError(f"Postgres has no index of type {algorithm!r} here: use flat")
+        return PostgresIndex(self._connected(suffix), cache_bytes=self.config.cache_megabytes << 20)
 
     def _connected(self, suffix: str) -> PostgresConnection:
         if suffix not in self._opened:

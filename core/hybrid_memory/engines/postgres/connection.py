@@ -82,7 +82,7 @@ class PostgresConnection:
 
     Raises:
         InvalidConfigError: the URL is malformed.
-        StoreUnavailableError: the server does not answer, refuses, or has no pgvector.
+        StoreUnavailableError: the server does not answer, or refuses.
         StoreVersionError: another version of this library wrote the store.
     """
 
@@ -104,13 +104,15 @@ class PostgresConnection:
         self._whole = True
         self._timeouts = (engine_timeout, CALL_SECONDS)
         self._settings = _SETTINGS if power_safe else f"{_SETTINGS}, set_config('synchronous_commit', 'off', true)"
-        self._extension, self._direct = "public", False
+        self._direct = False
         self._pool = Pool(address.conninfo, address.pool, configure=self._configure, ping=self._ping)
         self._tried("connect to", self._check_schema)
 
-    def query(self, statement: str, values: Sequence[Any] = (), *, owner: int = EVERYBODY) -> list[Row]:
+    def query(
+        self, statement: str, values: Sequence[Any] = (), *, owner: int = EVERYBODY, keep: bool = False
+    ) -> list[Row]:
         """The rows of one statement that sees only this owner's rows; one round trip."""
-        return self.queries([(statement, values)], owner=owner)[0]
+        return self.queries([(statement, values)], owner=owner, keep=keep)[0]
 
     def queries(
         self, statements: Sequence[tuple[str, Sequence[Any]]], *, owner: int = EVERYBODY, keep: bool = False
@@ -298,7 +300,7 @@ class PostgresConnection:
     def _configure(self, connection: PatientConnection) -> None:
         """Prepare a connection without asking the server: behind a pooler, its sessions are shared with others."""
         connection.patience = CONNECT_SECONDS
-        connection.schemas = (self.schema, self._extension)
+        connection.schema = self.schema
         connection.direct, connection.prepare_threshold = self._direct, KEPT_AFTER if self._direct else None
 
     def _check_schema(self) -> None:
@@ -313,7 +315,6 @@ class PostgresConnection:
                 version = self._create(connection)
             if version != VERSION:
                 raise StoreVersionError(f"the store {self.schema!r} on Postgres at {self.address}", version, VERSION)
-            self._extension = _pgvector_schema(connection) or "public"
             if not self.read_only and connection.execute(_BEHIND).fetchone() == (True,):
                 connection.execute(_MOVE_ON, [0])
             # A pooler answers with a process of its own, and may run each transaction in another session.
@@ -333,7 +334,6 @@ class PostgresConnection:
 
     def _create(self, connection: PatientConnection) -> int:
         """Make the tables, unless another process has; returns the version of those that are there."""
-        connection.schemas = (self.schema, _need_pgvector(connection))
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [f"hybrid_memory {self.schema}"])
             if not connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [self.schema]).fetchone():
@@ -369,25 +369,6 @@ def _help(error: Exception) -> str:
     if isinstance(error, OperationalError) and error.sqlstate is None:
         return "; see that the server runs, and that host, port, user, password and database are right"
     return ""
-
-
-def _pgvector_schema(connection: Connection[Row]) -> str | None:
-    row = connection.execute("SELECT extnamespace::regnamespace FROM pg_extension WHERE extname = 'vector'").fetchone()
-    return None if row is None else str(row[0])
-
-
-def _need_pgvector(connection: Connection[Row]) -> str:
-    """The schema of the extension, which is created if it is not there."""
-    try:
-        if (schema := _pgvector_schema(connection)) is None:
-            connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-            schema = _pgvector_schema(connection)
-    except psycopg.Error as error:
-        raise StoreUnavailableError(
-            f"the database has no extension vector, and it cannot be created ({str(error).strip()}): install pgvector "
-            "on the server, then let a superuser run CREATE EXTENSION vector in this database"
-        ) from error
-    return schema or "public"
 
 
 def _version(connection: Connection[Row], schema: str) -> int:

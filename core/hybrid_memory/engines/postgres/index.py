@@ -1,55 +1,44 @@
-"""L2 in Postgres: records, BM25 over the library's own postings, and vectors with pgvector."""
+"""L2 in Postgres: records and vectors as rows, searched in memory; see `hybrid_memory.engines.columns`."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.engines.postgres.connection import EVERYBODY, PostgresConnection, Row
+from hybrid_memory.arrays import Floats
+from hybrid_memory.engines.columns import CACHE_BYTES, Changes, RowIndex
+from hybrid_memory.engines.postgres.connection import EVERYBODY, PostgresConnection
 from hybrid_memory.engines.postgres.pool import PatientConnection
-from hybrid_memory.engines.postgres.searching import (
-    FIELDS_OF,
-    INSERT,
-    Approximate,
-    Statement,
-    explored,
-    exploring,
-    found_in,
-    looked_at,
-    places,
-    searching,
-    sum_of,
-    term_number,
-    to_array,
-    to_row,
-    to_text,
-)
-from hybrid_memory.engines.stored import owner_scope, record_in, to_micros
+from hybrid_memory.engines.stored import RECORD_FIELDS, owner_scope, record_in, row_of, to_micros
 from hybrid_memory.errors import EmbedderMismatchError
-from hybrid_memory.index.port import (
-    UNUSED,
-    Entry,
-    Explored,
-    Fetched,
-    IndexSize,
-    Matches,
-    Query,
-    RecordColumns,
-    Search,
-    SemanticIndex,
-    Status,
-    Use,
-    stacked,
-)
-from hybrid_memory.index.record import Record, Where
+from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Status, Use
+from hybrid_memory.index.record import Record
 from hybrid_memory.scope import Scope
 
+_FIELDS_OF = f"SELECT o.tenant, o.user, o.agent, o.space, r.session, {', '.join(f'r.{name}' for name in RECORD_FIELDS)}"
+_WRITTEN = ("owner", "session", "length", "terms", "written", "changed", *RECORD_FIELDS)
+_INSERT = f"INSERT INTO hm.records({', '.join(_WRITTEN)}) VALUES ({', '.join(f'%({name})s' for name in _WRITTEN)})"
+
+_CHANGES = """
+WITH state AS MATERIALIZED (
+    SELECT i.number, i.epoch, i.since, ARRAY(
+        SELECT g.id FROM hm.gone g WHERE g.owner = i.owner AND g.number > i.since AND i.since >= 0
+    ) AS gone
+    FROM (SELECT *, CASE WHEN epoch = %s THEN %s ELSE -1 END AS since FROM hm.indexed WHERE owner = %s) i
+)
+SELECT s.number, s.epoch, s.gone, r.id, r.segment, r.ordinal, r.length, r.at, r.importance, r.uses,
+    coalesce(r.last_used, 0), r.turn, r.kind, r.category, r.origin, r.session, r.metadata,
+    CASE WHEN r.written > s.since THEN r.terms END, v.vector
+FROM state s LEFT JOIN hm.records r ON r.owner = %s AND r.changed > s.since
+LEFT JOIN hm.vectors v ON v.owner = %s AND v.record = r.id AND v.number > s.since
+ORDER BY r.id
+"""
+"""One statement, so that all is of one snapshot."""
+
 _STATUS = """
-SELECT coalesce(i.applied, 0), coalesce(i.anchor, ''), e.name, e.dim, coalesce(i.vectors, 0), i.total
+SELECT coalesce(i.applied, 0), coalesce(i.anchor, ''), e.name, e.dim
 FROM (SELECT 1) one LEFT JOIN hm.indexed i ON i.owner = %s LEFT JOIN hm.embedder e ON true
 """
 _STATUSES = """
@@ -66,47 +55,46 @@ _SIZE = """
 SELECT (SELECT count(*) FROM hm.records), (SELECT count(*) FROM hm.vectors),
     (SELECT count(*) FROM hm.records WHERE pending)
 """
+_PREVIOUS = """
+SELECT r.id, p.id FROM hm.records r JOIN hm.records p
+    ON p.owner = r.owner AND p.segment = r.segment AND p.ordinal = r.ordinal - 1 AND p.kind = 'turn'
+WHERE r.owner = %s AND r.id = ANY(%s)
+"""
 _MOVED = """
-UPDATE hm.indexed SET applied = %s, anchor = %s
-WHERE owner = %s AND applied = %s AND anchor = coalesce(%s, anchor) RETURNING 1
+UPDATE hm.indexed SET applied = %s, anchor = %s, number = number + 1
+WHERE owner = %s AND applied = %s AND anchor = coalesce(%s, anchor) RETURNING number
 """
-_POSTINGS = """
-INSERT INTO hm.postings(owner, term, record, count, words)
-SELECT %s, p.* FROM unnest(%s::bigint[], %s::bigint[], %s::integer[], %s::integer[]) p
-"""
-_TERM_COUNTS = """
-INSERT INTO hm.term_counts(owner, term, written, records)
-SELECT %s, t.* FROM unnest(%s::bigint[], %s::text[], %s::bigint[]) t
-ON CONFLICT (owner, term) DO UPDATE SET records = term_counts.records + excluded.records
-"""
-
-
-_FETCH = f"""
-{FIELDS_OF}, (SELECT vec.vector_send(v.vector) FROM hm.vectors v WHERE v.owner = r.owner AND v.record = r.id)
-FROM unnest(%s::bigint[]) WITH ORDINALITY u(id, place)
-CROSS JOIN LATERAL (SELECT * FROM hm.records r WHERE r.id = u.id AND r.owner = %s OFFSET 0) r
-JOIN hm.owners o ON o.id = r.owner ORDER BY u.place
-"""
+_NEXT = "UPDATE hm.indexed SET number = number + 1 WHERE owner = %s RETURNING number"
 _GET = f"""
-{FIELDS_OF} FROM unnest(%s::bigint[]) u(id)
+{_FIELDS_OF} FROM unnest(%s::bigint[]) u(id)
 CROSS JOIN LATERAL (SELECT * FROM hm.records r WHERE r.id = u.id OFFSET 0) r JOIN hm.owners o ON o.id = r.owner
 """
-_STORED = "SELECT DISTINCT ON (key) key, vec.vector_send(vector) FROM hm.vectors WHERE key = ANY(%s)"
-_WIDTH = "SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan', %s, true)"
+_STORED = "SELECT DISTINCT ON (key) key, vector FROM hm.vectors WHERE key = ANY(%s)"
+
+MOST_GONE = 1_000
+"""The most removed records of an owner that are noted one by one; beyond, whoever has a copy loads all again."""
 
 
-class PostgresIndex(SemanticIndex):
+class PostgresIndex(RowIndex):
     """The semantic index in a schema.
 
     Args:
         connection: the connection to the database; closed with the index.
-        exact_limit: up to this many vectors of one owner are searched exactly; for more, `train` builds an HNSW index
-            for the owner. None always searches exactly.
+        cache_bytes: see `RowIndex`.
     """
 
-    def __init__(self, connection: PostgresConnection, *, exact_limit: int | None = None) -> None:
+    def __init__(self, connection: PostgresConnection, *, cache_bytes: int = CACHE_BYTES) -> None:
+        super().__init__(cache_bytes)
         self._db = connection
-        self._approximate = Approximate(connection, exact_limit)
+
+    def changes(self, owner: Scope, number: int, epoch: int) -> Changes:
+        known = self._db.owner_id(owner)
+        asked = [epoch, number, known, known, known]
+        rows = [] if known is None else self._db.query(_CHANGES, asked, owner=known, keep=True)
+        if not rows:
+            return Changes()
+        number, epoch, gone = rows[0][:3]
+        return Changes(number, epoch, [row[3:] for row in rows if row[3] is not None], gone)
 
     def status(
         self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
@@ -119,18 +107,17 @@ class PostgresIndex(SemanticIndex):
         if sums and owner is None:
             asked.append((_SIZE, []))
         seen = EVERYBODY if number is None else number
-        ((applied, anchor, name, dim, vectors, total),), tails, waits, *sizes = self._db.queries(asked, owner=seen)
+        ((applied, anchor, name, dim),), tails, waits, *sizes = self._db.queries(asked, owner=seen)
         last: dict[str, int] = {session: record for session, record in tails if record is not None}
-        return Status(
+        status = Status(
             applied=applied,
             anchor=anchor,
             embedder=None if name is None else (name, dim),
             tails={one: last[one or ""] for one in sessions if (one or "") in last},
             pending=[row[0] for row in waits],
-            vectors=vectors if sums else 0,
-            total=sum_of(total) if sums and vectors else None,
             size=IndexSize(*sizes[0][0]) if sizes else IndexSize(0, 0, 0),
         )
+        return self.summed(status, owner) if sums and owner is not None else status
 
     def statuses(self, owners: Sequence[Scope]) -> dict[Scope, Status]:
         there = {
@@ -138,6 +125,14 @@ class PostgresIndex(SemanticIndex):
             for *row, applied, anchor, pending in self._db.query(_STATUSES)
         }
         return {owner: there.get(owner.owner, Status()) for owner in owners}
+
+    def previous(self, owner: Scope, records: Sequence[Record]) -> dict[int, Record]:
+        """See `SemanticIndex.previous`; without the columns, which a writer may never need."""
+        number = self._db.owner_id(owner)
+        later = [record.id for record in records if record.ordinal]
+        rows = self._db.query(_PREVIOUS, [number, later], owner=number) if number is not None and later else []
+        turns = {turn.id: turn for turn in self.get([before for _, before in rows])}
+        return {record: turns[before] for record, before in rows if before in turns}
 
     def upsert(
         self,
@@ -155,18 +150,26 @@ class PostgresIndex(SemanticIndex):
 
         def moved_on(connection: PatientConnection, _: int) -> bool:
             connection.execute("INSERT INTO hm.indexed(owner) VALUES (%s) ON CONFLICT DO NOTHING", [number])
-            if connection.execute(_MOVED, [upto, anchor, number, after, seen]).fetchone() is None:
+            moved = connection.execute(_MOVED, [upto, anchor, number, after, seen]).fetchone()
+            if moved is None:
                 return False
             chosen = "SELECT id FROM hm.records WHERE owner = %s AND id = ANY(%s)"
             mine = [row[0] for row in connection.execute(chosen, [number, list(gone)])] if gone else []
             _delete(connection, [*mine, *(entry.record.id for entry in entries)])
+            changed = moved[0]
+            rows = [
+                {**row_of(number, entry.record), "terms": entry.terms, "written": changed, "changed": changed}
+                for entry in entries
+            ]
+            used = [(use.count, to_micros(use.at), changed, record, number) for record, use in uses.items()]
             with connection.batched():
-                _insert(connection, number, entries)
-                if uses:
+                if rows:
+                    connection.cursor().executemany(_INSERT, rows)
+                if used:
                     connection.cursor().executemany(
-                        "UPDATE hm.records SET uses = uses + %s, last_used = greatest(last_used, %s) "
+                        "UPDATE hm.records SET uses = uses + %s, last_used = greatest(last_used, %s), changed = %s "
                         "WHERE id = %s AND owner = %s",
-                        [(use.count, to_micros(use.at), record, number) for record, use in uses.items()],
+                        used,
                     )
             return True
 
@@ -181,65 +184,32 @@ class PostgresIndex(SemanticIndex):
             if (name, dim) != tuple(embedder):
                 raise EmbedderMismatchError((name, dim), embedder)
             chosen = "SELECT owner, id FROM hm.records WHERE id = ANY(%s) AND coalesce(pending)"
+            owners = {row[0] for row in connection.execute(chosen, [list(keys)]).fetchall()}
+            changed = {owner: connection.execute(_NEXT, [owner]).fetchall()[0][0] for owner in sorted(owners)}
             waiting = connection.execute(f"{chosen} ORDER BY owner, id FOR UPDATE", [list(keys)]).fetchall()
             unknown = {keys[record] for _, record in waiting} - vectors.keys()
             rows = connection.execute(_STORED, [list(unknown)], binary=True).fetchall() if unknown else []
-            known = {**vectors, **{bytes(key): to_array(vector) for key, vector in rows}}
+            known = {key: np.asarray(vector, dtype=np.float32).tobytes() for key, vector in vectors.items()}
+            known |= {bytes(key): bytes(vector) for key, vector in rows}
             given = [
-                (owner, record, keys[record], known[keys[record]]) for owner, record in waiting if keys[record] in known
+                (owner, record, keys[record], known[keys[record]], changed[owner])
+                for owner, record in waiting
+                if keys[record] in known and owner in changed
             ]
-            if not given:
-                return
             with connection.batched():
-                connection.cursor().executemany(
-                    "INSERT INTO hm.vectors(owner, record, key, vector) VALUES (%s, %s, %s, %s::vec.vector)",
-                    [(owner, record, key, to_text(vector)) for owner, record, key, vector in given],
-                )
-                connection.execute(
-                    "UPDATE hm.records SET pending = false WHERE id = ANY(%s)", [[record for _, record, _, _ in given]]
-                )
-            for owner in sorted({owner for owner, *_ in given}):
-                _add(connection, owner, [vector for whose, _, _, vector in given if whose == owner])
+                if given:
+                    connection.cursor().executemany(
+                        "INSERT INTO hm.vectors(owner, record, key, vector, number) VALUES (%s, %s, %s, %s, %s)", given
+                    )
+                    connection.cursor().executemany(
+                        "UPDATE hm.records SET pending = false, changed = %s WHERE id = ANY(%s)",
+                        [
+                            (number, [record for whose, record, *_ in given if whose == owner])
+                            for owner, number in changed.items()
+                        ],
+                    )
 
         self._db.write(put)
-
-    def search(self, query: Query, where: Where, k: int) -> Matches:
-        number = self._db.owner_id(where.scope)
-        if number is None or k <= 0 or (query is not None and not len(query)):
-            return Matches.best({}, 0)
-        asked = self._asked(Search(query, where, k), number, None)
-        return found_in(self._read([asked], number, [Search(query, where, k)])[0])
-
-    def explore(
-        self,
-        searches: Sequence[Search],
-        where: Where,
-        *,
-        radius: int,
-        vector: Floats | None = None,
-        words: Sequence[str] = (),
-    ) -> Explored:
-        number = self._db.owner_id(where.scope)
-        if number is None or not searches:
-            return super().explore(searches, where, radius=radius, vector=vector, words=words)
-        asked = [self._asked(search, number, self.ranked_records) for search in searches]
-        union = Statement(" UNION ".join(f"SELECT id FROM s{n}" for n in range(len(asked))), [])
-        around = places(union, where, number, radius, vector)
-        rows = self._read([exploring(asked, around, words, number)], number, searches)[0]
-        return explored(rows[0], len(asked))
-
-    def fetch(self, ids: Ids, owner: Scope) -> Fetched:
-        number = self._db.owner_id(owner)
-        rows = [] if number is None else self._db.query(_FETCH, [ids.tolist(), number], owner=number)
-        stored = {row[5]: to_array(row[-1]) for row in rows if row[-1] is not None}
-        return Fetched([record_in(row[:-1]) for row in rows], *stacked(stored, ids))
-
-    def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
-        number = self._db.owner_id(where.scope)
-        if number is None or not len(ids):
-            return RecordColumns.of([])
-        asked = places(Statement("SELECT unnest(%s::bigint[])", [ids.tolist()]), where, number, radius)
-        return RecordColumns.of([row[:-1] for row in self._db.query(asked.text, asked.values, owner=number)])
 
     def get(self, ids: Sequence[int]) -> list[Record]:
         self._db.check_open()
@@ -250,138 +220,43 @@ class PostgresIndex(SemanticIndex):
         return [records[number] for number in ids if number in records]
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
+        if owner is not None:
+            return self.vectors_of(owner, keys)
         hashes = [key for key in keys if isinstance(key, bytes)]
-        numbers = [int(key) for key in keys if not isinstance(key, bytes)]
-        found: dict[int | bytes, Floats] = {}
-        if hashes:
-            rows = self._db.query(_STORED, [hashes])
-            found |= {bytes(key): to_array(vector) for key, vector in rows}
-        number = None if owner is None else self._db.owner_id(owner)
-        if numbers and number is not None:
-            chosen = "SELECT record, vec.vector_send(vector) FROM hm.vectors WHERE owner = %s AND record = ANY(%s)"
-            rows = self._db.query(chosen, [number, numbers], owner=number)
-            found |= {record: to_array(vector) for record, vector in rows}
-        self._db.check_open()
-        return found
-
-    def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
-        number = self._db.owner_id(owner)
-        if number is None:
-            return {}
-        select, first = "SELECT written, records FROM hm.term_counts WHERE", near[:1]
-        asked: list[tuple[str, Sequence[Any]]] = []
-        if words:
-            asked.append((f"{select} owner = %s AND term = ANY(%s)", [number, [term_number(term) for term in words]]))
-        if near:
-            asked.append(
-                (f"{select} owner = %s AND written >= %s AND written < %s", [number, first, chr(ord(first) + 1)])
-            )
-        found = self._db.queries(asked, owner=number) if asked else []
-        return {term: count for rows in found for term, count in rows}
+        rows = self._db.query(_STORED, [hashes])
+        return {bytes(key): np.frombuffer(vector, dtype=np.float32) for key, vector in rows}
 
     def delete(self, ids: Sequence[int] | None) -> int:
-        self._approximate.forget(everything=ids is None)
-
         def deleted(connection: PatientConnection, _: int) -> int:
             if ids is not None:
                 return _delete(connection, list(map(int, ids)))
             ((gone,),) = connection.execute("SELECT count(*) FROM hm.records").fetchall()
-            connection.execute("TRUNCATE hm.records, hm.postings, hm.term_counts, hm.vectors, hm.indexed, hm.embedder")
+            connection.execute("TRUNCATE hm.records, hm.vectors, hm.gone, hm.embedder")
+            connection.execute("UPDATE hm.indexed SET applied = 0, anchor = '', epoch = epoch + 1, number = number + 1")
             return int(gone)
 
         return self._db.write(deleted)
-
-    def train(self, owner: Scope) -> None:
-        number = self._db.owner_id(owner)
-        if number is not None:
-            self._approximate.build(number)
 
     def scrub(self) -> None:
         self._db.scrub()
 
     def close(self) -> None:
+        super().close()
         self._db.close()
-
-    def _asked(self, search: Search, number: int, ranked: int | None) -> Statement:
-        approximate = isinstance(search.query, np.ndarray) and self._approximate.has(number)
-        return searching(search, number, ranked=ranked, approximate=approximate)
-
-    def _read(self, asked: Sequence[Statement], number: int, searches: Sequence[Search]) -> list[list[Row]]:
-        """The rows of each statement, in one round trip."""
-        wide = [looked_at(each.k) for each in searches if isinstance(each.query, np.ndarray)]
-        settings: list[tuple[str, Sequence[Any]]] = []
-        if wide and self._approximate.has(number):
-            settings = [(_WIDTH, [str(max(wide)), "relaxed_order"])]
-        rows = self._db.queries([*settings, *((each.text, each.values) for each in asked)], owner=number, keep=True)
-        return rows[len(settings) :]
-
-
-def _insert(connection: PatientConnection, number: int, entries: Sequence[Entry]) -> None:
-    if not entries:
-        return
-    counted = [(entry, Counter(entry.terms.split())) for entry in entries]
-    connection.cursor().executemany(INSERT, [to_row(number, entry, counts) for entry, counts in counted])
-    postings = [
-        (term_number(term), entry.record.id, count, words)
-        for entry, counts in counted
-        for words in [counts.total()]
-        for term, count in counts.items()
-    ]
-    if postings:
-        postings.sort()  # in the order of their index
-        connection.execute(_POSTINGS, [number, *map(list, zip(*postings, strict=True))])
-        having = Counter(term for _, counts in counted for term in counts)
-        rows = sorted((term_number(term), term, n) for term, n in having.items())
-        connection.execute(_TERM_COUNTS, [number, *map(list, zip(*rows, strict=True))])
-    connection.execute(
-        "UPDATE hm.indexed SET records = records + %s, words = words + %s WHERE owner = %s",
-        [len(counted), sum(counts.total() for _, counts in counted), number],
-    )
-
-
-def _add(connection: PatientConnection, owner: int, vectors: Sequence[Floats], sign: int = 1) -> None:
-    """Add vectors to the owner's sum, or subtract them."""
-    ((total,),) = connection.execute("SELECT total FROM hm.indexed WHERE owner = %s FOR UPDATE", [owner]).fetchall()
-    added = np.sum(np.stack(vectors), axis=0, dtype=np.float64) * sign
-    total = added if not total else sum_of(total) + added
-    connection.execute(
-        "UPDATE hm.indexed SET vectors = vectors + %s, total = %s WHERE owner = %s",
-        [sign * len(vectors), total.tobytes(), owner],
-    )
 
 
 def _delete(connection: PatientConnection, ids: Sequence[int]) -> int:
-    """Delete records with their terms and vectors; returns how many there were."""
-    chosen = "SELECT owner, count(*), sum(words) FROM hm.records WHERE id = ANY(%s) GROUP BY owner ORDER BY owner"
-    fewer = connection.execute(chosen, [list(ids)]).fetchall()
-    if not fewer:
+    """Delete records with their vectors, and note for the copies of their owners that they are gone."""
+    if not ids:
         return 0
-    for owner, count, words in fewer:
-        connection.execute(
-            "UPDATE hm.indexed SET records = records - %s, words = words - %s WHERE owner = %s", [count, words, owner]
-        )
-    gone = "DELETE FROM hm.vectors WHERE record = ANY(%s) AND owner = %s RETURNING vec.vector_send(vector)"
-    for owner, *_ in fewer:
-        rows = connection.execute(gone, [list(ids), owner], binary=True).fetchall()
-        if rows:
-            _add(connection, owner, [to_array(vector) for (vector,) in rows], -1)
-    with connection.batched():
-        connection.execute(
-            "UPDATE hm.term_counts t SET records = t.records - g.n FROM (SELECT r.owner, x.term, count(*) AS n "
-            "FROM hm.records r, unnest(r.terms) x(term) WHERE r.id = ANY(%s) GROUP BY 1, 2) g "
-            "WHERE t.owner = g.owner AND t.term = g.term",
-            [list(ids)],
-        )
-        connection.execute(
-            "DELETE FROM hm.term_counts t USING (SELECT DISTINCT r.owner, x.term "
-            "FROM hm.records r, unnest(r.terms) x(term) WHERE r.id = ANY(%s)) g "
-            "WHERE t.owner = g.owner AND t.term = g.term AND t.records <= 0",
-            [list(ids)],
-        )
-        connection.execute(
-            "DELETE FROM hm.postings p USING hm.records r, unnest(r.terms) x(term) "
-            "WHERE r.id = ANY(%s) AND p.owner = r.owner AND p.term = x.term AND p.record = r.id",
-            [list(ids)],
-        )
-        connection.execute("DELETE FROM hm.records WHERE id = ANY(%s)", [list(ids)])
-    return sum(count for _, count, _ in fewer)
+    rows = connection.execute("DELETE FROM hm.records WHERE id = ANY(%s) RETURNING owner, id", [list(ids)]).fetchall()
+    for owner in sorted({row[0] for row in rows}):
+        gone = [record for whose, record in rows if whose == owner]
+        connection.execute("DELETE FROM hm.vectors WHERE owner = %s AND record = ANY(%s)", [owner, gone])
+        ((number,),) = connection.execute(_NEXT, [owner]).fetchall()
+        connection.execute("INSERT INTO hm.gone SELECT %s, %s, unnest(%s::bigint[])", [owner, number, gone])
+        ((count,),) = connection.execute("SELECT count(*) FROM hm.gone WHERE owner = %s", [owner]).fetchall()
+        if count > MOST_GONE:
+            connection.execute("DELETE FROM hm.gone WHERE owner = %s", [owner])
+            connection.execute("UPDATE hm.indexed SET epoch = epoch + 1 WHERE owner = %s", [owner])
+    return len(rows)

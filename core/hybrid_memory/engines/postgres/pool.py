@@ -26,7 +26,7 @@ class NoAnswerError(OperationalError):
 
 
 class QualifyingCursor(psycopg.Cursor[tuple[Any, ...]]):
-    """A cursor that writes out the schema of every table and of pgvector, as no session has a search path of ours."""
+    """A cursor that writes out the schema of every table, as no session has a search path of ours."""
 
     def execute(self, query: Any, *args: Any, **kwargs: Any) -> Self:
         return super().execute(self._qualified(query), *args, **kwargs)
@@ -39,9 +39,8 @@ class QualifyingCursor(psycopg.Cursor[tuple[Any, ...]]):
                 self.execute(query, params)
 
     def _qualified(self, query: str | bytes) -> bytes:
-        tables, extension = cast("PatientConnection", self.connection).schemas
         query = query if isinstance(query, bytes) else query.encode()
-        return query.replace(b"hm.", b'"%s".' % tables.encode()).replace(b"vec.", b"%s." % extension.encode())
+        return query.replace(b"hm.", b'"%s".' % cast("PatientConnection", self.connection).schema.encode())
 
 
 CONNECTING: dict[str, Any] = {"autocommit": True, "cursor_factory": QualifyingCursor, "prepare_threshold": None}
@@ -53,12 +52,12 @@ class PatientConnection(psycopg.Connection[tuple[Any, ...]]):
 
     Attributes:
         patience: seconds to wait for an answer; None waits forever.
-        schemas: the schemas of the tables and of pgvector, which statements call ``hm.`` and ``vec.``.
+        schema: the schema of the tables, which statements call ``hm.``.
         direct: whether no pooler is between this connection and its session.
     """
 
     patience: float | None = None
-    schemas: tuple[str, str] = ("hybrid_memory", "public")
+    schema: str = "hybrid_memory"
     direct: bool = False
 
     @contextmanager

@@ -3,7 +3,10 @@
 Empty strings stand for missing parts of a scope, because UNIQUE treats NULLs as different. Times are microseconds since
 1970. Text is compared bytewise.
 
-Statements name the schema of these tables ``hm.`` and that of pgvector ``vec.``; see `QualifyingCursor`.
+Statements name the schema of these tables ``hm.``; see `QualifyingCursor`.
+
+Every change of an owner's records has a number, and the records it touched have it too (``changed``, ``written`` if
+their text was), so that a reader asks for what is new to it. Of removed ones the number and id remain for a while.
 
 Row-level security complements the scope in each query: a transaction names the owner whose rows it sees in the setting
 ``hybrid_memory.owner``, or ``*`` for all; without the setting it sees no rows.
@@ -11,10 +14,10 @@ Row-level security complements the scope in each query: a transaction names the 
 
 from __future__ import annotations
 
-OWNED = ("events", "dropped", "indexed", "records", "postings", "term_counts", "vectors")
+OWNED = ("events", "dropped", "indexed", "records", "vectors", "gone")
 """Tables with rows that belong to an owner."""
 
-VERSION = 3
+VERSION = 4
 
 SCHEMA = """
     CREATE TABLE hm.owners(
@@ -57,10 +60,8 @@ SCHEMA = """
         owner integer PRIMARY KEY REFERENCES hm.owners(id),
         applied bigint NOT NULL DEFAULT 0,
         anchor text NOT NULL DEFAULT '',
-        records bigint NOT NULL DEFAULT 0,
-        words bigint NOT NULL DEFAULT 0,
-        vectors bigint NOT NULL DEFAULT 0,
-        total bytea NOT NULL DEFAULT ''
+        number bigint NOT NULL DEFAULT 0,
+        epoch bigint NOT NULL DEFAULT 0
     );
     CREATE TABLE hm.records(
         id bigint PRIMARY KEY,
@@ -84,39 +85,31 @@ SCHEMA = """
         turn bigint NOT NULL,
         author text NOT NULL,
         origin text COLLATE "C" NOT NULL,
-        pairs bigint[] NOT NULL,
-        terms bigint[] NOT NULL,
-        words integer NOT NULL,
-        pending boolean NOT NULL DEFAULT true
+        terms text NOT NULL,
+        pending boolean NOT NULL DEFAULT true,
+        written bigint NOT NULL,
+        changed bigint NOT NULL
     );
+    CREATE INDEX records_changed ON hm.records(owner, changed);
     CREATE INDEX records_in_segment ON hm.records(owner, segment, ordinal);
-    CREATE INDEX records_in_time ON hm.records(owner, at, id);
     CREATE INDEX records_of_session ON hm.records(owner, session, id);
     CREATE INDEX records_pending ON hm.records(owner, id) WHERE pending;
-    CREATE TABLE hm.postings(
-        owner integer NOT NULL,
-        term bigint NOT NULL,
-        record bigint NOT NULL,
-        count integer NOT NULL,
-        words integer NOT NULL,
-        PRIMARY KEY(owner, term, record) INCLUDE (count, words)
-    );
-    CREATE TABLE hm.term_counts(
-        owner integer NOT NULL,
-        term bigint NOT NULL,
-        written text COLLATE "C" NOT NULL,
-        records bigint NOT NULL,
-        PRIMARY KEY(owner, term)
-    );
-    CREATE INDEX term_counts_written ON hm.term_counts(owner, written);
     CREATE TABLE hm.vectors(
         owner integer NOT NULL,
         record bigint NOT NULL,
         key bytea NOT NULL,
-        vector vec.vector NOT NULL,
+        vector bytea NOT NULL,
+        number bigint NOT NULL,
         PRIMARY KEY(owner, record)
     );
+    ALTER TABLE hm.vectors ALTER vector SET STORAGE EXTERNAL;
     CREATE INDEX vectors_by_key ON hm.vectors(key);
+    CREATE TABLE hm.gone(
+        owner integer NOT NULL,
+        number bigint NOT NULL,
+        id bigint NOT NULL,
+        PRIMARY KEY(owner, number, id)
+    );
 
     CREATE FUNCTION hm.new_owner(_tenant text, _user text, _agent text, _space text) RETURNS integer
     LANGUAGE plpgsql AS $$
