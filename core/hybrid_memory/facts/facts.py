@@ -18,7 +18,7 @@ from hybrid_memory.errors import InvalidInputError, ModelError, OutdatedError
 from hybrid_memory.facts.attributes import attribute as attribute_of
 from hybrid_memory.facts.authority import by_the_user, names_of_user, person_of
 from hybrid_memory.facts.fact import SETTLED, Category, Claim, Fact, FactScope, Stance
-from hybrid_memory.facts.learn import Extractors, learn, learn_before_reading
+from hybrid_memory.facts.learn import Extractors, learn_alone, learn_before_reading
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.resolving import Group, Pair, Standing, Trust, group_of
 from hybrid_memory.facts.values import NOT_SAID, normalised
@@ -305,7 +305,7 @@ class FactsProjection(Projection):
     async def derive(self, run: Runner, services: Services, owner: Scope, progress: Progress | None) -> Receipt:
         """Extract claims from new turns, by rules and with a model."""
         try:
-            return Receipt(learned=await learn(run, services, owner, model=True))
+            return Receipt(learned=await learn_alone(run, services, owner, progress))
         except ModelError as error:
             _log.warning("%s; facts found by rules are kept, the model will be asked again", error)
             return Receipt()

@@ -22,7 +22,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import stream
-from hybrid_memory.store.indexing import erase
+from hybrid_memory.store.indexing import TextIndex, erase
 from hybrid_memory.store.projection import append_revision, erased_since, head, number_of, revision_id
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
@@ -91,6 +91,14 @@ async def learn(
     if model and extractors.reader is not None and services.config.learning.model:
         count += await _catch_up(run, services, owner.owner, extractors.reader, progress)
     return count
+
+
+async def learn_alone(
+    run: Runner, services: Services, owner: Scope, progress: Progress | None = None, *, model: bool = True
+) -> int:
+    """Like `learn`, after what another process does for this owner: what one has read the other need not embed."""
+    async with services.state(TextIndex).alone(run, services, owner.owner, progress) as advance:
+        return await learn(run, services, owner, model=model, progress=advance)
 
 
 async def unlearn(run: Runner, services: Services, owner: Scope) -> None:

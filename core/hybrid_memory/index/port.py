@@ -415,6 +415,14 @@ class SemanticIndex(IndexEngine):
         records = self.get(ids.tolist())
         return Fetched([one for one in records if one.scope.owner == owner.owner], *self.vector_rows(owner, ids))
 
+    def lease(self, owner: Scope, holder: str, seconds: float) -> bool:
+        """Take, or renew, the right to make the owner's vectors for so long, or with 0 seconds give it back.
+
+        False if somebody else has it. By default everybody has it: the engine serves one process.
+        """
+        self.status(owner)
+        return True
+
     def train(self, owner: Scope) -> None:
         """Optimize for search after many writes; may take seconds, and only affects speed."""
         self.status(owner)

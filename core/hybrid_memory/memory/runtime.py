@@ -20,7 +20,7 @@ from hybrid_memory.context.context import Context
 from hybrid_memory.context.request import PromptRequest
 from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import HybridMemoryError, MemoryClosedError
-from hybrid_memory.facts.learn import Extractors, learn
+from hybrid_memory.facts.learn import Extractors, learn_alone
 from hybrid_memory.log.port import Receipt
 from hybrid_memory.recall.cache import RecallProjection, note_uses
 from hybrid_memory.runtime.runners import INLINE, LoopRunner, Runner, drive
@@ -198,7 +198,7 @@ class Runtime:
             return
         self._learning.add(owner)
         try:
-            drive(learn(INLINE, self._services, owner, model=model, progress=self._unless_closing))
+            drive(learn_alone(INLINE, self._services, owner, self._unless_closing, model=model))
         finally:
             self._learning.discard(owner)
         if self._services.config.orchestration.background:
@@ -210,7 +210,7 @@ class Runtime:
             drive(index.follow(INLINE, services, owner))
             if index.embeds(services):
                 with index.filling(owner):
-                    drive(index.embed(INLINE, services, owner, self._unless_closing))
+                    drive(index.embed_alone(INLINE, services, owner, self._unless_closing))
 
     def _resume(self) -> None:
         """Index what is in the log and not in the index."""

@@ -276,7 +276,7 @@ class ScopedMemory(Prompts):
         if again:
             await learning.unlearn(run, services, self.scope.owner)
         with at_priority(PATIENT), progress_bar("learning", shown=progress) as advance:
-            return Receipt(learned=await learning.learn(run, services, self.scope.owner, model=True, progress=advance))
+            return Receipt(learned=await learning.learn_alone(run, services, self.scope.owner, advance))
 
     learn, alearn = faces(_learn, needs=Right.WRITE)
 

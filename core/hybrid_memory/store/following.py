@@ -8,9 +8,10 @@ import time
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from operator import attrgetter
 from typing import Any, ClassVar, TypeAlias
+from uuid import uuid4
 
 from hybrid_memory.display import Progress, counted
 from hybrid_memory.errors import ModelError, StoreUnavailableError
@@ -33,6 +34,11 @@ Pending: TypeAlias = Sequence[tuple[Record, Record | None]]
 """Records without a vector yet, each with the previous turn of its segment."""
 
 EMBED_BATCH = 32
+
+LEASE_SECONDS = 30.0
+"""For so long a process works for an owner alone: one that dies keeps others waiting."""
+
+LEASE_PAUSE = 0.05
 
 AT_ONCE = 2_000
 """A recall makes up to this many missing vectors itself; more are left to background work, if enabled."""
@@ -66,6 +72,7 @@ class IndexProjection(Projection):
     def __init__(self) -> None:
         self._seen: LruCache[Scope, tuple[int, str]] = LruCache(SEEN_CACHE)
         self._filling = Counter[Scope]()
+        self._holder = uuid4().hex
         self._lock = threading.Lock()
         self.storing = threading.Lock()
         self.emptied = False
@@ -98,6 +105,37 @@ class IndexProjection(Projection):
     @abstractmethod
     async def embed(self, run: Runner, services: Services, owner: Scope, progress: Progress | None = None) -> int:
         """Give pending records their vectors, in batches that each survive a crash; returns how many."""
+
+    async def embed_alone(self, run: Runner, services: Services, owner: Scope, progress: Progress | None) -> int:
+        """Like `embed`, after what another process does for this owner."""
+        if not (await run.call(self.port(services).status, owner, pending=1)).pending:
+            return 0
+        async with self.alone(run, services, owner, progress) as advance:
+            return await self.embed(run, services, owner, advance)
+
+    @asynccontextmanager
+    async def alone(
+        self, run: Runner, services: Services, owner: Scope, progress: Progress | None
+    ) -> AsyncIterator[Progress]:
+        """Inside the block, no other process that asks for it works for this owner, as long as there is progress."""
+        index, until = self.port(services), 0.0
+
+        def advance(done: int, total: int) -> None:
+            nonlocal until
+            if progress is not None:
+                progress(done, total)  # which raises where nobody waits any more
+            if time.monotonic() > until:
+                index.lease(owner, self._holder, LEASE_SECONDS)
+                until = time.monotonic() + LEASE_SECONDS / 3
+
+        while not await run.call(index.lease, owner, self._holder, LEASE_SECONDS):
+            if progress is not None:
+                progress(0, 0)
+            await run.call(time.sleep, LEASE_PAUSE)
+        try:
+            yield advance
+        finally:
+            await run.call(index.lease, owner, self._holder, 0)
 
     async def take_over(
         self, run: Runner, services: Services, owner: Scope, donor: SemanticIndex
@@ -254,7 +292,7 @@ class IndexProjection(Projection):
         if not self.exists(services) or not self.embeds(services):
             return Receipt(indexed=indexed)
         with self.filling(owner):
-            embedded = await self.embed(run, services, owner, progress)
+            embedded = await self.embed_alone(run, services, owner, progress)
         await run.call(self.port(services).train, owner)
         return Receipt(indexed=indexed, embedded=embedded)
 

@@ -13,6 +13,7 @@ from hybrid_memory.store.engine import Engine
 
 __all__ = ["PostgresConnection", "PostgresEngine", "PostgresIndex", "PostgresLog"]
 
+
 class PostgresEngine(Engine):
     """``postgresql://user:password@host:5432/database?schema=hybrid_memory``; log and index share a connection pool."""
 

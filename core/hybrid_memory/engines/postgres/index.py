@@ -64,6 +64,10 @@ _MOVED = """
 UPDATE hm.indexed SET applied = %s, anchor = %s, number = number + 1
 WHERE owner = %s AND applied = %s AND anchor = coalesce(%s, anchor) RETURNING number
 """
+_LEASED = """
+UPDATE hm.indexed SET holder = %s, leased = now() + make_interval(secs => %s)
+WHERE owner = %s AND (holder = %s OR leased < now())
+"""
 _NEXT = "UPDATE hm.indexed SET number = number + 1 WHERE owner = %s RETURNING number"
 _GET = f"""
 {_FIELDS_OF} FROM unnest(%s::bigint[]) u(id)
@@ -210,6 +214,11 @@ class PostgresIndex(RowIndex):
                     )
 
         self._db.write(put)
+
+    def lease(self, owner: Scope, holder: str, seconds: float) -> bool:
+        number = self._db.owner_id(owner)
+        asked = [holder, seconds, number, holder]
+        return bool(self._db.write(lambda connection, _: connection.execute(_LEASED, asked).rowcount))
 
     def get(self, ids: Sequence[int]) -> list[Record]:
         self._db.check_open()

@@ -61,7 +61,9 @@ SCHEMA = """
         applied bigint NOT NULL DEFAULT 0,
         anchor text NOT NULL DEFAULT '',
         number bigint NOT NULL DEFAULT 0,
-        epoch bigint NOT NULL DEFAULT 0
+        epoch bigint NOT NULL DEFAULT 0,
+        holder text NOT NULL DEFAULT '',
+        leased timestamptz NOT NULL DEFAULT '-infinity'
     );
     CREATE TABLE hm.records(
         id bigint PRIMARY KEY,
