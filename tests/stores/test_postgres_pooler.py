@@ -6,12 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
 
-import numpy as np
-
 from hybrid_memory import MemoryConfig, open_memory
-from hybrid_memory.engines.postgres import PostgresConnection, PostgresIndex, PostgresLog
-from hybrid_memory.index.record import Where
-from hybrid_memory.testing.corpus import ALICE, DIM, EMBEDDER, entry_of, make_record, unit
+from hybrid_memory.engines.postgres import PostgresConnection, PostgresLog
+from hybrid_memory.testing.corpus import ALICE
 from hybrid_memory.testing.drafts import draft
 from hybrid_memory.testing.postgres_server import Pooler, PostgresServer
 from tests.doubles import texts
@@ -51,21 +48,3 @@ def test_no_session_keeps_a_setting(pooler: Pooler, postgres_server: PostgresSer
         assert connection.execute(changed).fetchall() == []
     assert postgres_server.execute("SELECT 1 FROM pg_locks WHERE locktype = 'advisory'") == []
     log.close()
-
-
-def test_pgvector_may_be_in_any_schema(pooler: Pooler, postgres_server: PostgresServer) -> None:
-    postgres_server.execute("CREATE DATABASE supa OWNER memory TEMPLATE template0", database="postgres")
-    postgres_server.execute('CREATE SCHEMA "Ext"', database="supa")
-    postgres_server.execute('CREATE EXTENSION vector SCHEMA "Ext"', database="supa")
-    postgres_server.execute('GRANT USAGE ON SCHEMA "Ext" TO memory', database="supa")
-    index = PostgresIndex(PostgresConnection(pooler.url.removesuffix("memory") + "supa"), exact_limit=5)
-    vectors = [unit(row) for row in np.random.default_rng(1).normal(size=(9, DIM))]
-    entries = [entry_of(make_record(number + 1, f"word{number}")) for number in range(9)]
-    assert index.upsert(ALICE, entries, after=0, upto=9)
-    keys = {number + 1: bytes([number]) for number in range(9)}
-    index.put_vectors(EMBEDDER, keys, dict(zip(keys.values(), vectors, strict=True)))
-    index.train(ALICE)
-    assert index._approximate.has(1)
-    assert index.nearest(vectors[3], Where(ALICE), 1).ids.tolist() == [4]
-    assert np.array_equal(index.fetch(np.array([4]), ALICE).vectors[0], vectors[3])
-    index.close()

@@ -80,7 +80,7 @@ def test_a_session_sees_and_writes_rows_of_the_owner_that_it_names_alone(
     rows = postgres_server.execute(f"SELECT table_name FROM information_schema.columns WHERE {owned}")  # noqa: S608
     tables = [name for (name,) in rows]
     assert tables == sorted(OWNED), "a table of owners has no policy"
-    filled = [table for table in OWNED if table != "dropped"]
+    filled = [table for table in OWNED if table not in {"dropped", "gone"}]
     with psycopg.connect(postgres_server.url, autocommit=True) as connection:
         for table in OWNED:
             assert seen(connection, schema, table) == set()
@@ -89,7 +89,7 @@ def test_a_session_sees_and_writes_rows_of_the_owner_that_it_names_alone(
             assert [seen(connection, schema, table) for table in filled] == [{asked}] * len(filled)
             for verb in ("DELETE FROM", "UPDATE"):
                 rest = "SET owner = owner" if verb == "UPDATE" else ""
-                touched = f'{verb} "{schema}".term_counts {rest} WHERE owner = 2'
+                touched = f'{verb} "{schema}".records {rest} WHERE owner = 2'
                 assert connection.execute(touched.encode()).rowcount == 0
             with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
                 connection.execute(f'INSERT INTO "{schema}".indexed(owner) VALUES (4)'.encode())  # noqa: S608
@@ -141,16 +141,29 @@ def test_a_store_of_another_version_is_refused_and_one_that_is_not_there_cannot_
 ) -> None:
     with pytest.raises(StoreUnavailableError, match="open it once where it can be written"):
         PostgresConnection(f"{url}_not_there", read_only=True)
-    for version in (VERSION - 1, VERSION + 1):
+    for version in (VERSION - 2, VERSION + 1):
         postgres_server.execute(f"UPDATE {schema}.store SET version = {version}")  # noqa: S608
         with pytest.raises(StoreVersionError, match=f"version {version}, .* knows {VERSION} only"):
             PostgresConnection(url)
 
 
-def test_a_database_without_pgvector_is_told_of(postgres_server: PostgresServer) -> None:
-    postgres_server.execute("CREATE DATABASE plain OWNER memory TEMPLATE template0", database="postgres")
-    with pytest.raises(StoreUnavailableError, match="superuser run CREATE EXTENSION vector"):
-        PostgresConnection(postgres_server.url.removesuffix("memory") + "plain")
+def test_a_store_of_the_version_before_keeps_its_log_and_derives_its_index_anew(
+    memory: HybridMemory, url: str, schema: str, postgres_server: PostgresServer
+) -> None:
+    alice = memory.scoped(user="alice")
+    alice.remember("My tram pass is number 4711.")
+    events = [event.id for event in alice.events()]
+    memory.close()
+    postgres_server.execute(
+        f"DROP TABLE {schema}.gone; CREATE TABLE {schema}.postings(); CREATE TABLE {schema}.term_counts(); "  # noqa: S608
+        f"UPDATE {schema}.store SET version = {VERSION - 1}"
+    )
+    with open_memory(MemoryConfig.of({"url": url, **QUIET})) as again:
+        alice = again.scoped(user="alice")
+        assert [event.id for event in alice.events()] == events
+        assert alice.recall("tram pass")[0].record.text == "My tram pass is number 4711."
+    assert postgres_server.execute(f"SELECT version FROM {schema}.store") == [(VERSION,)]  # noqa: S608
+    assert postgres_server.execute(f"SELECT to_regclass('{schema}.postings')") == [(None,)]
 
 
 @pytest.mark.parametrize(

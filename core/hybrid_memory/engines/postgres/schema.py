@@ -14,8 +14,9 @@ Row-level security complements the scope in each query: a transaction names the 
 
 from __future__ import annotations
 
-OWNED = ("events", "dropped", "indexed", "records", "vectors", "gone")
-"""Tables with rows that belong to an owner."""
+DERIVED = ("indexed", "records", "vectors", "gone")
+OWNED = ("events", "dropped", *DERIVED)
+"""Tables with rows that belong to an owner; those that are derived from the log."""
 
 VERSION = 4
 
@@ -55,6 +56,32 @@ SCHEMA = """
         UNIQUE(owner, position)
     );
 
+    CREATE FUNCTION hm.new_owner(_tenant text, _user text, _agent text, _space text) RETURNS integer
+    LANGUAGE plpgsql AS $$
+    DECLARE
+        _owner integer;
+    BEGIN
+        LOOP
+            INSERT INTO hm.owners(id, tenant, "user", agent, space)
+                SELECT coalesce(max(id), 0) + 1, _tenant, _user, _agent, _space FROM hm.owners ON CONFLICT DO NOTHING;
+            SELECT o.id INTO _owner FROM hm.owners o
+                WHERE o.tenant = _tenant AND o."user" = _user AND o.agent = _agent AND o.space = _space
+                FOR NO KEY UPDATE;
+            IF _owner IS NOT NULL THEN
+                RETURN _owner;
+            END IF;
+        END LOOP;
+    END
+    $$;
+    CREATE FUNCTION hm.move_on(_position bigint) RETURNS void LANGUAGE sql AS $$
+        SELECT pg_advisory_xact_lock(hashtext('hybrid_memory positions'), 'hm.positions'::regclass::oid::integer);
+        SELECT setval('hm.positions', p.least) FROM hm.positions s,
+            (SELECT greatest(_position, (SELECT max(head) FROM hm.owners)) AS least) p
+            WHERE s.last_value < p.least OR NOT s.is_called
+    $$;
+"""
+
+INDEX = """
     CREATE TABLE hm.embedder(one integer PRIMARY KEY CHECK (one = 1), name text NOT NULL, dim integer NOT NULL);
     CREATE TABLE hm.indexed(
         owner integer PRIMARY KEY REFERENCES hm.owners(id),
@@ -112,31 +139,11 @@ SCHEMA = """
         id bigint NOT NULL,
         PRIMARY KEY(owner, number, id)
     );
-
-    CREATE FUNCTION hm.new_owner(_tenant text, _user text, _agent text, _space text) RETURNS integer
-    LANGUAGE plpgsql AS $$
-    DECLARE
-        _owner integer;
-    BEGIN
-        LOOP
-            INSERT INTO hm.owners(id, tenant, "user", agent, space)
-                SELECT coalesce(max(id), 0) + 1, _tenant, _user, _agent, _space FROM hm.owners ON CONFLICT DO NOTHING;
-            SELECT o.id INTO _owner FROM hm.owners o
-                WHERE o.tenant = _tenant AND o."user" = _user AND o.agent = _agent AND o.space = _space
-                FOR NO KEY UPDATE;
-            IF _owner IS NOT NULL THEN
-                RETURN _owner;
-            END IF;
-        END LOOP;
-    END
-    $$;
-    CREATE FUNCTION hm.move_on(_position bigint) RETURNS void LANGUAGE sql AS $$
-        SELECT pg_advisory_xact_lock(hashtext('hybrid_memory positions'), 'hm.positions'::regclass::oid::integer);
-        SELECT setval('hm.positions', p.least) FROM hm.positions s,
-            (SELECT greatest(_position, (SELECT max(head) FROM hm.owners)) AS least) p
-            WHERE s.last_value < p.least OR NOT s.is_called
-    $$;
 """
+"""The tables that are derived from the log."""
+
+DERIVED_BEFORE = "DROP TABLE hm.embedder, hm.indexed, hm.records, hm.postings, hm.term_counts, hm.vectors"
+"""What the version before had in place of `INDEX`: it is derived anew, with new vectors."""
 
 POLICY = """
     ALTER TABLE hm.{table} ENABLE ROW LEVEL SECURITY;
