@@ -81,7 +81,6 @@ class RedisConnection:
         address = _parsed(url)
         self.prefix = address.prefix
         self.address = f"{address.host}:{address.port}"
-        self.database = address.database
         self.connects = 0
         self._connected = count(1)
         self._closed = False
