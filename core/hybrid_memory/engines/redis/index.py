@@ -28,8 +28,10 @@ ASKED = 8
 """Of how many records with a text its vector is asked for; the first one mostly has it."""
 
 _HELD = tuple(name for name in ROW if name not in ("terms", "vector"))
+_STORED = ("tenant", "user", "agent", "space", "session", *RECORD_FIELDS)
+"""What is stored of a record for a search, and for whoever reads it."""
+
 _USES, _LAST = _HELD.index("uses"), _HELD.index("last_used")
-_AMONG = [5 + RECORD_FIELDS.index(name) for name in ("uses", "last_used")]  # after the owner's names and the session
 
 
 class RedisIndex(RowIndex):
@@ -57,21 +59,22 @@ class RedisIndex(RowIndex):
             answer = self._run(CHANGES, tag, [epoch, since, number, PAGE])
             if not answer:
                 return Changes()
-            now, number, left, *found = int(answer[0]), int(answer[1]), list(map(int, answer[2])), *answer[3:]
+            now, number, left, found = int(answer[0]), int(answer[1]), list(map(int, answer[2])), answer[3:]
             if now != epoch:
                 epoch, since, rows, gone = now, -1, {}, set()
             gone.update(left)
             for record in left:
                 rows.pop(record, None)
-            for row, uses, last, vector in zip(*found, strict=True):
+            stored = json.loads(b"[%b]" % b",".join(row or b"null" for row in found[0]))
+            for row, uses, last, vector in zip(stored, *found[1:], strict=True):
                 if row is None:  # evicted
                     continue
-                written, _, *values, terms = json.loads(row)
+                written, _, *values, terms = row
                 values[_USES] += int(uses or 0)
                 values[_LAST] = max(values[_LAST] or 0, int(last or 0))
                 new = terms if written > since else None
                 rows[values[0]] = (*values, new, None if vector is None else vector.split(b" ", 2)[2])
-            if len(found[0]) < PAGE:
+            if len(stored) < PAGE:
                 return Changes(number, epoch, [rows[record] for record in sorted(rows)], sorted(gone))
 
     def status(
@@ -83,7 +86,7 @@ class RedisIndex(RowIndex):
             [
                 ("GET", self._keys.embedder),
                 ("HMGET", f"{root}:state", "applied", "anchor"),
-                ("ZRANGE", f"{root}:pending", 0, pending - 1) if pending else ("EXISTS", root),
+                ("ZRANGEBYSCORE", f"{root}:pending", "-inf", "+inf", "LIMIT", 0, pending),
                 *(("ZREVRANGEBYLEX", f"{root}:turns", *bound, "LIMIT", 0, 1) for bound in bounds),
             ]
         )
@@ -92,7 +95,7 @@ class RedisIndex(RowIndex):
             anchor=(anchor or b"").decode(),
             embedder=None if embedder is None else _pair(embedder),
             tails={session: _id_of(one[0]) for session, one in zip(sessions, last, strict=True) if one},
-            pending=list(map(int, waiting)) if pending else (),
+            pending=list(map(int, waiting)),
             size=self._counted() if sums and owner is None else IndexSize(0, 0, 0),
         )
         return self.summed(status, owner) if sums and owner is not None else status
@@ -144,26 +147,24 @@ class RedisIndex(RowIndex):
         expected = "" if seen is None else f"={seen}"
         stored = [value for entry in entries for value in _values(entry)]
         used = [value for number, use in uses.items() for value in (number, use.count, to_micros(use.at))]
-        ids = " ".join(map(str, gone))
-        done, *removed = self._run(
-            UPSERT, tag, [call, after, upto, anchor, expected, ids, len(entries), *stored, *used]
-        ) or [None]
-        self._forget(tag, removed)
-        return done is not None
+        values = [call, after, upto, anchor, expected, " ".join(map(str, gone)), len(entries), *stored, *used]
+        answer = self._run(UPSERT, tag, values)
+        self._forget(tag, answer[1:])
+        return bool(answer)
 
     def put_vectors(
         self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
     ) -> None:
-        self._connection.call("SET", self._keys.embedder, json.dumps(embedder), "NX")
-        stored = self.embedder()
-        if stored is not None and stored != embedder:
+        named = [("SET", self._keys.embedder, json.dumps(embedder), "NX"), ("GET", self._keys.embedder)]
+        if (stored := _pair(self._connection.calls(named)[1])) != tuple(embedder):
             raise EmbedderMismatchError(stored, embedder)
         known = self.known([key for key in keys.values() if key not in vectors])
         blobs = {key: np.asarray(row, dtype=np.float32).tobytes() for key, row in (known | {**vectors}).items()}
         for tag, numbers in self._by_owner(number for number, key in keys.items() if key in blobs).items():
             values = [part for number in numbers for part in (number, keys[number].hex(), blobs[keys[number]])]
             given = list(map(int, self._run(GIVE_VECTORS, tag, values)))
-            self._connection.calls([("ZADD", *self._holder(keys[number].hex(), tag, number, 0)) for number in given])
+            held = [(keys[number].hex(), number) for number in given]
+            self._connection.calls([("ZADD", self._keys.holders(key), 0, f"{key}:{tag}:{n}") for key, n in held])
 
     def get(self, ids: Sequence[int]) -> list[Record]:
         self._connection.check_open()
@@ -225,21 +226,17 @@ class RedisIndex(RowIndex):
         records = []
         for stored, uses, last in zip(*parts, strict=True):
             if stored is not None:
-                row = json.loads(stored)
-                counted, used = _AMONG
-                row[counted] += int(uses or 0)
+                values = dict(zip(_STORED, json.loads(stored), strict=True))
+                values["uses"] += int(uses or 0)
                 if last is not None:
-                    row[used] = max(row[used] or 0, int(last))
-                records.append(record_in(row))
+                    values["last_used"] = max(values["last_used"] or 0, int(last))
+                records.append(record_in([*values.values()]))
         return records
 
     def _forget(self, tag: str, removed: Sequence[bytes]) -> None:
         """Removed records, given with their content hashes, hold no vector any more."""
-        pairs = [(int(number), key.decode()) for number, key in zip(removed[::2], removed[1::2], strict=True)]
-        self._connection.calls([("ZREM", *self._holder(key, tag, number)) for number, key in pairs if key])
-
-    def _holder(self, key: str, tag: str, number: int, *score: int) -> list[Value]:
-        return [self._keys.holders(key), *score, f"{key}:{tag}:{number}"]
+        held = [(key.decode(), int(number)) for number, key in zip(removed[::2], removed[1::2], strict=True) if key]
+        self._connection.calls([("ZREM", self._keys.holders(key), f"{key}:{tag}:{n}") for key, n in held])
 
     def _counted(self) -> IndexSize:
         roots = [self._keys.index(tag.decode()) for tag in self._connection.call("HKEYS", self._keys.owners)]
