@@ -234,7 +234,7 @@ def test_what_was_removed_leaves_no_key(index: RedisIndex, redis_server: RedisSe
     assert left <= {b"owners", b"state", b"0"}
 
 
-def test_an_index_of_0_11_is_deleted_and_nothing_else(url: str, redis_server: RedisServer) -> None:
+def test_an_index_for_a_module_is_deleted_and_nothing_else(url: str, redis_server: RedisServer) -> None:
     prefix = url.rpartition("=")[2]
     older = [f"{prefix}:{name}" for name in ("embedder", "index:{a}:state", "record:{a}:1", "owner-of:0")]
     kept = [f"{prefix}:log:{{a}}:events", f"{prefix}-2:record:{{a}}:1", f"{prefix}:owners"]

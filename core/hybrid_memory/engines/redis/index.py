@@ -265,7 +265,7 @@ class RedisIndex(RowIndex):
         return self._connection.script(script, [self._keys.index(tag)], values)
 
     def _drop_older(self) -> None:
-        """Delete an index of 0.11, which a module searched: it is derived again from the log, under other keys."""
+        """Delete an older index, which a module searched: it is derived again from the log, under other keys."""
         prefix = self._connection.prefix
         if not self._connection.call("EXISTS", mark := f"{prefix}:embedder"):
             return
