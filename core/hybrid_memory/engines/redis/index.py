@@ -12,7 +12,7 @@ import numpy as np
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.columns import CACHE_BYTES, ROW, Changes, Row, RowIndex
-from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, warn_of_eviction
+from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, drop_older, warn_of_eviction
 from hybrid_memory.engines.redis.index_scripts import CHANGES, DELETE, GIVE_VECTORS, RESET, UPSERT
 from hybrid_memory.engines.redis.layout import Keys, digest_or_none, owner_json, owner_tag
 from hybrid_memory.engines.stored import RECORD_FIELDS, owner_key, record_in, row_of, to_json, to_micros
@@ -49,7 +49,7 @@ class RedisIndex(RowIndex):
         self._connection = connection
         self._keys = Keys(connection.prefix)
         warn_of_eviction(connection, "records")
-        self._drop_older()
+        drop_older(connection)
 
     def changes(self, owner: Scope, number: int, epoch: int) -> Changes:
         tag, since = owner_tag(owner), number
@@ -90,13 +90,19 @@ class RedisIndex(RowIndex):
                 *(("ZREVRANGEBYLEX", f"{root}:turns", *bound, "LIMIT", 0, 1) for bound in bounds),
             ]
         )
+        counts: list[int] = []
+        if sums and owner is None:
+            roots = [self._keys.index(tag.decode()) for tag in self._connection.call("HKEYS", self._keys.owners)]
+            parts = [("HLEN", f"{root}:{part}") for root in roots for part in ("rows", "vectors")]
+            counts = self._connection.calls(parts)
+        records, vectors = sum(counts[::2]), sum(counts[1::2])
         status = Status(
             applied=int(applied or 0),
             anchor=(anchor or b"").decode(),
             embedder=None if embedder is None else _pair(embedder),
             tails={session: _id_of(one[0]) for session, one in zip(sessions, last, strict=True) if one},
             pending=list(map(int, waiting)),
-            size=self._counted() if sums and owner is None else IndexSize(0, 0, 0),
+            size=IndexSize(records, vectors, pending=records - vectors),
         )
         return self.summed(status, owner) if sums and owner is not None else status
 
@@ -238,12 +244,6 @@ class RedisIndex(RowIndex):
         held = [(key.decode(), int(number)) for number, key in zip(removed[::2], removed[1::2], strict=True) if key]
         self._connection.calls([("ZREM", self._keys.holders(key), f"{key}:{tag}:{n}") for key, n in held])
 
-    def _counted(self) -> IndexSize:
-        roots = [self._keys.index(tag.decode()) for tag in self._connection.call("HKEYS", self._keys.owners)]
-        counts = self._connection.calls([("HLEN", f"{root}:{part}") for root in roots for part in ("rows", "vectors")])
-        records, vectors = sum(counts[::2]), sum(counts[1::2])
-        return IndexSize(records, vectors, pending=records - vectors)
-
     def _by_key(self, ids: Iterable[int]) -> dict[str, list[int]]:
         keys: dict[str, list[int]] = defaultdict(list)
         for number in dict.fromkeys(map(int, ids)):
@@ -263,20 +263,6 @@ class RedisIndex(RowIndex):
 
     def _run(self, script: Script, tag: str, values: Sequence[Value]) -> Any:
         return self._connection.script(script, [self._keys.index(tag)], values)
-
-    def _drop_older(self) -> None:
-        """Delete an older index, which a module searched: it is derived again from the log, under other keys."""
-        prefix = self._connection.prefix
-        if not self._connection.call("EXISTS", mark := f"{prefix}:embedder"):
-            return
-        cursor = 0
-        while True:
-            cursor, keys = self._connection.call("SCAN", cursor, "MATCH", f"{prefix}:*", "COUNT", PAGE)
-            older = tuple(f"{prefix}:{part}:".encode() for part in ("index", "record", "owner-of"))
-            self._connection.calls([("UNLINK", key) for key in keys if key.startswith(older)])
-            if not int(cursor):
-                break
-        self._connection.call("DEL", mark)
 
 
 def _values(entry: Entry) -> list[Value]:
