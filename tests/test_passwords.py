@@ -140,7 +140,7 @@ def test_errors_of_clients_are_cleaned_with_what_is_behind_them() -> None:
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path_factory.mktemp("redis"), modules=False) as server:
+    with RedisServer(tmp_path_factory.mktemp("redis")) as server:
         with Redis(port=server.port) as client:
             client.config_set("requirepass", "Zq/@:7X")
         yield server

@@ -170,8 +170,7 @@ def found(tmp_path: Path) -> Callable[[list[int]], list[tuple[str, int]]]:
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """One for all tests that never kill it, each with a prefix of its own."""
-    with pytest.MonkeyPatch.context() as patch, RedisServer(tmp_path_factory.mktemp("redis")) as server:
-        patch.setattr("hybrid_memory.engines.redis.search.INDEXING_SECONDS", 120)  # busy machines are slow
+    with RedisServer(tmp_path_factory.mktemp("redis")) as server:
         yield server
 
 
@@ -190,13 +189,6 @@ def pooler(postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFac
         pytest.skip("no PgBouncer: make setup-pooler")
     with Pooler(tmp_path_factory.mktemp("pooler"), postgres_server) as pooler:
         yield pooler
-
-
-@pytest.fixture(scope="session")
-def plain_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    """The same without modules: the log needs none."""
-    with RedisServer(tmp_path_factory.mktemp("redis"), modules=False) as server:
-        yield server
 
 
 @pytest.fixture(scope="session")

@@ -53,7 +53,7 @@ class TestEventLog(EventLogContract):
             "sqlite": sqlite,
             "encrypted": sqlite,
             "postgres": postgres,
-            "redis": lambda: redis(request.getfixturevalue("plain_redis").url),
+            "redis": lambda: redis(request.getfixturevalue("redis_server").url),
             "archived sqlite": lambda: ArchivedLog(sqlite(), InMemoryArchive()),
         }
         log = openers[request.param]()

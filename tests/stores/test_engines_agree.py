@@ -113,8 +113,8 @@ def test_sqlite_agrees_with_the_oracle_after_any_steps(done: list[Any]) -> None:
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(done=steps)
-def test_redis_agrees_with_the_oracle_after_any_steps(plain_redis: RedisServer, done: list[Any]) -> None:
-    url = f"{plain_redis.url}?prefix=agree-{next(NUMBERS)}"
+def test_redis_agrees_with_the_oracle_after_any_steps(redis_server: RedisServer, done: list[Any]) -> None:
+    url = f"{redis_server.url}?prefix=agree-{next(NUMBERS)}"
     with closing(RedisLog(RedisConnection(url))) as log:
         assert_the_same_after([step for step in done if step[0] != "scrub"], log)
 

@@ -1,33 +1,26 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from itertools import count
-from typing import Any
 
 import numpy as np
 import pytest
 from redis import Redis
 from redis.exceptions import ConnectionError as LostConnectionError
 
+from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.redis import RedisConnection, RedisIndex
-from hybrid_memory.errors import InvalidConfigError
+from hybrid_memory.engines.redis import index as index_module
+from hybrid_memory.engines.redis.index_scripts import CHANGES, MOST_GONE
 from hybrid_memory.index.record import Where
-from hybrid_memory.ports import Use
-from hybrid_memory.testing.corpus import (
-    ALICE,
-    DIM,
-    EMBEDDER,
-    START,
-    Corpus,
-    entry_of,
-    make_record,
-    unit,
-)
+from hybrid_memory.ports import SemanticIndex, Use
+from hybrid_memory.testing.corpus import ALICE, BOB, DIM, EMBEDDER, START, entry_of, make_record, unit
 from hybrid_memory.testing.servers import RedisServer
 
 NUMBERS = count()
 ALL = 10_000
+ONES = unit(np.ones(DIM))
 
 
 @pytest.fixture
@@ -42,46 +35,42 @@ def index(url: str) -> Iterator[RedisIndex]:
     index.close()
 
 
-def clustered(size: int, dim: int = 32) -> Corpus:
-    """One owner's turns in a few dozen topics."""
-    chance = np.random.default_rng(1)
-    centres = chance.normal(size=(40, dim))
-    entries = [entry_of(make_record(number, f"word{number % 7}")) for number in range(1, size + 1)]
-    keys = {number: b"key-%d" % number for number in range(1, size + 1)}
-    rows = centres[chance.integers(40, size=size)] + 0.5 * chance.normal(size=(size, dim))
-    return Corpus(entries, keys, {key: unit(row) for key, row in zip(keys.values(), rows, strict=True)})
+@pytest.fixture
+def reader(url: str) -> Iterator[RedisIndex]:
+    """The same index in another process."""
+    index = RedisIndex(RedisConnection(url))
+    yield index
+    index.close()
 
 
-def test_hnsw_finds_nearly_what_flat_finds(url: str) -> None:
-    size, dim, k = 1_500, 32, 10
-    corpus = clustered(size, dim)
-    exact, close = RedisIndex(RedisConnection(url)), RedisIndex(RedisConnection(url), algorithm="hnsw")
-    for at in range(0, size, 500):
-        assert exact.upsert(ALICE, corpus.entries[at : at + 500], after=at, upto=at + 500)
-    exact.put_vectors(("m", dim), corpus.keys, corpus.vectors)
-    close.put_vectors(("m", dim), {}, {})
-    chance = np.random.default_rng(2)
-    near = 0
-    for where in (Where(ALICE), Where(ALICE, hidden=((1, 500),)), Where(ALICE, since=START + timedelta(minutes=1000))):
-        for _ in range(10):
-            query = unit(corpus.vectors[b"key-%d" % chance.integers(1, size)] + 0.1 * chance.normal(size=dim))
-            found, full = close.nearest(query, where, k), exact.nearest(query, where, k)
-            assert len(found.ids) == k
-            near += len(np.intersect1d(found.ids, full.ids))
-    assert near >= 0.97 * 3 * 10 * k
-    exact.close()
-    close.close()
+@pytest.fixture
+def lose(index: RedisIndex, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Has the server do its next script without the client's hearing of it."""
+    run = index._connection._client.evalsha
+    index.upsert(ALICE, [entry_of(make_record(1, "cat"))], after=0, upto=1)
+    index.put_vectors(EMBEDDER, {1: b"a"}, {b"a": ONES})  # the server has the scripts now
+
+    def deaf(*command: object) -> object:
+        monkeypatch.setattr(index._connection._client, "evalsha", run)
+        run(*command)
+        raise LostConnectionError("the answer was lost")
+
+    return lambda: monkeypatch.setattr(index._connection._client, "evalsha", deaf)
 
 
-def test_an_unknown_algorithm_and_another_database_are_refused(redis_server: RedisServer, url: str) -> None:
-    with pytest.raises(InvalidConfigError, match="flat or hnsw"):
-        RedisIndex(RedisConnection(url), algorithm="ivf")  # type: ignore[arg-type]
-    with pytest.raises(InvalidConfigError, match="database 0"):
-        RedisIndex(RedisConnection(f"{redis_server.url}/1"))
+def keys_of(index: RedisIndex, server: RedisServer) -> set[bytes]:
+    with Redis(port=server.port) as client:
+        return set(client.scan_iter(f"{index._connection.prefix}:*", count=1000))
+
+
+def test_the_server_has_no_module(index: RedisIndex) -> None:
+    names = {module[1] for module in index._connection.call("MODULE", "LIST")}
+    assert names <= {b"vectorset"}  # built into Redis 8
 
 
 def test_two_stores_on_one_server_keep_apart(redis_server: RedisServer) -> None:
-    indexes = [RedisIndex(RedisConnection(f"{redis_server.url}?prefix={name}")) for name in ("apart", "apart-2")]
+    urls = [f"{redis_server.url}{part}" for part in ("?prefix=apart", "?prefix=apart-2", "/3?prefix=apart")]
+    indexes = [RedisIndex(RedisConnection(url)) for url in urls]
     for number, index in enumerate(indexes, start=1):
         index.upsert(ALICE, [entry_of(make_record(number, "cat"))], after=0, upto=5)
         index.put_vectors(("m", number * 8), {number: b"a"}, {b"a": unit(np.ones(number * 8))})
@@ -90,69 +79,169 @@ def test_two_stores_on_one_server_keep_apart(redis_server: RedisServer) -> None:
         assert index.nearest(unit(np.ones(number * 8)), Where(ALICE), 5).ids.tolist() == [number]
         assert index.embedder() == ("m", number * 8)
     indexes[0].delete(None)
-    assert indexes[1].size().records == 1
+    assert [index.size().records for index in indexes] == [0, 1, 1]
     for index in indexes:
         index.close()
 
 
-def test_an_update_whose_answer_was_lost_counts_as_done(index: RedisIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = index._connection._client.evalsha
-    index.upsert(ALICE, [entry_of(make_record(1, "cat"))], after=0, upto=1)
-
-    def lost(*command: object) -> object:
-        monkeypatch.setattr(index._connection._client, "evalsha", run)
-        run(*command)
-        raise LostConnectionError("the answer was lost")
-
-    monkeypatch.setattr(index._connection._client, "evalsha", lost)
+def test_an_update_whose_answer_was_lost_counts_as_done(index: RedisIndex, lose: Callable[[], None]) -> None:
+    lose()
     assert index.upsert(ALICE, [entry_of(make_record(2, "cat"))], after=1, upto=2, uses={1: Use(1, START)})
     assert index.status(ALICE).applied == index.size().records == 2
     assert index.get([1])[0].uses == 1
     assert index.terms(ALICE, ["cat"]) == {"cat": 2}
 
 
-def test_a_search_that_was_the_first_after_a_restart_is_made_again(
-    index: RedisIndex, monkeypatch: pytest.MonkeyPatch
+def test_vectors_whose_answer_was_lost_are_stored(index: RedisIndex, lose: Callable[[], None]) -> None:
+    index.upsert(ALICE, [entry_of(make_record(2, "cat"))], after=1, upto=2)
+    lose()
+    index.put_vectors(EMBEDDER, {2: b"b"}, {b"b": ONES})
+    assert index.status(ALICE, pending=5).pending == []
+    assert index.nearest(ONES, Where(ALICE), 5).ids.tolist() == [1, 2]
+
+
+def test_a_removal_whose_answer_was_lost_is_done(index: RedisIndex, lose: Callable[[], None]) -> None:
+    index.delete([99])
+    lose()
+    index.delete([1])
+    assert index.get([1]) == index.search(None, Where(ALICE), 5).ids.tolist() == []
+    assert index.vectors([b"a"]) == {}
+
+
+def assert_alike(index: SemanticIndex, oracle: SemanticIndex) -> None:
+    for query in (None, ["cat"], ["tram"], ONES):
+        found, expected = index.search(query, Where(ALICE), ALL), oracle.search(query, Where(ALICE), ALL)
+        assert found.ids.tolist() == expected.ids.tolist()
+        np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-5)
+    ids = np.arange(60)
+    for column in ("ids", "uses", "last_used", "segments", "lengths"):
+        here, there = (getattr(one.columns(ids, Where(ALICE), 1), column) for one in (index, oracle))
+        np.testing.assert_array_equal(here, there)
+    assert index.get(range(60)) == oracle.get(range(60))
+    assert index.size() == oracle.size()
+
+
+@pytest.mark.parametrize("page", [1, 7, 1_000])
+def test_a_reader_that_was_up_to_date_sees_every_change(
+    index: RedisIndex, reader: RedisIndex, monkeypatch: pytest.MonkeyPatch, page: int
 ) -> None:
-    index.upsert(ALICE, [entry_of(make_record(1, "cat"))], after=0, upto=1)
-    index.put_vectors(EMBEDDER, {1: b"a"}, {b"a": unit(np.ones(DIM))})
-    call, calls = index._connection.call, index._connection.calls
-    asked: list[str | bytes | int] = []
+    """Written, embedded, used, removed, replaced, moved to another owner, and all at once; in pages of any size."""
+    monkeypatch.setattr(index_module, "PAGE", page)
+    oracle, chance = InMemoryIndex(), np.random.default_rng(page)
+    for step in range(40):
+        ids = chance.choice(np.arange(1, 50), size=6, replace=False).tolist()
+        owner = BOB if step % 7 == 6 else ALICE
+        said = ["a cat" if chance.random() < 0.5 else "the tram" for _ in range(3)]
+        entries = [entry_of(make_record(n, text, scope=owner)) for n, text in zip(ids[:3], said, strict=True)]
+        keys = {n: b"key-%d-%d" % (n, step) for n in range(1, 50) if chance.random() < 0.5}
+        vectors = {key: unit(chance.normal(size=DIM)) for key in keys.values()}
+        uses = {n: Use(2, START + timedelta(hours=int(chance.integers(100)))) for n in ids[2:5]}
+        for one in (index, oracle):
+            seen = one.status(owner).applied
+            assert one.upsert(owner, entries, after=seen, upto=seen + 1, uses=uses, gone=ids[5:])
+            one.put_vectors(EMBEDDER, keys, vectors)
+            if step % 5 == 4:
+                one.delete(ids[:1])
+        assert_alike(reader, oracle)
+        if step % 3 == 0:
+            assert_alike(index, oracle)
 
-    def one(*command: str | bytes | int) -> object:
-        asked.append(command[0])
-        return call(*command)
 
-    def restarted(commands: Sequence[Sequence[str | bytes | int]]) -> list[Any]:
-        asked.extend(command[0] for command in commands)
-        if asked == ["FT.SEARCH"]:  # the connection was dead, and the new server has indexed nothing yet
-            index._connection.connects += 1
-            return [[0]]
-        return calls(commands)
+def test_what_is_written_while_a_reader_pages_is_seen_whole(
+    index: RedisIndex, reader: RedisIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Records are used, embedded, removed and replaced behind and before the page that is read."""
+    monkeypatch.setattr(index_module, "PAGE", 3)
+    entries = [entry_of(make_record(n, "cat")) for n in range(1, 13)]
+    index.upsert(ALICE, entries[:2], after=0, upto=2)
+    assert reader.search(None, Where(ALICE), ALL).ids.tolist() == [2, 1]
+    index.upsert(ALICE, entries[2:], after=2, upto=12)
+    run, asked = reader._connection.script, count()
 
-    monkeypatch.setattr(index._connection, "call", one)
-    monkeypatch.setattr(index._connection, "calls", restarted)
-    assert index.nearest(unit(np.ones(DIM)), Where(ALICE), 5).ids.tolist() == [1]
-    assert asked == ["FT.SEARCH", "EXISTS", "FT.CREATE", "FT.INFO", "FT.SEARCH"]
+    def interrupted(script: object, *rest: object) -> object:
+        answer = run(script, *rest)  # type: ignore[arg-type]
+        if script is CHANGES and next(asked) == 1:
+            used = {n: Use(1, START) for n in (1, 3, 11)}
+            again = [entry_of(make_record(4, "tram"))]
+            index.upsert(ALICE, again, after=12, upto=13, uses=used, gone=[5, 10])
+            index.put_vectors(EMBEDDER, {3: b"a", 12: b"a"}, {b"a": ONES})
+        return answer
+
+    monkeypatch.setattr(reader._connection, "script", interrupted)
+    left = [n for n in range(1, 13) if n not in (5, 10)]
+    assert reader.search(None, Where(ALICE), ALL).ids.tolist() == left[::-1]
+    assert reader.search(["cat"], Where(ALICE), ALL).ids.tolist() == [n for n in left if n != 4]
+    assert reader.nearest(ONES, Where(ALICE), ALL).ids.tolist() == [3, 12]
+    assert reader.columns(np.array([1, 3, 11]), Where(ALICE), 0).uses.tolist() == [1, 1, 1]
 
 
-def test_words_that_no_record_has_any_more_leave_no_key(index: RedisIndex, redis_server: RedisServer) -> None:
-    """One by one, many at once, and by a reset."""
-    said = [entry_of(make_record(n, "a cat in berlin" if n % 2 else "the harbour tram")) for n in range(1, 61)]
+@pytest.mark.parametrize("between", [1, 2])
+def test_a_reset_while_a_reader_pages_leaves_nothing_old(
+    index: RedisIndex, reader: RedisIndex, monkeypatch: pytest.MonkeyPatch, between: int
+) -> None:
+    monkeypatch.setattr(index_module, "PAGE", 3)
+    index.upsert(ALICE, [entry_of(make_record(n, "cat")) for n in range(1, 10)], after=0, upto=9)
+    run, asked = reader._connection.script, count(1)
 
-    def posted() -> set[bytes]:
-        with Redis(port=redis_server.port) as client:
-            keys = client.scan_iter(f"{index._keys.prefix}:index:*", count=1000)
-            return {key.rsplit(b":", 1)[1] for key in keys if b":word:" in key}
+    def interrupted(script: object, *rest: object) -> object:
+        answer = run(script, *rest)  # type: ignore[arg-type]
+        if script is CHANGES and next(asked) == between:
+            index.delete(None)
+            index.upsert(ALICE, [entry_of(make_record(n, "tram")) for n in (2, 20)], after=0, upto=20)
+        return answer
 
-    assert index.upsert(ALICE, said, after=0, upto=60)
-    assert {b"tcat", b"tberlin", b"ttram"} <= posted()
-    for number in range(1, 11):
-        index.delete([number])
-    assert sorted(index.search(["cat"], Where(ALICE), ALL).ids.tolist()) == list(range(11, 60, 2))
-    index.delete([*range(11, 60, 2)])
-    assert index.search(["cat"], Where(ALICE), ALL).ids.tolist() == []
-    assert len(index.search(["tram"], Where(ALICE), ALL).ids) == 25
-    assert b"tcat" not in posted()
+    monkeypatch.setattr(reader._connection, "script", interrupted)
+    assert reader.search(None, Where(ALICE), ALL).ids.tolist() == [20, 2]
+    assert reader.terms(ALICE, ["cat", "tram"]) == {"tram": 2}
+
+
+def test_more_removals_than_are_noted_reach_a_reader_too(index: RedisIndex, reader: RedisIndex) -> None:
+    size = MOST_GONE + 200
+    index.upsert(ALICE, [entry_of(make_record(n, "cat")) for n in range(1, size + 1)], after=0, upto=size)
+    assert len(reader.search(None, Where(ALICE), ALL).ids) == size
+    index.upsert(ALICE, [], after=size, upto=size + 1, gone=range(1, size - 4))
+    assert reader.search(None, Where(ALICE), ALL).ids.tolist() == list(range(size, size - 5, -1))
+    assert reader.get([1, size])[0].id == size
+
+
+def test_a_server_that_lost_everything_is_believed(
+    index: RedisIndex, reader: RedisIndex, redis_server: RedisServer
+) -> None:
+    index.upsert(ALICE, [entry_of(make_record(n, "cat")) for n in (1, 2)], after=0, upto=2)
+    assert len(reader.search(None, Where(ALICE), 5).ids) == 2
+    with Redis(port=redis_server.port) as client:
+        client.delete(*keys_of(index, redis_server))
+    assert reader.search(None, Where(ALICE), 5).ids.tolist() == []
+    index.upsert(ALICE, [entry_of(make_record(3, "cat"))], after=0, upto=3)
+    assert reader.search(None, Where(ALICE), 5).ids.tolist() == [3]
+
+
+def test_what_was_removed_leaves_no_key(index: RedisIndex, redis_server: RedisServer) -> None:
+    """One by one, as an update, as another's, and by a reset."""
+    before = keys_of(index, redis_server)
+    entries = [entry_of(make_record(n, "cat")) for n in range(1, 7)]
+    index.upsert(ALICE, entries, after=0, upto=6, uses={1: Use(1, START)})
+    index.put_vectors(EMBEDDER, {n: b"key-%d" % n for n in range(1, 7)}, {b"key-%d" % n: ONES for n in range(1, 7)})
+    index.delete([1, 2])
+    index.upsert(ALICE, [], after=6, upto=7, gone=[3, 4])
+    index.upsert(BOB, [entry_of(make_record(5, "tram", scope=BOB))], after=0, upto=5)
+    assert index.vectors([b"key-%d" % n for n in range(1, 7)]).keys() == {b"key-6"}
+    index.delete([5, 6])
+    left = {key.rsplit(b":", 1)[1] for key in keys_of(index, redis_server) - before}
+    assert left == {b"owners", b"state", b"gone", b"embedder", b"0"}  # 0: whose the records are that an update removed
     index.delete(None)
-    assert posted() == set()
+    left = {key.rsplit(b":", 1)[1] for key in keys_of(index, redis_server) - before}
+    assert left <= {b"owners", b"state", b"0"}
+
+
+def test_an_index_for_a_module_is_deleted_and_nothing_else(url: str, redis_server: RedisServer) -> None:
+    prefix = url.rpartition("=")[2]
+    older = [f"{prefix}:{name}" for name in ("embedder", "index:{a}:state", "record:{a}:1", "owner-of:0")]
+    kept = [f"{prefix}:log:{{a}}:events", f"{prefix}-2:record:{{a}}:1", f"{prefix}:owners"]
+    with Redis(port=redis_server.port) as client:
+        for key in (*older, *kept):
+            client.hset(key, "a", "1")
+        RedisIndex(RedisConnection(url)).close()
+        assert client.exists(*older) == 0
+        assert client.exists(*kept) == len(kept)
+        client.delete(*kept)

@@ -12,7 +12,7 @@ import pytest
 from redis.exceptions import ConnectionError as LostConnectionError
 
 from hybrid_memory import EventKind, Scope
-from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
+from hybrid_memory.engines.redis import RedisConnection, RedisLog
 from hybrid_memory.engines.redis import log as log_module
 from hybrid_memory.engines.redis.connection import _rewrite
 from hybrid_memory.engines.redis.log_scripts import READ
@@ -29,8 +29,8 @@ NUMBERS = count()
 
 
 @pytest.fixture
-def url(plain_redis: RedisServer) -> str:
-    return f"{plain_redis.url}?prefix=log-{next(NUMBERS)}"
+def url(redis_server: RedisServer) -> str:
+    return f"{redis_server.url}?prefix=log-{next(NUMBERS)}"
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def log(url: str) -> Iterator[RedisLog]:
 
 
 def test_a_node_of_a_cluster_is_refused(tmp_path: Path) -> None:
-    node = RedisServer(tmp_path, modules=False, options=("--cluster-enabled", "yes"))
+    node = RedisServer(tmp_path, options=("--cluster-enabled", "yes"))
     with node, pytest.raises(InvalidConfigError, match="node of a cluster"):
         RedisConnection(node.url)
 
@@ -171,14 +171,14 @@ def test_an_erasure_between_two_pages_begins_the_reading_anew(log: RedisLog, mon
     assert [event.id for event in log.read(ALICE)] == [*(f"e{n}" for n in range(1, 8)), "e100"]
 
 
-def test_what_was_erased_leaves_the_disk_with_the_next_scrub(plain_redis: RedisServer, log: RedisLog) -> None:
+def test_what_was_erased_leaves_the_disk_with_the_next_scrub(redis_server: RedisServer, log: RedisLog) -> None:
     words = b"xylophone quartz passphrase"
     at = log.append(ALICE, [draft(1, payload={"content": words.decode()}), draft(2)])[0].position
     log.erase(ALICE, [at], {}, draft(3, kind=EventKind.ERASED))
-    files = list(plain_redis.folder.rglob("*.aof"))
+    files = list(redis_server.folder.rglob("*.aof"))
     assert any(words in file.read_bytes() for file in files), "the test looks in the wrong place"
     log.scrub()
-    assert not any(words in file.read_bytes() for file in plain_redis.folder.rglob("*") if file.is_file())
+    assert not any(words in file.read_bytes() for file in redis_server.folder.rglob("*") if file.is_file())
     assert log.size().bytes > 0
 
 
@@ -195,8 +195,8 @@ def test_a_scrub_that_fails_says_so() -> None:
         _rewrite(Full(), "somewhere")
 
 
-def test_stores_with_different_prefixes_share_a_server_and_nothing_else(plain_redis: RedisServer) -> None:
-    logs = [RedisLog(RedisConnection(f"{plain_redis.url}/3?prefix={name}")) for name in ("a", "a.b")]
+def test_stores_with_different_prefixes_share_a_server_and_nothing_else(redis_server: RedisServer) -> None:
+    logs = [RedisLog(RedisConnection(f"{redis_server.url}/3?prefix={name}")) for name in ("a", "a.b")]
     logs[0].append(ALICE, [draft(1)])
     assert (logs[0].count(ALICE), logs[1].count(ALICE), logs[1].heads()) == (1, 0, {})
     for log in logs:
@@ -225,7 +225,7 @@ def test_a_server_that_is_not_there_is_told_with_its_address() -> None:
     assert "secret" not in str(caught.value)
 
 
-def test_a_store_of_another_version_is_refused(plain_redis: RedisServer, url: str) -> None:
+def test_a_store_of_another_version_is_refused(redis_server: RedisServer, url: str) -> None:
     connection = RedisConnection(url)
     connection.call("SET", f"{connection.prefix}:layout", 99)
     connection.close()
@@ -235,7 +235,7 @@ def test_a_store_of_another_version_is_refused(plain_redis: RedisServer, url: st
 
 def test_settings_that_lose_events_are_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     risky = ("--appendonly", "no", "--maxmemory-policy", "allkeys-lru")
-    with RedisServer(tmp_path, modules=False, options=risky) as server, caplog.at_level(logging.WARNING):
+    with RedisServer(tmp_path, options=risky) as server, caplog.at_level(logging.WARNING):
         log = RedisLog(RedisConnection(server.url))
         told = [record.message for record in caplog.records]
         assert ["append-only" in told[0], "evicts" in told[1]] == [True, True]
@@ -243,12 +243,3 @@ def test_settings_that_lose_events_are_warned_of(tmp_path: Path, caplog: pytest.
         log.scrub()
         assert log.size().bytes > 0
         log.close()
-
-
-def test_a_server_without_the_query_engine_keeps_the_log_and_refuses_the_index(url: str) -> None:
-    connection = RedisConnection(url)
-    with pytest.raises(StoreUnavailableError, match=r"no Query Engine .* the log can stay"):
-        RedisIndex(connection)
-    log = RedisLog(connection)
-    assert log.append(ALICE, [draft(1)])[0].fresh
-    log.close()

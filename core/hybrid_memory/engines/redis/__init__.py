@@ -1,4 +1,4 @@
-"""Log and index on a Redis server: the log needs Redis 7 or later, the index also the Query Engine."""
+"""Log and index on a Redis server, version 7 or later; neither needs a module."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ class RedisEngine(Engine):
         return RedisLog(self._connected())
 
     def index(self, suffix: str = "") -> SemanticIndex:
-        algorithm = self.config.index.algorithm or "flat"
-        if algorithm == "ivf_flat":
-            raise InvalidConfigError("Redis has no index of type 'ivf_flat': use flat or hnsw")
+        if (algorithm := self.config.index.algorithm or "flat") != "flat":
+            raise InvalidConfigError(f"Redis has no index of type {algorithm!r} here: use flat")
         url = renamed(self.url, suffix, "hybrid-memory")
         connection = self._opened(url) if suffix else self._connected()
-        return RedisIndex(connection, algorithm=algorithm)
+        return RedisIndex(connection, cache_bytes=self.config.cache_megabytes << 20)
 
     def _connected(self) -> RedisConnection:
         if self._connection is None:

@@ -8,8 +8,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import count
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 from urllib.parse import parse_qs, unquote
 
 from redis import Redis
@@ -69,7 +68,6 @@ class RedisConnection:
     Attributes:
         prefix: the prefix of all keys.
         address: host and port, as shown in errors.
-        connects: how many connections were made so far; changes when the server was restarted.
 
     Raises:
         InvalidConfigError: the URL is malformed, or the server is a node of a cluster.
@@ -81,9 +79,6 @@ class RedisConnection:
         address = _parsed(url)
         self.prefix = address.prefix
         self.address = f"{address.host}:{address.port}"
-        self.database = address.database
-        self.connects = 0
-        self._connected = count(1)
         self._closed = False
         self._secrets = (address.password, address.user)
         self._breaker = Breaker()
@@ -192,19 +187,13 @@ class RedisConnection:
             "socket_read_size": READ_BYTES,
         }
         self._settings = settings
-
-        def connected(connection: Any) -> None:
-            connection.on_connect()
-            self.connects = next(self._connected)  # threads connect side by side
-
-        once = Retry(NoBackoff(), 0)
-        return Redis(db=address.database, redis_connect_func=cast("Any", connected), retry=once, **settings)
+        return Redis(db=address.database, retry=Retry(NoBackoff(), 0), **settings)
 
     def _check_layout(self) -> None:
         if int(self.info("cluster").get("cluster_enabled", 0)):
             raise InvalidConfigError(
-                f"Redis at {self.address} is a node of a cluster, got one with cluster-enabled yes: an index sees the "
-                "records of its own node only. Use a single server, with replicas if you like, or Postgres or Milvus"
+                f"Redis at {self.address} is a node of a cluster, got one with cluster-enabled yes: it has the "
+                "keys of some owners only. Use a single server, with replicas if you like, or Postgres or Milvus"
             )
         key = f"{self.prefix}:layout"
         self.call("SET", key, LAYOUT, "NX")
@@ -268,6 +257,20 @@ def warn_of_eviction(connection: RedisConnection, what: str) -> None:
             "Redis at %s evicts keys when its memory is full (maxmemory-policy %s): %s may be lost; set noeviction",
             *(connection.address, policy, what),
         )
+
+
+def drop_older(connection: RedisConnection) -> None:
+    """Delete an older index, which a module searched: it is derived again from the log, under other keys."""
+    mark = f"{connection.prefix}:embedder"
+    if not connection.call("EXISTS", mark):
+        return
+    older = tuple(f"{connection.prefix}:{part}:".encode() for part in ("index", "record", "owner-of"))
+    cursor, looked = 0, False
+    while cursor or not looked:
+        answer, keys = connection.call("SCAN", cursor, "MATCH", f"{connection.prefix}:*", "COUNT", 1_000)
+        connection.calls([("UNLINK", key) for key in keys if key.startswith(older)])
+        cursor, looked = int(answer), True
+    connection.call("DEL", mark)
 
 
 def size_bytes(connection: RedisConnection) -> int:

@@ -1,127 +1,131 @@
-"""L2 on the Redis Query Engine: records as hashes, one search index over all owners."""
+"""L2 on Redis: records and vectors as rows, searched in memory; see `hybrid_memory.engines.columns`."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, TypeGuard
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
 
-from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, warn_of_eviction
-from hybrid_memory.engines.redis.index_scripts import (
-    AROUND,
-    DELETE,
-    GIVE_VECTORS,
-    RESET,
-    SPELT,
-    UPSERT,
-    WORD_STEP,
-)
-from hybrid_memory.engines.redis.layout import (
-    FIELDS,
-    LINE,
-    Keys,
-    decode,
-    digest_or_none,
-    encode,
-    listed,
-    owner_json,
-    owner_tag,
-    to_entry,
-    to_record,
-)
-from hybrid_memory.engines.redis.search import (
-    Algorithm,
-    QueryEngine,
-    columns_of,
-    condition,
-    field_of,
-    number_in,
-    occurrences_in,
-)
-from hybrid_memory.engines.stored import to_micros
+from hybrid_memory.arrays import Floats
+from hybrid_memory.engines.columns import CACHE_BYTES, ROW, Changes, Row, RowIndex
+from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, drop_older, warn_of_eviction
+from hybrid_memory.engines.redis.index_scripts import CHANGES, DELETE, GIVE_VECTORS, RESET, UPSERT
+from hybrid_memory.engines.redis.layout import Keys, digest_or_none, owner_json, owner_tag
+from hybrid_memory.engines.stored import RECORD_FIELDS, owner_key, record_in, row_of, to_json, to_micros
 from hybrid_memory.errors import EmbedderMismatchError
-from hybrid_memory.index.bm25 import ranked_occurrences
-from hybrid_memory.index.port import (
-    UNUSED,
-    Entry,
-    Explored,
-    Fetched,
-    IndexSize,
-    Matches,
-    Query,
-    RecordColumns,
-    Search,
-    SemanticIndex,
-    Status,
-    Use,
-    stacked,
-)
-from hybrid_memory.index.record import Record, Where
-from hybrid_memory.runtime.caches import LruCache
+from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Status, Use
+from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.scope import Scope
-from hybrid_memory.text.tokenize import allowed_edits
 
-_LATEST_ROOM = 4
-_TEXT_ANSWERS = 4
-_SEEN = 65_536
-"""How many records' owners are cached, to find them by id immediately; others are looked up."""
+PAGE = 1_000
+"""Records per answer of the server, which serves nobody else in the meantime, for a few milliseconds."""
+
+ASKED = 8
+"""Of how many records with a text its vector is asked for; the first one mostly has it."""
+
+_HELD = tuple(name for name in ROW if name not in ("terms", "vector"))
+_STORED = ("tenant", "user", "agent", "space", "session", *RECORD_FIELDS)
+"""What is stored of a record for a search, and for whoever reads it."""
+
+_USES, _LAST = _HELD.index("uses"), _HELD.index("last_used")
 
 
-class RedisIndex(SemanticIndex):
-    """The semantic index on a server with the Query Engine.
+class RedisIndex(RowIndex):
+    """The semantic index on a server, which needs no module.
 
-    Vectors are stored with their records and shared by content hash: a vector that no record needs any more is gone.
+    A vector is stored with its record, and found by its content hash as long as a record has it.
 
     Args:
         connection: the connection to the server; closed with the index.
-        algorithm: the vector search: ``flat`` is exact, ``hnsw`` is approximate and faster from about 100,000 vectors.
-
-    Raises:
-        InvalidConfigError: the algorithm is unknown, or the URL names a database other than 0.
-        StoreUnavailableError: the server has no Query Engine.
+        cache_bytes: see `RowIndex`.
     """
 
-    def __init__(self, connection: RedisConnection, *, algorithm: Algorithm = "flat") -> None:
+    def __init__(self, connection: RedisConnection, *, cache_bytes: int = CACHE_BYTES) -> None:
+        super().__init__(cache_bytes)
         self._connection = connection
         self._keys = Keys(connection.prefix)
-        self._engine = QueryEngine(connection, algorithm)
-        self._width = 0
-        self._seen: LruCache[int, str] = LruCache(_SEEN)
         warn_of_eviction(connection, "records")
+        drop_older(connection)
+
+    def changes(self, owner: Scope, number: int, epoch: int) -> Changes:
+        tag, since = owner_tag(owner), number
+        rows: dict[int, Row] = {}
+        gone: set[int] = set()
+        while True:
+            answer = self._run(CHANGES, tag, [epoch, since, number, PAGE])
+            if not answer:
+                return Changes()
+            now, number, left, found = int(answer[0]), int(answer[1]), list(map(int, answer[2])), answer[3:]
+            if now != epoch:
+                epoch, since, rows, gone = now, -1, {}, set()
+            gone.update(left)
+            for record in left:
+                rows.pop(record, None)
+            stored = json.loads(b"[%b]" % b",".join(row or b"null" for row in found[0]))
+            for row, uses, last, vector in zip(stored, *found[1:], strict=True):
+                if row is None:  # evicted
+                    continue
+                written, _, *values, terms = row
+                values[_USES] += int(uses or 0)
+                values[_LAST] = max(values[_LAST] or 0, int(last or 0))
+                new = terms if written > since else None
+                rows[values[0]] = (*values, new, None if vector is None else vector.split(b" ", 2)[2])
+            if len(stored) < PAGE:
+                return Changes(number, epoch, [rows[record] for record in sorted(rows)], sorted(gone))
 
     def status(
         self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
     ) -> Status:
         root = "" if owner is None else self._keys.index(owner_tag(owner))
-        commands: list[tuple[Value, ...]] = [
-            ("GET", self._keys.embedder),
-            ("HMGET", f"{root}:state", "applied", "anchor", "vectors", *(["sum"] if sums else [])),
-            ("ZRANGE", f"{root}:pending", 0, pending - 1) if pending else ("EXISTS", root),
-            *(("ZREVRANGE", f"{root}:turns:{digest_or_none(session)}", 0, 0) for session in sessions),
-        ]
-        embedder, (applied, anchor, vectors, *total), ids, *last = self._connection.calls(commands)
-        size = IndexSize(0, 0, 0)
+        bounds = [(f"({digest_or_none(session)};", f"[{digest_or_none(session)}:") for session in sessions]
+        embedder, (applied, anchor), waiting, *last = self._connection.calls(
+            [
+                ("GET", self._keys.embedder),
+                ("HMGET", f"{root}:state", "applied", "anchor"),
+                ("ZRANGEBYSCORE", f"{root}:pending", "-inf", "+inf", "LIMIT", 0, pending),
+                *(("ZREVRANGEBYLEX", f"{root}:turns", *bound, "LIMIT", 0, 1) for bound in bounds),
+            ]
+        )
+        counts: list[int] = []
         if sums and owner is None:
-            tags = [tag.decode() for tag in self._connection.call("HKEYS", self._keys.owners)]
-            counts = self._connection.calls([("HMGET", self._state(tag), "records", "vectors") for tag in tags])
-            every, held = (sum(int(one[column] or 0) for one in counts) for column in (0, 1))
-            size = IndexSize(records=every, vectors=held, pending=every - held)
-        return Status(
+            roots = [self._keys.index(tag.decode()) for tag in self._connection.call("HKEYS", self._keys.owners)]
+            parts = [("HLEN", f"{root}:{part}") for root in roots for part in ("rows", "vectors")]
+            counts = self._connection.calls(parts)
+        records, vectors = sum(counts[::2]), sum(counts[1::2])
+        status = Status(
             applied=int(applied or 0),
             anchor=(anchor or b"").decode(),
             embedder=None if embedder is None else _pair(embedder),
-            tails={session: int(one[0]) for session, one in zip(sessions, last, strict=True) if one},
-            pending=[int(number) for number in ids] if pending else (),
-            vectors=int(vectors or 0),
-            total=np.frombuffer(total[0], dtype=np.float64) if total and total[0] is not None else None,
-            size=size,
+            tails={session: _id_of(one[0]) for session, one in zip(sessions, last, strict=True) if one},
+            pending=list(map(int, waiting)),
+            size=IndexSize(records, vectors, pending=records - vectors),
         )
+        return self.summed(status, owner) if sums and owner is not None else status
+
+    def statuses(self, owners: Sequence[Scope]) -> dict[Scope, Status]:
+        commands: list[tuple[Value, ...]] = []
+        for owner in owners:
+            root = self._keys.index(owner_tag(owner))
+            commands += [("HMGET", f"{root}:state", "applied", "anchor"), ("ZRANGE", f"{root}:pending", 0, 0)]
+        answers = self._connection.calls(commands)
+        return {
+            owner: Status(int(applied or 0), (anchor or b"").decode(), pending=list(map(int, waiting)))
+            for owner, (applied, anchor), waiting in zip(owners, answers[::2], answers[1::2], strict=True)
+        }
+
+    def previous(self, owner: Scope, records: Sequence[Record]) -> dict[int, Record]:
+        """See `SemanticIndex.previous`; without the columns, which a writer may never need."""
+        later = [record for record in records if record.ordinal]
+        places = [_place(record.scope.session, record.segment, record.ordinal - 1) for record in later]
+        turns = f"{self._keys.index(owner_tag(owner))}:turns"
+        found = self._connection.calls([("ZRANGEBYLEX", turns, f"[{place}:", f"({place};") for place in places])
+        before = {one.id: _id_of(turn[-1]) for one, turn in zip(later, found, strict=True) if turn}
+        there = {turn.id: turn for turn in self.records(owner, list(before.values()))}
+        return {record: there[number] for record, number in before.items() if number in there}
 
     def upsert(
         self,
@@ -145,98 +149,54 @@ class RedisIndex(SemanticIndex):
         for key, numbers in self._by_key(entry.record.id for entry in entries).items():
             commands.append(["HSET", key, *(part for number in numbers for part in (number, tag))])
         self._connection.calls(commands)
-        used = [value for number, use in uses.items() for value in (number, use.count, to_micros(use.at))]
-        stored = [to_entry(tag, entry) for entry in entries]
         call = uuid4().hex  # so that the script knows its own work where the answer was lost and it is sent again
         expected = "" if seen is None else f"={seen}"
-        values: list[Value] = [call, after, upto, anchor, expected, listed([*gone]), len(stored), *stored, *used]
-        return bool(self._run(UPSERT, tag, values))
+        stored = [value for entry in entries for value in _values(entry)]
+        used = [value for number, use in uses.items() for value in (number, use.count, to_micros(use.at))]
+        values = [call, after, upto, anchor, expected, " ".join(map(str, gone)), len(entries), *stored, *used]
+        answer = self._run(UPSERT, tag, values)
+        self._forget(tag, answer[1:])
+        return bool(answer)
 
     def put_vectors(
         self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
     ) -> None:
-        self._connection.call("SET", self._keys.embedder, json.dumps(embedder), "NX")
-        stored = self.embedder()
-        if stored is not None and stored != embedder:
+        named = [("SET", self._keys.embedder, json.dumps(embedder), "NX"), ("GET", self._keys.embedder)]
+        if (stored := _pair(self._connection.calls(named)[1])) != tuple(embedder):
             raise EmbedderMismatchError(stored, embedder)
-        field = self._engine.make_room(embedder[1])
         known = self.known([key for key in keys.values() if key not in vectors])
-        blobs = {
-            key: np.ascontiguousarray(row, dtype=np.float32).tobytes() for key, row in (known | {**vectors}).items()
-        }
+        blobs = {key: np.asarray(row, dtype=np.float32).tobytes() for key, row in (known | {**vectors}).items()}
         for tag, numbers in self._by_owner(number for number, key in keys.items() if key in blobs).items():
-            given = [part for number in numbers for part in (number, keys[number].hex(), blobs[keys[number]])]
-            self._run(GIVE_VECTORS, tag, [field, *given])
-
-    def search(self, query: Query, where: Where, k: int) -> Matches:
-        self._connection.check_open()
-        return self._searched([Search(query, where, k)])[0]
-
-    def explore(
-        self,
-        searches: Sequence[Search],
-        where: Where,
-        *,
-        radius: int,
-        vector: Floats | None = None,
-        words: Sequence[str] = (),
-    ) -> Explored:
-        """Four round trips: term counts, searches, neighbours, and columns with vectors."""
-        texts = [search.query for search in searches if not (search.query is None or _is_vector(search.query))]
-        counts = self.terms(where.scope, list(dict.fromkeys([*words, *(term for text in texts for term in text)])))
-        rarest = [
-            search
-            if search.query is None or _is_vector(search.query)
-            else replace(search, query=self._chosen({term: counts[term] for term in search.query if term in counts}))
-            for search in searches
-        ]
-        matches = self._searched(rarest)
-        seeds = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *(each.ids for each in matches)]))
-        places, vectors = self._places(seeds, where, radius)
-        similarity = np.full(len(places.ids), np.nan, dtype=np.float32)
-        if vector is not None and (present := np.array([row is not None for row in vectors], dtype=np.bool_)).any():
-            similarity[present] = np.stack([_vector(row) for row in vectors if row is not None]) @ vector
-        return Explored(matches, places, similarity, {term: counts[term] for term in words if term in counts})
-
-    def fetch(self, ids: Ids, owner: Scope) -> Fetched:
-        stored = self._hashes(owner_tag(owner), ids.tolist(), FIELDS)
-        vectors = {n: _vector(row) for n, (*_, row) in zip(ids.tolist(), stored, strict=True) if row is not None}
-        return Fetched([to_record(fields) for *fields, _ in stored if fields[0] is not None], *stacked(vectors, ids))
-
-    def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
-        return self._places(ids, where, radius)[0]
-
-    def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
-        wanted = list(dict.fromkeys(keys))
-        if owner is not None:
-            numbers = [key for key in wanted if isinstance(key, int)]
-            rows = zip(numbers, self._hashes(owner_tag(owner), numbers, ()), strict=True)
-            return {number: _vector(row) for number, (row,) in rows if row is not None}
-        embedder, hashes = self.embedder(), [key for key in wanted if isinstance(key, bytes)]
-        if embedder is None or not hashes:
-            return {}
-        found = self._engine.firsts([f"@key:{{{key.hex()}}}" for key in hashes], field_of(embedder[1]))
-        return {key: _vector(row) for key, row in zip(hashes, found, strict=True) if row is not None}
-
-    def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
-        self._connection.check_open()
-        members = [encode(term) for term in words]
-        scores = self._connection.call("ZMSCORE", self._words(owner_tag(owner)), *members) if members else []
-        # A score encodes how many records have the term.
-        counts = {term: int(float(score)) % WORD_STEP for term, score in zip(words, scores, strict=True) if score}
-        if near:
-            bounds = len(near) - allowed_edits(near), len(near) + allowed_edits(near)
-            members = self._run(SPELT, owner_tag(owner), bounds).decode().split()
-            counts = dict.fromkeys(map(decode, members), 1) | counts
-        return counts
+            values = [part for number in numbers for part in (number, keys[number].hex(), blobs[keys[number]])]
+            given = list(map(int, self._run(GIVE_VECTORS, tag, values)))
+            held = [(keys[number].hex(), number) for number in given]
+            self._connection.calls([("ZADD", self._keys.holders(key), 0, f"{key}:{tag}:{n}") for key, n in held])
 
     def get(self, ids: Sequence[int]) -> list[Record]:
-        owners = {number: self._seen.get(number) for number in dict.fromkeys(ids)}
-        records = self._fetched({number: tag for number, tag in owners.items() if tag})
-        if others := owners.keys() - records.keys():
-            by_owner = self._by_owner(others)
-            records |= self._fetched({number: tag for tag, numbers in by_owner.items() for number in numbers})
-        return [records[number] for number in ids if number in records]
+        self._connection.check_open()
+        found = {
+            record.id: record for tag, numbers in self._by_owner(ids).items() for record in self._records(tag, numbers)
+        }
+        return [found[number] for number in ids if number in found]
+
+    def records(self, owner: Scope, ids: Sequence[int]) -> list[Record]:
+        return self._records(owner_tag(owner), ids)
+
+    def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
+        if owner is not None:
+            return self.vectors_of(owner, keys)
+        self._connection.check_open()
+        hashes = {key.hex(): key for key in keys if isinstance(key, bytes)}
+        answers = self._connection.calls(
+            [("ZRANGEBYLEX", self._keys.holders(key), f"[{key}:", f"({key};", "LIMIT", 0, ASKED) for key in hashes]
+        )
+        holders = [holder.decode().split(":") for answer in answers for holder in answer]
+        blobs = self._connection.calls(
+            [("HGET", f"{self._keys.index(tag)}:vectors", number) for _, tag, number in holders]
+        )
+        parts = [blob.split(b" ", 2) for blob in blobs if blob is not None]
+        there = {key.decode(): vector for _, key, vector in parts}  # a record may have another text by now
+        return {key: np.frombuffer(there[name], dtype=np.float32) for name, key in hashes.items() if name in there}
 
     def delete(self, ids: Sequence[int] | None) -> int:
         gone = 0
@@ -245,11 +205,14 @@ class RedisIndex(SemanticIndex):
                 numbers = list(map(int, self._run(RESET, owner.decode(), [])))
                 self._connection.calls([("UNLINK", key) for key in self._by_key(numbers)])
                 gone += len(numbers)
+            self._connection.calls([("UNLINK", self._keys.holders(f"{byte:02x}")) for byte in range(256)])
             # Last, so that whoever finds a half-done reset does not mix vectors of two embedders.
             self._connection.call("DEL", self._keys.embedder)
             return gone
         for tag, numbers in self._by_owner(ids).items():
-            gone += self._run(DELETE, tag, numbers)
+            removed = self._run(DELETE, tag, numbers)
+            self._forget(tag, removed)
+            gone += len(removed) // 2
         self._connection.calls([["HDEL", key, *numbers] for key, numbers in self._by_key(ids).items()])
         return gone
 
@@ -257,96 +220,38 @@ class RedisIndex(SemanticIndex):
         self._connection.rewrite()
 
     def close(self) -> None:
+        super().close()
         self._connection.close()
 
-    def _searched(self, searches: Sequence[Search]) -> list[Matches]:
-        """The matches of each search; a text search uses all given terms."""
-        commands = [self._commands(search) for search in searches]
-        answers = iter(self._engine.answers([command for some in commands for command in some]))
-        return [
-            self._matches(search, [next(answers) for _ in some])
-            for search, some in zip(searches, commands, strict=True)
-        ]
-
-    def _commands(self, search: Search) -> list[Sequence[Value]]:
-        query, where, k = search.query, search.where, search.k
-        if query is None or k < 1 or not len(query):
+    def _records(self, tag: str, ids: Sequence[int]) -> list[Record]:
+        """These records of the owner with this tag, in the given order."""
+        if not ids:
             return []
-        if _is_vector(query):
-            command = self._engine.near(query, condition(where), k)
-            return [] if command is None else [command]
-        words, tag = list(dict.fromkeys(map(encode, query))), owner_tag(where.scope)
-        return [
-            self._engine.having(words, condition(where), max(k, self.ranked_records or 0)),
-            ("HMGET", self._state(tag), "records", "words"),
-            ("ZMSCORE", self._words(tag), *words),
-            ("MGET", *(f"{self._keys.index(tag)}:word:{word}" for word in words)),
-        ]
+        root = self._keys.index(tag)
+        parts = self._connection.calls([("HMGET", f"{root}:{part}", *ids) for part in ("records", "uses", "last")])
+        records = []
+        for stored, uses, last in zip(*parts, strict=True):
+            if stored is not None:
+                values = dict(zip(_STORED, json.loads(stored), strict=True))
+                values["uses"] += int(uses or 0)
+                if last is not None:
+                    values["last_used"] = max(values["last_used"] or 0, int(last))
+                records.append(record_in([*values.values()]))
+        return records
 
-    def _matches(self, search: Search, answer: Sequence[Any]) -> Matches:
-        """Matches found by the server (ranked by it only for a single very frequent term) and scored by the library."""
-        if search.query is None:
-            ids = np.array(self._latest(search.where, search.k), dtype=np.int64)
-            return Matches(ids, np.zeros(len(ids), dtype=np.float32))
-        if len(answer) < _TEXT_ANSWERS:
-            rows = zip(answer[0][1::2], answer[0][2::2], strict=True) if answer else ()
-            return Matches.best({number_in(key): 1 - float(fields[1]) for key, fields in rows}, search.k)
-        (_, *keys), (records, length), scores, postings = answer
-        counts = [int(float(score or 0)) % WORD_STEP for score in scores]
-        found = occurrences_in(postings, keys)
-        return ranked_occurrences(found, counts, int(records or 0), int(length or 0), search.k)
-
-    def _places(self, seeds: Ids, where: Where, radius: int) -> tuple[RecordColumns, list[bytes | None]]:
-        """The columns of these records and their neighbours, and the vector of each."""
-        tag = owner_tag(where.scope)
-        ids = sorted(map(int, self._run(AROUND, tag, [radius, listed(seeds.tolist())]).split()))
-        stored = {number: row for number, row in zip(ids, self._hashes(tag, ids, LINE), strict=True) if row[2]}
-        lines = [b"%d %b %b %b %b" % (number, row[0], row[1] or b"0", row[2], row[3]) for number, row in stored.items()]
-        places, allowed = columns_of(lines, where)
-        for number in places.ids.tolist():
-            self._seen.put(number, tag)
-        return places, [row[-1] for row, fits in zip(stored.values(), allowed.tolist(), strict=True) if fits]
-
-    def _fetched(self, owners: Mapping[int, str]) -> dict[int, Record]:
-        """Those of these records that carry their owner's tag."""
-        commands = [("HMGET", self._keys.record(tag, number), *FIELDS) for number, tag in owners.items()]
-        answers = zip(owners, self._connection.calls(commands), strict=True)
-        return {number: to_record(fields) for number, fields in answers if fields[0] is not None}
-
-    def _hashes(self, tag: str, ids: Sequence[int], fields: Sequence[str]) -> list[list[Any]]:
-        """These fields of each record, with its vector last; None for missing records."""
-        while ids:
-            width = self._width
-            commands: list[tuple[Value, ...]] = [("GET", self._keys.embedder)]
-            commands += [("HMGET", self._keys.record(tag, number), *fields, field_of(width)) for number in ids]
-            embedder, *rows = self._connection.calls(commands)
-            self._width = 0 if embedder is None else _pair(embedder)[1]
-            if self._width == width:  # else the vectors are of an embedder that is not there any more
-                return rows
-        return []
-
-    def _latest(self, where: Where, k: int) -> list[int]:
-        times, room = f"{self._keys.index(owner_tag(where.scope))}:times", _LATEST_ROOM * k
-        until = "+inf" if where.until is None else f"({to_micros(where.until)}"
-        while k > 0:
-            # Sorting all of an owner's records is slow: those since the time of the last few are mostly enough.
-            bound = self._connection.call("ZREVRANGEBYSCORE", times, until, "-inf", "WITHSCORES", "LIMIT", room, 1)
-            since = f" @at:[{int(float(bound[1]))} +inf]" if bound else ""
-            found = self._engine.search(condition(where) + since, "SORTBY", "said", "DESC", "LIMIT", 0, k)
-            if len(found) == k or not bound:
-                return found
-            room *= 16
-        return []
+    def _forget(self, tag: str, removed: Sequence[bytes]) -> None:
+        """Removed records, given with their content hashes, hold no vector any more."""
+        held = [(key.decode(), int(number)) for number, key in zip(removed[::2], removed[1::2], strict=True) if key]
+        self._connection.calls([("ZREM", self._keys.holders(key), f"{key}:{tag}:{n}") for key, n in held])
 
     def _by_key(self, ids: Iterable[int]) -> dict[str, list[int]]:
         keys: dict[str, list[int]] = defaultdict(list)
-        for number in dict.fromkeys(ids):
+        for number in dict.fromkeys(map(int, ids)):
             keys[self._keys.owners_of_records(number)].append(number)
         return keys
 
     def _by_owner(self, ids: Iterable[int]) -> dict[str, list[int]]:
         """The records grouped by owner tag; records without an owner are left out."""
-        self._connection.check_open()
         keys = self._by_key(ids)
         answer = self._connection.calls([("HMGET", key, *numbers) for key, numbers in keys.items()])
         owners: dict[str, list[int]] = defaultdict(list)
@@ -356,23 +261,27 @@ class RedisIndex(SemanticIndex):
                     owners[tag.decode()].append(number)
         return owners
 
-    def _state(self, tag: str) -> str:
-        return f"{self._keys.index(tag)}:state"
-
-    def _words(self, tag: str) -> str:
-        return f"{self._keys.index(tag)}:words"
-
     def _run(self, script: Script, tag: str, values: Sequence[Value]) -> Any:
-        return self._connection.script(script, [self._keys.index(tag), self._keys.record(tag)], values)
+        return self._connection.script(script, [self._keys.index(tag)], values)
 
 
-def _is_vector(query: Query) -> TypeGuard[Floats]:
-    return isinstance(query, np.ndarray)
+def _values(entry: Entry) -> list[Value]:
+    """A record as arguments for `UPSERT`: id, place, what a search needs, the record."""
+    record, row = entry.record, row_of(0, entry.record)
+    place = f"{_place(record.scope.session, record.segment, record.ordinal)}:{record.id}"
+    held = to_json([*(row[name] for name in _HELD), entry.terms])
+    stored = to_json([*owner_key(record.scope), row["session"], *(row[name] for name in RECORD_FIELDS)])
+    return [record.id, place if record.kind is RecordKind.TURN else "", held.removeprefix("["), stored]
 
 
-def _vector(blob: bytes) -> Floats:
-    row: Floats = np.frombuffer(blob, dtype=np.float32)
-    return row
+def _place(session: str | None, segment: int, ordinal: int) -> str:
+    """Where a turn stands, as text: the turns of a session sort by it."""
+    return f"{digest_or_none(session)}:{segment:016x}:{ordinal:08x}"
+
+
+def _id_of(turn: bytes) -> int:
+    """The record id at the end of a member of ``turns``."""
+    return int(turn.rpartition(b":")[2])
 
 
 def _pair(answer: bytes) -> tuple[str, int]:

@@ -1,270 +1,179 @@
 """Scripts for one owner's records: each runs atomically on the server and touches one slot.
 
-Each record is a hash, which the Query Engine indexes. The first key of every script is the root of the keys below, the
-second one the prefix of record names:
+The key of every script is the root of the keys below. Each change of a record has a number, greater than all before.
 
-- ``state``: a hash with the applied position, its anchor, and the call that moved it; the number of records, their
-  total words, how many have a vector; and the sum of the vectors as doubles.
-- ``places``: a sorted set of record ids by segment and ordinal, so that neighbours are adjacent.
-- ``pending``: records without a vector, by id. ``times``: all by time. ``turns:<session>``: by id.
-- ``words``: a sorted set of the owner's words, by ``characters * 2**32 + records that have it``, so that words of one
-  length are adjacent when searching for spellings.
-- ``word:<word>``: its postings, 16 bytes for each record: the id as a double, the number of occurrences, and the length
-  of the text (its words plus one).
-
-A script that takes hundreds of ids gets them as one text, which is quicker to send than as many values.
+- ``state``: a hash with the applied position, its anchor, and the call that moved it; the last number; and the epoch,
+  another one when what a reader has is void.
+- ``rows``: a hash, id to a list in JSON: the number when it was written, its place among the turns, and what a search
+  needs, see `hybrid_memory.engines.columns.ROW`. ``records``: a hash, id to the record in JSON.
+- ``uses`` and ``last``: hashes, id to how often it was used since it was written, and when it was last used.
+- ``vectors``: a hash, id to the number when it was stored, the content hash, and the vector.
+- ``changed``: a sorted set of ids by the number of their last change. ``gone``: of removed records.
+- ``pending``: a sorted set of records without a vector, by id.
+- ``turns``: a sorted set of turns by session, segment, ordinal and id, all in one text.
 """
 
 from __future__ import annotations
 
 from hybrid_memory.engines.redis.connection import Script
 
-WORD_STEP = 2**32
-PLACE_STEP = 2**20
-"""The most turns in a segment, so that places differ: a million without a pause."""
+MOST_GONE = 1_000
+"""The most removed records of an owner that are noted one by one; beyond, whoever has a copy loads all again."""
 
 COMMON = r"""
-local root, record = KEYS[1], KEYS[2]
-local WORD_STEP, PLACE_STEP, CHUNK, POSTING, FEW = 4294967296, 1048576, 128, 16, 16
+local root = KEYS[1]
 local function text(number) return string.format('%.0f', number) end
-
--- Length of a word in characters: it is a letter and ASCII, or a letter and UTF-8 in hexadecimal.
-local function characters(word)
-  if word:sub(1, 1) == 't' then return #word - 1 end
-  local count = 0
-  for digit in word:sub(2):gmatch('(%x)%x') do
-    if not digit:match('[89ab]') then count = count + 1 end
-  end
-  return count
-end
-
--- How often a text has each word, and its length.
-local function counts_of(words)
-  local counts, length = {}, 1
-  for word in words:gmatch('%S+') do
-    length = length + 1
-    counts[word] = (counts[word] or 0) + 1
-  end
-  return counts, length
-end
-
-local function post(id, words)
-  local counts, length = counts_of(words)
-  for word, count in pairs(counts) do
-    redis.call('APPEND', root .. ':word:' .. word, struct.pack('<dI4I4', id, count, length))
-  end
-end
-
--- Take records, given as ids in a table, out of a word's postings: one by one where they are few.
-local function cut(word, gone, many)
-  local key = root .. ':word:' .. word
-  local postings = redis.call('GET', key)
-  if not postings then return end
-  if many then
-    local kept = {}
-    for at = 1, #postings, POSTING do
-      if not gone[struct.unpack('<d', postings, at)] then kept[#kept + 1] = postings:sub(at, at + POSTING - 1) end
-    end
-    postings = table.concat(kept)
-  else
-    for id in pairs(gone) do
-      local packed, at = struct.pack('<d', id), 0
-      repeat at = postings:find(packed, at + 1, true) until not at or at % POSTING == 1
-      if at then postings = postings:sub(1, at - 1) .. postings:sub(at + POSTING) end
-    end
-  end
-  if postings == '' then redis.call('DEL', key) else redis.call('SET', key, postings) end
-end
-
--- Count the words of a record in, or out again.
-local function counted(words, step)
-  local counts, length = counts_of(words)
-  local set = root .. ':words'
-  for word in pairs(counts) do
-    local score = redis.call('ZSCORE', set, word)
-    if not score then
-      redis.call('ZADD', set, text(characters(word) * WORD_STEP + 1), word)
-    elseif step < 0 and tonumber(score) % WORD_STEP <= 1 then
-      redis.call('ZREM', set, word)
-    else
-      redis.call('ZINCRBY', set, step, word)
-    end
-  end
-  redis.call('HINCRBY', root .. ':state', 'records', step)
-  redis.call('HINCRBY', root .. ':state', 'words', step * length)
-  return counts
-end
-
-local function unpacked(blob, kind, width)
-  local numbers, at = {}, 1
-  local left = #blob / width
-  while left > 0 do
-    local some = math.min(left, CHUNK)
-    local part = {struct.unpack('<' .. string.rep(kind, some), blob:sub(at, at + some * width - 1))}
-    for i = 1, some do numbers[#numbers + 1] = part[i] end
-    at, left = at + some * width, left - some
-  end
-  return numbers
-end
-
-local function packed(numbers)
-  local parts = {}
-  for first = 1, #numbers, CHUNK do
-    local last = math.min(first + CHUNK - 1, #numbers)
-    parts[#parts + 1] = struct.pack('<' .. string.rep('d', last - first + 1), unpack(numbers, first, last))
-  end
-  return table.concat(parts)
-end
-
--- Add vectors to the sum of all, or take them away.
-local function summed(vectors, step)
-  if #vectors == 0 then return end
-  local state = root .. ':state'
-  if redis.call('HINCRBY', state, 'vectors', step * #vectors) <= 0 then
-    redis.call('HDEL', state, 'vectors', 'sum')
-    return
-  end
-  local there = redis.call('HGET', state, 'sum')
-  local total = there and unpacked(there, 'd', 8)
-  for _, vector in ipairs(vectors) do
-    local numbers = unpacked(vector, 'f', 4)
-    if total then
-      for i = 1, #numbers do total[i] = total[i] + step * numbers[i] end
-    else
-      total = numbers
-    end
-  end
-  redis.call('HSET', state, 'sum', packed(total))
-end
-
--- Remove records; returns how many there were.
-local function remove(ids)
-  local vectors, gone, cuts, sizes = {}, 0, {}, {}
-  for _, id in ipairs(ids) do
-    local words, session, space = unpack(redis.call('HMGET', record .. id, 'words', 'session', 'space'))
-    if words then
-      gone = gone + 1
-      for word in pairs(counted(words, -1)) do
-        cuts[word] = cuts[word] or {}
-        cuts[word][tonumber(id)] = true
-        sizes[word] = (sizes[word] or 0) + 1
-      end
-      if space then vectors[#vectors + 1] = redis.call('HGET', record .. id, space) end
-      for _, set in ipairs({':places', ':pending', ':times', ':turns:' .. session}) do
-        redis.call('ZREM', root .. set, id)
-      end
-      redis.call('DEL', record .. id)
-    end
-  end
-  for word, ids in pairs(cuts) do cut(word, ids, sizes[word] > FEW) end
-  summed(vectors, -1)
-  return gone
-end
 """
 
-UPSERT = Script(
-    COMMON,
-    r"""
--- A name of this call, after, upto, its anchor, the anchor that is to be there behind a "=" or nothing, the ids of what
--- goes in one text, how many records follow: each record as JSON, then of each use: id, count, time.
+_WRITES = (
+    COMMON
+    + r"""
 local state = root .. ':state'
-if redis.call('HGET', state, 'call') == ARGV[1] then return 1 end
-if (redis.call('HGET', state, 'applied') or '0') ~= ARGV[2] then return 0 end
-if ARGV[5] ~= '' and '=' .. (redis.call('HGET', state, 'anchor') or '') ~= ARGV[5] then return 0 end
-redis.call('HSET', state, 'applied', ARGV[3], 'anchor', ARGV[4], 'call', ARGV[1])
-local gone = {}
-for id in ARGV[6]:gmatch('%S+') do gone[#gone + 1] = id end
-remove(gone)
-local uses = 8 + tonumber(ARGV[7])
-for i = 8, uses - 1 do
-  local entry = cjson.decode(ARGV[i])
-  remove({entry.id})
-  redis.call('HSET', record .. entry.id, unpack(entry.fields))
-  redis.call('ZADD', root .. ':places', entry.place, entry.id)
-  redis.call('ZADD', root .. ':times', entry.at, entry.id)
-  redis.call('ZADD', root .. ':pending', entry.id, entry.id)
-  if entry.turn then redis.call('ZADD', root .. ':turns:' .. entry.session, entry.id, entry.id) end
-  counted(entry.words, 1)
-  post(entry.id, entry.words)
+
+-- By the clock, as a count would give numbers again after a failover to a server that has not heard of the last ones.
+local clock = redis.call('TIME')
+local number = math.max(tonumber(redis.call('HGET', state, 'number') or '0'), clock[1] * 1000000 + clock[2])
+
+local function count_on()
+  number = number + 1
+  redis.call('HSET', state, 'number', text(number))
+  return text(number)
 end
-for i = uses, #ARGV, 3 do
-  local key = record .. ARGV[i]
-  if redis.call('EXISTS', key) == 1 then
-    redis.call('HINCRBY', key, 'uses', ARGV[i + 1])
-    local last = redis.call('HGET', key, 'last')
-    if not last or last == '' or tonumber(last) < tonumber(ARGV[i + 2]) then
-      redis.call('HSET', key, 'last', ARGV[i + 2])
+
+local function renew() redis.call('HSET', state, 'epoch', count_on()) end
+
+-- The number of a change of this record.
+local function change(id)
+  local now = count_on()
+  redis.call('ZADD', root .. ':changed', now, id)
+  return now
+end
+
+-- Remove a record; returns its content hash, empty without a vector, or nothing if there is no such record.
+local function remove(id)
+  local row = redis.call('HGET', root .. ':rows', id)
+  if not row then return end
+  local vector = redis.call('HGET', root .. ':vectors', id)
+  for _, part in ipairs({':rows', ':records', ':uses', ':last', ':vectors'}) do
+    redis.call('HDEL', root .. part, id)
+  end
+  redis.call('ZREM', root .. ':changed', id)
+  redis.call('ZREM', root .. ':pending', id)
+  redis.call('ZREM', root .. ':turns', row:match('^%[%d+,"([^"]*)"'))
+  return vector and vector:match('^%d+ (%x*) ') or ''
+end
+
+-- Remove these records; adds the ids of those that there were, and their content hashes, to a list.
+local function remove_all(ids, removed)
+  for _, id in ipairs(ids) do
+    local hash = remove(id)
+    if hash then
+      redis.call('ZADD', root .. ':gone', count_on(), id)
+      removed[#removed + 1] = id
+      removed[#removed + 1] = hash
     end
   end
+  if redis.call('ZCARD', root .. ':gone') > MOST_GONE then
+    redis.call('DEL', root .. ':gone')
+    renew()
+  end
+  return removed
 end
-return 1
+""".replace("MOST_GONE", str(MOST_GONE))
+)
+
+UPSERT = Script(
+    _WRITES,
+    r"""
+-- A name of this call, after, upto, its anchor, the anchor that is to be there behind a "=" or nothing, the ids of what
+-- goes in one text, how many records follow: of each id, place, row and record, then of each use: id, count, time.
+if redis.call('HGET', state, 'call') == ARGV[1] then return {'done'} end
+if (redis.call('HGET', state, 'applied') or '0') ~= ARGV[2] then return {} end
+if ARGV[5] ~= '' and '=' .. (redis.call('HGET', state, 'anchor') or '') ~= ARGV[5] then return {} end
+redis.call('HSET', state, 'applied', ARGV[3], 'anchor', ARGV[4], 'call', ARGV[1])
+if redis.call('HEXISTS', state, 'epoch') == 0 then renew() end
+local gone = {}
+for id in ARGV[6]:gmatch('%S+') do gone[#gone + 1] = id end
+local removed = remove_all(gone, {'done'})
+local uses = 8 + 4 * tonumber(ARGV[7])
+for i = 8, uses - 1, 4 do
+  local id, place = ARGV[i], ARGV[i + 1]
+  local hash = remove(id)
+  if hash and hash ~= '' then
+    removed[#removed + 1] = id
+    removed[#removed + 1] = hash
+  end
+  redis.call('HSET', root .. ':rows', id, '[' .. change(id) .. ',"' .. place .. '",' .. ARGV[i + 2])
+  redis.call('HSET', root .. ':records', id, ARGV[i + 3])
+  redis.call('ZADD', root .. ':pending', id, id)
+  if place ~= '' then redis.call('ZADD', root .. ':turns', 0, place) end
+end
+for i = uses, #ARGV, 3 do
+  local id, at = ARGV[i], ARGV[i + 2]
+  if redis.call('HEXISTS', root .. ':rows', id) == 1 then
+    redis.call('HINCRBY', root .. ':uses', id, ARGV[i + 1])
+    local last = redis.call('HGET', root .. ':last', id)
+    if not last or tonumber(last) < tonumber(at) then redis.call('HSET', root .. ':last', id, at) end
+    change(id)
+  end
+end
+return removed
 """,
 )
 
-DELETE = Script(COMMON, "return remove(ARGV)")
+DELETE = Script(_WRITES, "return remove_all(ARGV, {})")
 
 RESET = Script(
-    COMMON,
+    _WRITES,
     r"""
-local ids = redis.call('ZRANGE', root .. ':places', 0, -1)
-for _, id in ipairs(ids) do
-  local session = redis.call('HGET', record .. id, 'session')
-  if session then redis.call('DEL', root .. ':turns:' .. session) end
-  redis.call('DEL', record .. id)
+local ids = redis.call('HKEYS', root .. ':rows')
+for _, part in ipairs({'rows', 'records', 'uses', 'last', 'vectors', 'changed', 'gone', 'pending', 'turns'}) do
+  redis.call('UNLINK', root .. ':' .. part)
 end
-for _, word in ipairs(redis.call('ZRANGE', root .. ':words', 0, -1)) do redis.call('DEL', root .. ':word:' .. word) end
-for _, part in ipairs({':places', ':pending', ':times', ':words'}) do redis.call('DEL', root .. part) end
-redis.call('HDEL', root .. ':state', 'applied', 'anchor', 'records', 'words', 'vectors', 'sum')
+redis.call('HDEL', state, 'applied', 'anchor')
+renew()
 return ids
 """,
 )
 
 GIVE_VECTORS = Script(
-    COMMON,
+    _WRITES,
     r"""
--- The field that takes the vectors, then of each record: id, content hash, vector.
+-- Of each record: id, content hash, vector. The ids of those that had none.
 local given = {}
-for i = 2, #ARGV, 3 do
-  local key = record .. ARGV[i]
+for i = 1, #ARGV, 3 do
   if redis.call('ZREM', root .. ':pending', ARGV[i]) == 1 then
-    redis.call('HSET', key, 'key', ARGV[i + 1], 'space', ARGV[1], ARGV[1], ARGV[i + 2])
-    given[#given + 1] = ARGV[i + 2]
+    redis.call('HSET', root .. ':vectors', ARGV[i], change(ARGV[i]) .. ' ' .. ARGV[i + 1] .. ' ' .. ARGV[i + 2])
+    given[#given + 1] = ARGV[i]
   end
 end
-summed(given, 1)
+return given
 """,
 )
 
-SPELT = Script(
+CHANGES = Script(
     COMMON,
     r"""
--- Fewest and most characters.
-local first, beyond = text(ARGV[1] * WORD_STEP), '(' .. text((ARGV[2] + 1) * WORD_STEP)
-return table.concat(redis.call('ZRANGEBYSCORE', root .. ':words', first, beyond), ' ')
-""",
-    reads=True,
-)
-
-AROUND = Script(
-    COMMON,
-    r"""
--- How far, then ids. Those that stand so near, and they themselves.
-local radius, seen, found = tonumber(ARGV[1]), {}, {}
-for seed in ARGV[2]:gmatch('%S+') do
-  local place = tonumber(redis.call('ZSCORE', root .. ':places', seed) or '-1')
-  if place >= 0 then
-    local segment = math.floor(place / PLACE_STEP) * PLACE_STEP
-    local first = math.max(place - radius, segment)
-    local last = math.min(place + radius, segment + PLACE_STEP - 1)
-    for _, id in ipairs(redis.call('ZRANGEBYSCORE', root .. ':places', text(first), text(last))) do
-      if not seen[id] then
-        seen[id] = true
-        found[#found + 1] = id
-      end
-    end
-  end
+-- The epoch and the number that a reader has, the number that it has read up to since, and how many records at most.
+-- Epoch, number read up to, ids of what is gone, and of each record: row, uses, last use, vector if it is new.
+local number, epoch = unpack(redis.call('HMGET', root .. ':state', 'number', 'epoch'))
+if not epoch then return {} end
+local since, read = tonumber(ARGV[2]), ARGV[3]
+if epoch ~= ARGV[1] then since, read = -1, '-1' end
+local found = redis.call('ZRANGEBYSCORE', root .. ':changed', '(' .. read, '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[4])
+local ids = {}
+for i = 1, #found, 2 do ids[#ids + 1] = found[i] end
+if #ids == tonumber(ARGV[4]) then number = found[#found] end
+local gone = since < 0 and {} or redis.call('ZRANGEBYSCORE', root .. ':gone', '(' .. read, '+inf')
+if #ids == 0 then return {epoch, number, gone, {}, {}, {}, {}} end
+local parts = {}
+for i, part in ipairs({':rows', ':uses', ':last', ':vectors'}) do
+  parts[i] = redis.call('HMGET', root .. part, unpack(ids))
 end
-return table.concat(found, ' ')
+for i, vector in ipairs(parts[4]) do
+  if vector and tonumber(vector:match('^%d+')) <= since then parts[4][i] = false end
+end
+return {epoch, number, gone, unpack(parts)}
 """,
     reads=True,
 )
