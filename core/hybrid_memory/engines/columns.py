@@ -138,7 +138,7 @@ class Columns:
         table: a row for each record that there is or was, with the numbers of `ROW` and its labels as numbers.
         alive: the rows of records that there are.
         words: how many terms each row has, plus one.
-        matrix: room for a vector in each row, and more; present: which have one.
+        matrix: a vector for each row, and empty ones for more; present: which have one.
         terms: inverted indexes, each of other rows.
         labels: the number of each label; metadata: that of records that have any, by id.
     """
@@ -252,7 +252,7 @@ class Columns:
         return np.array(numbers, dtype=np.float64).reshape(-1, _LABELS)
 
     def _vectors(self, given: Sequence[tuple[int, bytes]], size: int) -> tuple[Floats, Mask]:
-        """Room for ``size`` rows with these vectors, and which have one.
+        """A matrix of at least ``size`` rows with these vectors, and which have one.
 
         It is written in place: whoever reads older columns does not look at rows that had no vector then.
         """

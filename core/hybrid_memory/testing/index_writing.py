@@ -245,6 +245,15 @@ class IndexWritingContract:
         size = index.size()
         assert (size.records, size.vectors, size.pending) == (3, 2, 1)
 
+    def test_who_works_for_an_owner_may_go_on_and_gives_the_right_back(self, index: SemanticIndex) -> None:
+        assert index.lease(ALICE, "ann", 60)
+        assert index.lease(ALICE, "ann", 60)
+        alone = not index.lease(ALICE, "ben", 60)  # an engine of one process lets everybody
+        assert index.lease(BOB, "ben", 60)
+        assert index.lease(ALICE, "ann", 0)
+        assert index.lease(ALICE, "ben", 60)
+        assert alone != index.lease(ALICE, "ann", 60)
+
     def test_scrubbing_and_training_change_no_answer(self, index: SemanticIndex) -> None:
         random_corpus(1, size=60).fill(index)
         index.delete(range(1, 20))

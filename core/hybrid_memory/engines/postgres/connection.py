@@ -310,8 +310,8 @@ class PostgresConnection:
             if version in {0, VERSION - 1}:
                 if self.read_only:
                     raise StoreUnavailableError(
-                        f"there is no store {self.schema!r} of this version on Postgres at {self.address}: open it once "
-                        "where it can be written, then read it here"
+                        f"there is no store {self.schema!r} of this version on Postgres at {self.address}: open it "
+                        "once where it can be written, then read it here"
                     )
                 version = self._create(connection)
             if version != VERSION:

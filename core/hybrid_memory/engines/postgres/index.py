@@ -65,8 +65,9 @@ UPDATE hm.indexed SET applied = %s, anchor = %s, number = number + 1
 WHERE owner = %s AND applied = %s AND anchor = coalesce(%s, anchor) RETURNING number
 """
 _LEASED = """
-UPDATE hm.indexed SET holder = %s, leased = now() + make_interval(secs => %s)
-WHERE owner = %s AND (holder = %s OR leased < now())
+INSERT INTO hm.indexed AS i (owner, holder, leased) VALUES (%s, %s, now() + make_interval(secs => %s))
+ON CONFLICT (owner) DO UPDATE SET holder = excluded.holder, leased = excluded.leased
+WHERE i.holder = excluded.holder OR i.leased < now()
 """
 _NEXT = "UPDATE hm.indexed SET number = number + 1 WHERE owner = %s RETURNING number"
 _GET = f"""
@@ -216,8 +217,7 @@ class PostgresIndex(RowIndex):
         self._db.write(put)
 
     def lease(self, owner: Scope, holder: str, seconds: float) -> bool:
-        number = self._db.owner_id(owner)
-        asked = [holder, seconds, number, holder]
+        asked = [self._db.owner_id_for_writing(owner), holder, seconds]
         return bool(self._db.write(lambda connection, _: connection.execute(_LEASED, asked).rowcount))
 
     def get(self, ids: Sequence[int]) -> list[Record]:

@@ -13,7 +13,7 @@ import numpy as np
 from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.columns import CACHE_BYTES, ROW, Changes, Row, RowIndex
 from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, drop_older, warn_of_eviction
-from hybrid_memory.engines.redis.index_scripts import CHANGES, DELETE, GIVE_VECTORS, RESET, UPSERT
+from hybrid_memory.engines.redis.index_scripts import CHANGES, DELETE, GIVE_VECTORS, LEASE, RESET, UPSERT
 from hybrid_memory.engines.redis.layout import Keys, digest_or_none, owner_json, owner_tag
 from hybrid_memory.engines.stored import RECORD_FIELDS, owner_key, record_in, row_of, to_json, to_micros
 from hybrid_memory.errors import EmbedderMismatchError
@@ -171,6 +171,9 @@ class RedisIndex(RowIndex):
             given = list(map(int, self._run(GIVE_VECTORS, tag, values)))
             held = [(keys[number].hex(), number) for number in given]
             self._connection.calls([("ZADD", self._keys.holders(key), 0, f"{key}:{tag}:{n}") for key, n in held])
+
+    def lease(self, owner: Scope, holder: str, seconds: float) -> bool:
+        return bool(self._run(LEASE, owner_tag(owner), [holder, round(seconds * 1000)]))
 
     def get(self, ids: Sequence[int]) -> list[Record]:
         self._connection.check_open()

@@ -177,3 +177,17 @@ return {epoch, number, gone, unpack(parts)}
 """,
     reads=True,
 )
+
+LEASE = Script(
+    r"""
+-- Who asks, and for how many milliseconds.
+local holder = redis.call('GET', KEYS[1] .. ':lease')
+if holder and holder ~= ARGV[1] then return 0 end
+if ARGV[2] == '0' then
+  redis.call('DEL', KEYS[1] .. ':lease')
+else
+  redis.call('SET', KEYS[1] .. ':lease', ARGV[1], 'PX', ARGV[2])
+end
+return 1
+"""
+)
