@@ -18,7 +18,7 @@ from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message, Origin, Role
 from hybrid_memory.log.port import Receipt
 from hybrid_memory.memory.faces import Handle, faces
-from hybrid_memory.memory.texts import ItemMemory
+from hybrid_memory.memory.items import ItemMemory
 from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.recall.hit import Hit, Hits
 from hybrid_memory.recall.plan import Intent, Request

@@ -24,7 +24,6 @@ from hybrid_memory.recall.measure import Measured, measure, repeats
 from hybrid_memory.recall.plan import DECIDING, Plan, Request, Timing, asks_for_last_talk
 from hybrid_memory.recall.plan import plan as planned
 from hybrid_memory.recall.signals import Curve, at_the_time, learned
-from hybrid_memory.recall.texts import by_words
 from hybrid_memory.runtime import tracing
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span
@@ -288,7 +287,7 @@ async def _from_log(
         return []
     age, half_life = services.clock().timestamp() - times[rows], services.config.recall.half_life.total_seconds()
     columns = dict.fromkeys(Signals.__dataclass_fields__, np.zeros(len(records)))
-    columns["text"] = by_words(request.query, [record.text for record in records])
+    columns["text"] = signals.by_words(request.query, [record.text for record in records])
     columns["recency"] = signals.recency_signal(age, half_life)
     scores = signals.weighted_mean(columns, LOG_WEIGHTS)
     best = np.lexsort((-np.array([record.id for record in records]), -scores))[: request.k]
