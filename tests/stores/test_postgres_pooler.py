@@ -13,8 +13,8 @@ from hybrid_memory.engines.postgres import PostgresConnection, PostgresIndex, Po
 from hybrid_memory.index.record import Where
 from hybrid_memory.testing.corpus import ALICE, DIM, EMBEDDER, entry_of, make_record, unit
 from hybrid_memory.testing.drafts import draft
-from hybrid_memory.testing.postgres_server import Pooler, PostgresServer
 from tests.doubles import texts
+from tests.postgres_server import Pooler, PostgresServer
 
 QUIET: dict[str, Any] = {"embedder": "hashing", "orchestration": {"background": False}}
 STORES, THREADS, TURNS = ("red", "blue"), 3, 6
