@@ -49,10 +49,6 @@ class HybridMemoryRetriever(BaseRetriever):
         scope, kinds, categories, since, until, weights, spaces, origins: as in `ScopedMemory.recall`.
         filter: values that a document's metadata must have; called ``metadata`` in `ScopedMemory.recall`, a name that
             LangChain uses for tracing.
-        items: a namespace of `HybridMemoryStore` to search too, in one ranking; its documents have ``namespace`` and
-            ``key`` in their metadata, and the ``kind`` ``item``. A label ``{user_id}``, ``{agent_id}`` or
-            ``{session_id}`` is replaced by the run's, as `namespace` writes it. Items do not belong to a user:
-            everyone who may use this retriever can read the whole namespace.
 
     Everything from ``k`` to ``origins`` can also be passed to ``invoke``: ``retriever.invoke(question, k=3)``.
 
@@ -80,7 +76,6 @@ class HybridMemoryRetriever(BaseRetriever):
     spaces: Collection[str] | Literal["all"] = ()
     origins: tuple[Origin, ...] = ()
     score_threshold: float | None = Field(default=None, ge=0, le=1)
-    items: tuple[str, ...] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -113,8 +108,7 @@ class HybridMemoryRetriever(BaseRetriever):
         memory = self._scoped(filters.pop(_RUN, None))
         if not query.strip():
             return []
-        asked = self._asked(filters) | self._items(memory)
-        return [document(hit) for hit in await run.call(memory.recall, query, **asked)]
+        return [document(hit) for hit in await run.call(memory.recall, query, **self._asked(filters))]
 
     _get_relevant_documents, _aget_relevant_documents = faces(_retrieve)
 
@@ -124,14 +118,6 @@ class HybridMemoryRetriever(BaseRetriever):
 
     def _scoped(self, config: RunnableConfig | None) -> ScopedMemory:
         return self._binding.of_run(config or ensure_config())
-
-    def _items(self, memory: ScopedMemory) -> dict[str, Any]:
-        """The store's items to search too, as an argument of recall."""
-        if self.items is None:
-            return {}
-        from langchain_hybrid_memory.store_items import items_of  # noqa: PLC0415 - of LangGraph, which others do without
-
-        return {"items": items_of(self.memory, self.items, memory.scope)}
 
     def _asked(self, filters: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of recall: from the call, or else from this retriever."""

@@ -92,7 +92,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("lc retriever", {"since": NAIVE}, "since"),
     ("lc retriever", {"since": JUNE, "until": MAY}, "since .* is after until"),
     ("lc retriever", {"search_kwargs": {"k": 3}}, "give k=, score_threshold= and filter="),
-    ("lc retriever", {"search_type": "mmr"}, "search_type"), ("lc retriever", {"items": "users"}, "items"),
+    ("lc retriever", {"search_type": "mmr"}, "search_type"),
     ("lc store", {"index": 7}, "index"), ("lc store", {"index": {"fields": "text"}}, "fields"),
     ("lc store", {"index": {"fields": [7]}}, "fields"), ("lc store", {"ttl": {"default_ttl": "an hour"}}, "minutes"),
     ("lc store", {"ttl": {"sweep_interval_minutes": "5"}}, "minutes"), ("lc store", {"tenant": ""}, "tenant"),

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from hybrid_memory.documents import items
-from hybrid_memory.documents.items import FindItems, ItemOperation, ItemResult
-from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.documents.items import ItemOperation, ItemResult
 from hybrid_memory.memory.faces import Verbs, faces
 from hybrid_memory.memory.runtime import Runtime
-from hybrid_memory.recall.plan import Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 
@@ -22,36 +20,13 @@ class ItemMemory(Verbs):
 
     Attributes:
         scope: the owner of the values.
-        prefix: the namespaces that a recall with these items searches, see `under`.
         sweep_every: expired values are never found; they are destroyed by the first write after this time.
     """
 
-    def __init__(
-        self, runtime: Runtime, scope: Scope, sweep_every: timedelta = SWEEP_EVERY, prefix: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, runtime: Runtime, scope: Scope, sweep_every: timedelta = SWEEP_EVERY) -> None:
         self._runtime = runtime
         self.scope = scope
         self.sweep_every = sweep_every
-        self.prefix = prefix
-
-    def under(self, *labels: str) -> ItemMemory:
-        """The same items, which `ScopedMemory.recall` then searches in namespaces that start with these labels only.
-
-        Raises:
-            InvalidInputError: a label is malformed.
-        """
-        return ItemMemory(self._runtime, self.scope, self.sweep_every, FindItems(tuple(labels)).prefix)
-
-    async def beside(self, run: Runner, runtime: Runtime, asker: Scope, request: Request) -> items.Beside | None:
-        """What a recall of this owner finds here beside its turns; raises `InvalidInputError`, see there."""
-        if runtime is not self._runtime:
-            raise InvalidInputError("the items are of another memory: take them from the one that is asked")
-        if self.scope.tenant != asker.tenant:
-            raise InvalidInputError(f"the items are of {self.scope}, another tenant than that of {asker}")
-        if request.where.scope.session is not None:
-            raise InvalidInputError("scope='session' is this handle's session alone: leave items out")
-        services = self._runtime.services
-        return await items.beside(run, services, self.scope, self.prefix, request.where)
 
     async def _batch(self, run: Runner, operations: Sequence[ItemOperation]) -> list[ItemResult]:
         """The results of `GetItem`, `FindItems`, `PutItem` and `ListNamespaces` operations, in their order.
