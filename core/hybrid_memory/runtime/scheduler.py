@@ -292,7 +292,7 @@ class Timer:
         while (action := self._next()) is not None:
             try:
                 action()
-            except Exception:
+            except Exception:  # noqa: BLE001 - the next one is due all the same
                 _log.exception("an action failed; the timer continues")
 
     def _next(self) -> Callable[[], object] | None:
