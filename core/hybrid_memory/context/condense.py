@@ -58,19 +58,9 @@ class Condensed:
     how: str = ""
     note: str = ""
 
-    @property
-    def tokens_before(self) -> int:
-        """The tokens of all texts before."""
-        return sum(self.before)
-
-    @property
-    def tokens_after(self) -> int:
-        """The tokens of all texts after."""
-        return sum(self.after)
-
     def __repr__(self) -> str:
         how = f" {self.how}" if self.how else ""
-        return f"<Condensed{how}: {len(self.texts)} texts, {self.tokens_before} tokens to {self.tokens_after}>"
+        return f"<Condensed{how}: {len(self.texts)} texts, {sum(self.before)} tokens to {sum(self.after)}>"
 
 
 class _Outcome(NamedTuple):

@@ -60,7 +60,6 @@ class Stats:
         work: counts, latencies and caches of this process.
         waiting: messages in the outbox.
         compactions: what became of the critical items in all compacted turns.
-        vectors_of: the embedder that made the stored vectors; None before the first.
     """
 
     url: str
@@ -76,7 +75,6 @@ class Stats:
     work: WorkStats
     waiting: int = 0
     compactions: Audit = field(default_factory=Audit)
-    vectors_of: str | None = None
 
     def __repr__(self) -> str:
         names = ("owner", "session", "event", "record", "vector")
@@ -312,7 +310,7 @@ class HybridMemory(Verbs):
     async def _stats(self, run: Runner) -> Stats:
         """What the store holds, and how far its index is behind the log."""
         services = self._services
-        log, stored = await run.call(services.log.size), await run.call(services.index.embedder)
+        log = await run.call(services.log.size)
         heads = await run.call(services.log.heads)
         derived: dict[str, Any] = {}
         for projection in projections(services):
@@ -326,7 +324,6 @@ class HybridMemory(Verbs):
             embedder=None if services.embedder is None else services.embedder.name,
             work=self.work,
             waiting=0 if services.outbox is None else (await run.call(services.outbox.size)).events,
-            vectors_of=None if stored is None else stored[0],
             **derived,
         )
 
