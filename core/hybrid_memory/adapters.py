@@ -14,7 +14,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 from hybrid_memory.arguments import Arguments, checked
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.condense import How
-from hybrid_memory.context.layout import Parts, Voice, as_shown, language_of, memory_mark
+from hybrid_memory.context.layout import Parts, Voice, as_shown, memory_mark, prompt_language
 from hybrid_memory.context.memories import (
     Asking,
     Memories,
@@ -184,7 +184,7 @@ class Portion:
     @property
     def text(self) -> str:
         """Profile, summary and memories, each in its own marked place; what changes least comes first."""
-        chinese = language_of("".join(line.text for line in self.lines)) == "zh"
+        chinese = prompt_language("".join(line.text for line in self.lines)) == "zh"
         summary = written(self.lines, chinese=chinese, handles=False)
         parts = Parts(profile=self.profile, summary=summary, others=self.rules)
         chosen = self.memories

@@ -119,10 +119,10 @@ class Parts:
     @property
     def standing(self) -> str:
         """Profile, summary and texts of others, in their marks."""
-        profile = f"{PROFILE_HEADINGS[language_of(self.profile)]}\n{self.profile}" if self.profile else ""
+        profile = f"{PROFILE_HEADINGS[prompt_language(self.profile)]}\n{self.profile}" if self.profile else ""
         text = "\n".join(part for part in (self.summary, self.artifacts) if part)
         if text:
-            language = language_of(self.summary or self.artifacts)
+            language = prompt_language(self.summary or self.artifacts)
             more = f" {readable(language, self.reader, text)}" if self.reader else ""
             text = f"{SUMMARY_HEADINGS[language]}{more}\n{text}"
         parts = (marked("user_profile", profile), marked("summary", text), self.spoken)
@@ -219,7 +219,7 @@ def as_shown(message: Message) -> Message:
     return message if instructs else as_record(message, message.spoken_by)
 
 
-def language_of(text: str) -> Language:
+def prompt_language(text: str) -> Language:
     """The language, of the two, for the headings of this text."""
     return "zh" if is_chinese(text) else "en"
 
