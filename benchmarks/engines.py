@@ -36,8 +36,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a scr
 from benchmarks.compression.sets import Table
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.errors import StoreUnavailableError
-from hybrid_memory.testing.postgres_server import PostgresServer
 from hybrid_memory.testing.servers import MilvusServer, RedisServer, Server
+from tests.postgres_server import PostgresServer
 
 ENGINES = ["sqlite", "postgres", "redis", "milvus"]
 OUTAGES = ["postgres", "postgres, outbox", "redis", "redis, outbox", "sqlite+redis", "sqlite+milvus"]

@@ -43,7 +43,7 @@ from benchmarks.retrieval import DEPTH, grade, load, messages, turns_found
 from benchmarks.served import gguf, served
 from hybrid_memory import MemoryConfig, open_memory
 from hybrid_memory.config import LearningConfig, OrchestrationConfig, RecallConfig
-from hybrid_memory.recall.texts import by_words
+from hybrid_memory.recall.signals import by_words
 
 NONE = "none"
 COLUMNS = ("reranker", "n", "hit@1", "mrr", "r@5", "r@10", "better", "worse", "failed", "ms")

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from langchain_hybrid_memory.deepagents import HybridMemoryBackend as HybridMemoryBackend
     from langchain_hybrid_memory.documents import HybridDocumentCompressor as HybridDocumentCompressor
     from langchain_hybrid_memory.documents import HybridMemoryRetriever as HybridMemoryRetriever
-    from langchain_hybrid_memory.documents import HybridScoreCompressor as HybridScoreCompressor
     from langchain_hybrid_memory.history import HybridChatMessageHistory as HybridChatMessageHistory
     from langchain_hybrid_memory.messages import from_langchain as from_langchain
     from langchain_hybrid_memory.messages import to_langchain as to_langchain
@@ -34,7 +33,6 @@ _HOME = {
     "HybridMemoryMiddleware": "middleware",
     "HybridMemoryRetriever": "documents",
     "HybridMemoryStore": "store",
-    "HybridScoreCompressor": "documents",
     "from_langchain": "messages",
     "memory_tools": "tools",
     "namespace": "store",
@@ -50,7 +48,6 @@ __all__ = [
     "HybridMemoryMiddleware",
     "HybridMemoryRetriever",
     "HybridMemoryStore",
-    "HybridScoreCompressor",
     "__version__",
     "from_langchain",
     "memory_tools",

@@ -59,9 +59,6 @@ class SessionMemory(BaseChatMemory):
     def memory_variables(self) -> list[str]:
         return [self.memory_key]
 
-    def _repr_html_(self) -> str:
-        return self.chat_memory._repr_html_()
-
     async def _save_context(self, run: Runner, /, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
         """Append the user's turn, the tool steps and the answer to the log, all or none; durable on return.
 

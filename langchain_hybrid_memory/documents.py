@@ -1,4 +1,4 @@
-"""A LangChain retriever of memories, and compressors that rank or shorten the documents of any retriever."""
+"""A LangChain retriever of memories, and a compressor that shortens the documents of any retriever."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig, ensure_config
 from pydantic import AwareDatetime, ConfigDict, Field, PrivateAttr, model_validator
 
-from hybrid_memory import Condensed, Hit, HybridMemory, Origin, RecordKind, ScopedMemory, Scored, Weights
-from hybrid_memory.adapters import How, LruCache, Runner, Scalar, faces, instant
+from hybrid_memory import Condensed, Hit, HybridMemory, Origin, RecordKind, ScopedMemory, Weights
+from hybrid_memory.adapters import How, LruCache, Runner, Scalar, faces
 from hybrid_memory.errors import InvalidInputError
 from langchain_hybrid_memory.editing import as_sources, edited
 from langchain_hybrid_memory.scopes import Binding
@@ -49,10 +49,6 @@ class HybridMemoryRetriever(BaseRetriever):
         scope, kinds, categories, since, until, weights, spaces, origins: as in `ScopedMemory.recall`.
         filter: values that a document's metadata must have; called ``metadata`` in `ScopedMemory.recall`, a name that
             LangChain uses for tracing.
-        items: a namespace of `HybridMemoryStore` to search too, in one ranking; its documents have ``namespace`` and
-            ``key`` in their metadata, and the ``kind`` ``item``. A label ``{user_id}``, ``{agent_id}`` or
-            ``{session_id}`` is replaced by the run's, as `namespace` writes it. Items do not belong to a user:
-            everyone who may use this retriever can read the whole namespace.
 
     Everything from ``k`` to ``origins`` can also be passed to ``invoke``: ``retriever.invoke(question, k=3)``.
 
@@ -80,7 +76,6 @@ class HybridMemoryRetriever(BaseRetriever):
     spaces: Collection[str] | Literal["all"] = ()
     origins: tuple[Origin, ...] = ()
     score_threshold: float | None = Field(default=None, ge=0, le=1)
-    items: tuple[str, ...] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -113,8 +108,7 @@ class HybridMemoryRetriever(BaseRetriever):
         memory = self._scoped(filters.pop(_RUN, None))
         if not query.strip():
             return []
-        asked = self._asked(filters) | self._items(memory)
-        return [document(hit) for hit in await run.call(memory.recall, query, **asked)]
+        return [document(hit) for hit in await run.call(memory.recall, query, **self._asked(filters))]
 
     _get_relevant_documents, _aget_relevant_documents = faces(_retrieve)
 
@@ -124,14 +118,6 @@ class HybridMemoryRetriever(BaseRetriever):
 
     def _scoped(self, config: RunnableConfig | None) -> ScopedMemory:
         return self._binding.of_run(config or ensure_config())
-
-    def _items(self, memory: ScopedMemory) -> dict[str, Any]:
-        """The store's items to search too, as an argument of recall."""
-        if self.items is None:
-            return {}
-        from langchain_hybrid_memory.store_items import items_of  # noqa: PLC0415 - of LangGraph, which others do without
-
-        return {"items": items_of(self.memory, self.items, memory.scope)}
 
     def _asked(self, filters: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of recall: from the call, or else from this retriever."""
@@ -148,50 +134,6 @@ def document(hit: Hit) -> Document:
 
 
 SHORTENED = 1024
-
-
-class HybridScoreCompressor(BaseDocumentCompressor):
-    """A compressor that ranks documents of any retriever: ``0.7 * vector + 0.3 * text``, by embedder and BM25.
-
-    The documents come back best first, with ``score`` and ``why`` in their metadata; the originals are not changed. An
-    empty question keeps their order.
-
-    Attributes:
-        memory: an open memory; nothing is stored in it.
-        top_n: how many documents to return; None returns all.
-        weights: the weights of vector, text and recency; see `HybridMemory.score`.
-        diversity: towards 1, documents that repeat better ones rank lower; by default as configured.
-        time_key: the metadata key of a document's time, a datetime or ISO 8601, for weights with recency.
-    """
-
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
-
-    memory: HybridMemory = Field(exclude=True)
-    top_n: int | None = Field(default=None, ge=1)
-    weights: Weights | None = None
-    diversity: float | None = Field(default=None, ge=0, le=1)
-    time_key: str = "at"
-
-    async def _compress_documents(
-        self, run: Runner, /, documents: Sequence[Document], query: str, callbacks: Callbacks = None
-    ) -> Sequence[Document]:
-        del callbacks
-        if not query.strip():
-            return list(documents[: self.top_n])
-        texts, options = self._asked(documents)
-        return ranked(documents, await run.call(self.memory.score, query, texts, **options))
-
-    compress_documents, acompress_documents = faces(_compress_documents)
-
-    def _asked(self, documents: Sequence[Document]) -> tuple[list[str], dict[str, Any]]:
-        at = [instant(document.metadata.get(self.time_key)) for document in documents]
-        options = {"k": self.top_n, "at": at, "weights": self.weights, "diversity": self.diversity}
-        return [document.page_content for document in documents], options
-
-
-def ranked(documents: Sequence[Document], scored: Sequence[Scored]) -> list[Document]:
-    """The scored documents, best first, with ``score`` and ``why``."""
-    return [_with(documents[one.row], score=one.score, why=one.why()) for one in scored]
 
 
 def _with(document: Document, *, page_content: str | None = None, **metadata: Any) -> Document:
@@ -212,7 +154,6 @@ class HybridDocumentCompressor(BaseDocumentCompressor):
         max_tokens: the budget of all documents together, by the memory's token counter; as a summariser, of the
             summary; as an edit, of all messages together, by the middleware's counter.
         how: ``extractive`` keeps whole sentences, ``llmlingua`` words; see `HybridMemory.condense`.
-        weights: the weights of vector and text for the question; text alone by default, see `HybridMemory.condense`.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -220,7 +161,6 @@ class HybridDocumentCompressor(BaseDocumentCompressor):
     memory: HybridMemory = Field(exclude=True)
     max_tokens: int = Field(default=1000, ge=1)
     how: How = "extractive"
-    weights: Weights | None = None
     _shortened: LruCache[tuple[str, str | None, int], str] = PrivateAttr(default_factory=lambda: LruCache(SHORTENED))
 
     async def _compress_documents(
@@ -229,7 +169,7 @@ class HybridDocumentCompressor(BaseDocumentCompressor):
         del callbacks
         texts = [document.page_content for document in documents]
         asked = query if query.strip() else None
-        options: dict[str, Any] = {"max_tokens": self.max_tokens, "how": self.how, "weights": self.weights}
+        options: dict[str, Any] = {"max_tokens": self.max_tokens, "how": self.how}
         return _left(documents, await run.call(self.memory.condense, texts, query=asked, **options))
 
     compress_documents, acompress_documents = faces(_compress_documents)

@@ -82,9 +82,6 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
     def __repr__(self) -> str:
         return f"<HybridChatMessageHistory {self._binding.given} in {self.memory!r}>"
 
-    def _repr_html_(self) -> str:
-        return self.scoped._repr_html_()
-
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # LangChain's own histories do it this way
         """All messages since the last `clear`, oldest first."""

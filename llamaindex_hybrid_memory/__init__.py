@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from llamaindex_hybrid_memory.messages import from_chat_message as from_chat_message
     from llamaindex_hybrid_memory.messages import to_chat_message as to_chat_message
     from llamaindex_hybrid_memory.postprocessors import CompressionPostprocessor as CompressionPostprocessor
-    from llamaindex_hybrid_memory.postprocessors import HybridScorePostprocessor as HybridScorePostprocessor
     from llamaindex_hybrid_memory.retriever import HybridMemoryRetriever as HybridMemoryRetriever
     from llamaindex_hybrid_memory.tools import HybridMemoryToolSpec as HybridMemoryToolSpec
 
@@ -31,7 +30,6 @@ _HOME = {
     "HybridMemoryBlock": "memory_block",
     "HybridMemoryRetriever": "retriever",
     "HybridMemoryToolSpec": "tools",
-    "HybridScorePostprocessor": "postprocessors",
     "from_chat_message": "messages",
     "to_chat_message": "messages",
 }
@@ -44,7 +42,6 @@ __all__ = [
     "HybridMemoryBlock",
     "HybridMemoryRetriever",
     "HybridMemoryToolSpec",
-    "HybridScorePostprocessor",
     "__version__",
     "from_chat_message",
     "to_chat_message",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from html import escape
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator
@@ -101,10 +100,6 @@ class Bound(BaseModel):
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return self.__copy__()  # no field can be changed in place
-
-    def _drawn(self, session: str | None) -> str:
-        """The newest turns as HTML; does not open a store that is not open yet."""
-        return escape(repr(self)) if held(self.url) is None else self._scoped(self._store(), session)._repr_html_()
 
     def _store(self) -> HybridMemory:
         # `model_copy(update=...)` may have changed the URL.

@@ -76,9 +76,6 @@ class HybridChatMemory(SessionBound, BaseMemory):
     def class_name(cls) -> str:
         return cls.__name__
 
-    def _repr_html_(self) -> str:
-        return self._drawn(self.session)
-
     @classmethod
     def from_defaults(
         cls,

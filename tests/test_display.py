@@ -69,7 +69,7 @@ def trip(memory: HybridMemory) -> ScopedMemory:
 def shown_by(memory: HybridMemory, trip: ScopedMemory) -> dict[str, object]:
     hits = trip.recall("What did we decide? txt.exe", k=3)
     return {
-        "scoped": trip, "hits": hits, "hit": hits[0],
+        "hits": hits, "hit": hits[0],
         "nothing": memory.scoped(user="nobody").recall(CRAFTED), "context": trip.assemble("And what is txt.exe?"),
         "profile": trip.profile(), "facts": trip.facts(history=True),
     }  # fmt: skip

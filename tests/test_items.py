@@ -22,7 +22,7 @@ from hybrid_memory.documents.items import (
     PutItem,
 )
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
-from hybrid_memory.memory.texts import ItemMemory
+from hybrid_memory.memory.items import ItemMemory
 from hybrid_memory.runtime.runners import InlineRunner, drive
 from tests.doubles import Clock
 from tests.faces import Face, Open
@@ -247,54 +247,3 @@ def test_the_fold_is_the_same_however_it_is_read(steps: list[tuple[Any, ...]]) -
 def test_what_cannot_be_stored_or_asked_is_refused(wrong: Callable[[], object], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         wrong()
-
-
-def test_a_recall_finds_items_of_a_namespace_beside_turns(opened: Open, face: Face, clock: Clock) -> None:
-    memory = opened(clock=clock)
-    items, alice = memory.items("app"), memory.scoped(user="alice")
-    alice.remember("The night train leaves at nine.")
-    items.batch(
-        [put("train", "The night train has a bar.", "Its seats are red."), put("gone", "The night train is late.")]
-    )
-    items.batch([PutItem(("users", "bob"), "train", {}, ("The night train of Bob.",))])
-    items.batch([PutItem(("users", "alice", "trips"), "train", {}, ("The night train to Porto.",))])
-    items.batch([put("gone", "A cat.", ttl=timedelta(minutes=5)), put("train", "The night train has no bar.")])
-
-    def found(*labels: str, **options: Any) -> list[str]:
-        hits = face(alice).recall("night train", items=items.under(*labels), **options)
-        return sorted(hit.record.text for hit in hits)
-
-    own = ["The night train leaves at nine."]
-    mine = ["A cat.", "The night train has no bar.", "The night train to Porto."]
-    assert found("users", "alice") == sorted([*own, *mine])
-    assert found("users", "alice", "trips") == [*own, "The night train to Porto."]
-    assert found("users", "al") == own
-    assert found() == sorted([*own, *mine, "The night train of Bob."])
-    assert len(found("users", "alice", k=2)) == 2
-    assert found("users", "alice", kinds=["fact"]) == mine
-    clock.now += timedelta(hours=1)
-    assert "A cat." not in found("users", "alice")
-    items.batch([PutItem(HOME, "train", None)])
-    assert found("users", "alice") == [*own, "The night train to Porto."]
-    assert sorted(hit.record.text for hit in alice.recall("night train")) == own
-
-
-def test_items_of_others_are_not_recalled(opened: Open, face: Face) -> None:
-    memory = opened()
-    alice = memory.scoped(user="alice", session="s")
-    alice.remember("The night train leaves at nine.")
-    items = memory.items("app")
-    for wrong, told in (
-        (memory.items("app", tenant="other"), "another tenant"),
-        (opened(url="memory://").items("app"), "another memory"),
-    ):
-        with pytest.raises(InvalidInputError, match=told):
-            face(alice).recall("train", items=wrong)
-    with pytest.raises(InvalidInputError, match="leave items out"):
-        face(alice).recall("train", items=items, scope="session")
-    with pytest.raises(InvalidInputError, match="view of the past"):
-        face(alice.as_of(1)).recall("train", items=items)
-    with pytest.raises(InvalidInputError, match="items must be"):
-        face(alice).recall("train", items="users")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError):
-        items.under("a\ud800")

@@ -28,13 +28,12 @@ PARTS: list[tuple[Any, dict[str, Any], str]] = [
     (langchain.HybridChatMessageHistory, IN_SESSION, "add_message add_user_message add_ai_message"),
     (langchain.HybridMemoryMiddleware, {}, ""), (langchain.HybridMemoryRetriever, OWNED, "invoke ainvoke"),
     (langchain.HybridMemoryStore, {}, "get put search delete list_namespaces aget aput asearch"),
-    (langchain.HybridScoreCompressor, {}, ""), (langchain.HybridDocumentCompressor, {}, ""),
+    (langchain.HybridDocumentCompressor, {}, ""),
     (llamaindex.HybridChatMemory.from_defaults, IN_SESSION, ""),
     (llamaindex.HybridBufferStore.from_defaults, OWNED, ""), (llamaindex.HybridChatStore.from_defaults, OWNED, ""),
     (llamaindex.HybridMemoryBlock.from_defaults, OWNED, "aget aput"),
     (llamaindex.HybridMemoryRetriever, OWNED, "retrieve aretrieve"),
     (llamaindex.HybridMemoryToolSpec, OWNED, "to_tool_list"),
-    (llamaindex.HybridScorePostprocessor, {}, "postprocess_nodes"),
     (llamaindex.CompressionPostprocessor, {}, "postprocess_nodes"),
 ]  # fmt: skip
 """What is made, with what beside the memory, and methods of the framework's that lead to ours."""

@@ -137,7 +137,7 @@ class Crowd:
 def opened(url: str | None, folder: Path, stack: ExitStack) -> HybridMemory:
     """The store that they share."""
     if url == "postgres":
-        from hybrid_memory.testing.postgres_server import PostgresServer  # noqa: PLC0415 - optional
+        from tests.postgres_server import PostgresServer  # noqa: PLC0415 - optional
 
         url = stack.enter_context(PostgresServer(folder / "server")).url
     config = MemoryConfig.of({"url": url or f"sqlite:///{folder / 'memory.db'}", "recall": {"cache_ttl": 0}})

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from hybrid_memory import MemoryConfig, open_memory
 from hybrid_memory.errors import HybridMemoryError
-from hybrid_memory.testing.postgres_server import Pooler, PostgresServer
+from tests.postgres_server import Pooler, PostgresServer
 
 STORES = ("red", "blue")
 USERS = 20

@@ -55,7 +55,7 @@ def serving(kind: str, folder: Path, given: Mapping[str, str]) -> Iterator[Serve
         return
     started: LocalServer
     if kind == "postgres":
-        from hybrid_memory.testing.postgres_server import PostgresServer  # noqa: PLC0415 - optional
+        from tests.postgres_server import PostgresServer  # noqa: PLC0415 - optional
 
         started = PostgresServer(folder, options=POSTGRES)
     elif kind == "redis":

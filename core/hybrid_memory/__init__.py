@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hybrid_memory.memory import HybridMemory, ScopedMemory, SpaceMemory
     from hybrid_memory.memory.opening import aopen_memory, check_store, open_memory
     from hybrid_memory.memory.store import Stats
-    from hybrid_memory.recall.hit import Hit, Hits, Scored, Signals
+    from hybrid_memory.recall.hit import Hit, Hits, Signals
     from hybrid_memory.recall.plan import Intent
     from hybrid_memory.runtime.tasks import Task
     from hybrid_memory.scope import Scope
@@ -77,7 +77,6 @@ _HOME = {
     "Role": "log.message",
     "Scope": "scope",
     "ScopedMemory": "memory",
-    "Scored": "recall.hit",
     "Section": "context.summary",
     "Signals": "recall.hit",
     "SpaceMemory": "memory",
@@ -129,7 +128,6 @@ __all__ = [
     "Role",
     "Scope",
     "ScopedMemory",
-    "Scored",
     "Section",
     "Signals",
     "SpaceMemory",

@@ -14,7 +14,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 from hybrid_memory.arguments import Arguments, checked
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.condense import How
-from hybrid_memory.context.layout import Parts, Voice, as_shown, language_of, memory_mark
+from hybrid_memory.context.layout import Parts, Voice, as_shown, memory_mark, prompt_language
 from hybrid_memory.context.memories import (
     Asking,
     Memories,
@@ -43,8 +43,8 @@ from hybrid_memory.memory import HybridMemory, ScopedMemory
 from hybrid_memory.memory.faces import Part, owned
 from hybrid_memory.memory.faces import faces as verb_faces
 from hybrid_memory.memory.files import MemoryFiles
+from hybrid_memory.memory.items import SWEEP_EVERY
 from hybrid_memory.memory.store import IN_MEMORY, close_all, held, memory_at, opened, url_of
-from hybrid_memory.memory.texts import SWEEP_EVERY
 from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import InlineRunner, Runner, two_faces
@@ -184,7 +184,7 @@ class Portion:
     @property
     def text(self) -> str:
         """Profile, summary and memories, each in its own marked place; what changes least comes first."""
-        chinese = language_of("".join(line.text for line in self.lines)) == "zh"
+        chinese = prompt_language("".join(line.text for line in self.lines)) == "zh"
         summary = written(self.lines, chinese=chinese, handles=False)
         parts = Parts(profile=self.profile, summary=summary, others=self.rules)
         chosen = self.memories

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from langchain_classic.base_memory import BaseMemory
@@ -12,7 +13,7 @@ from pydantic import Field, PrivateAttr
 
 from hybrid_memory import Hit, HybridMemory, Message, RecordKind, Role, ScopedMemory
 from hybrid_memory.adapters import Runner, faces
-from langchain_hybrid_memory.documents import document, ranked
+from langchain_hybrid_memory.documents import document
 from langchain_hybrid_memory.migration.memories import placed
 from langchain_hybrid_memory.turns import INPUT_KEYS, pick
 
@@ -23,8 +24,8 @@ DOCUMENTS = 4
 class VectorStoreRetrieverMemory(BaseMemory):
     """The exchanges from all sessions of the user that answer the input best, each turn with its answer.
 
-    New turns are written to the memory. A retriever you pass is only read: the existing content of its vector store is
-    searched together with the new turns, in one ranking.
+    New turns are written to the memory. A retriever you pass is only read: what it finds alternates with the turns, the
+    best of each first.
 
     Attributes:
         memory, user, session, tenant, agent: as for `HybridChatMemory`, but the session is optional; without a memory
@@ -78,11 +79,8 @@ class VectorStoreRetrieverMemory(BaseMemory):
         hits = await run.call(self._scoped.recall, query, k=2 * self.k, kinds=(RecordKind.TURN,))
         found = _documents([(hit, await run.call(self._said_in(hit).expand, _around(hit))) for hit in hits])[: self.k]
         others = await run.call(self.retriever.invoke, query) if self.retriever is not None else []
-        if others:
-            found += others
-            texts = [each.page_content for each in found]
-            found = ranked(found, await run.call(self.memory.score, query, texts, k=self.k))
-        return self._variables(found)
+        both = [each for pair in zip_longest(found, others) for each in pair if each is not None]
+        return self._variables(both[: self.k])
 
     load_memory_variables, aload_memory_variables = faces(_load_memory_variables)
 

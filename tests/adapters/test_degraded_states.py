@@ -197,7 +197,6 @@ READS: dict[str, Callable[[Store], Any]] = {
     "recall with spaces": lambda store: store.alice.recall(QUESTION, spaces=store.alice.spaces()),
     "assemble": lambda store: store.memory.scoped(user="alice", session="s2").assemble(QUESTION),
     "why": lambda store: store.alice.why("likes"),
-    "score": lambda store: store.memory.score(QUESTION, TURNS),
     "recall from then": lambda store: store.alice.as_of(3).recall(QUESTION),
     "summary": lambda store: store.alice.summary(),
     "events": lambda store: store.alice.events(),

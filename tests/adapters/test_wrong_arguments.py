@@ -26,7 +26,6 @@ MADE: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "lc document compressor": (lc.HybridDocumentCompressor, {}),
     "lc middleware": (lc.HybridMemoryMiddleware, WHOSE),
     "lc retriever": (lc.HybridMemoryRetriever, WHOSE),
-    "lc score compressor": (lc.HybridScoreCompressor, {}),
     "lc store": (lc.HybridMemoryStore, {}),
     "lc tools": (lc.memory_tools, WHOSE),
     "li buffer store": (li.HybridBufferStore.from_defaults, {"user": "ann"}),
@@ -35,7 +34,6 @@ MADE: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "li block": (li.HybridMemoryBlock.from_defaults, {"user": "ann"}),
     "li compression": (li.CompressionPostprocessor, {}),
     "li retriever": (li.HybridMemoryRetriever, WHOSE),
-    "li scores": (li.HybridScorePostprocessor, {}),
     "li tools": (li.HybridMemoryToolSpec, WHOSE),
 }
 
@@ -94,8 +92,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("lc retriever", {"since": NAIVE}, "since"),
     ("lc retriever", {"since": JUNE, "until": MAY}, "since .* is after until"),
     ("lc retriever", {"search_kwargs": {"k": 3}}, "give k=, score_threshold= and filter="),
-    ("lc retriever", {"search_type": "mmr"}, "search_type"), ("lc retriever", {"items": "users"}, "items"),
-    ("lc retriever", {"scope": "tenant"}, "scope"), ("lc score compressor", {"top_n": 0}, "top_n"),
+    ("lc retriever", {"search_type": "mmr"}, "search_type"),
     ("lc store", {"index": 7}, "index"), ("lc store", {"index": {"fields": "text"}}, "fields"),
     ("lc store", {"index": {"fields": [7]}}, "fields"), ("lc store", {"ttl": {"default_ttl": "an hour"}}, "minutes"),
     ("lc store", {"ttl": {"sweep_interval_minutes": "5"}}, "minutes"), ("lc store", {"tenant": ""}, "tenant"),
@@ -109,7 +106,6 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("li retriever", {"similarity_top_k": 0}, "similarity_top_k"),
     ("li retriever", {"similarity_cutoff": 2}, "similarity_cutoff"), ("li retriever", {"since": NAIVE}, "since"),
     ("li retriever", {"since": JUNE, "until": MAY}, "since .* is after until"),
-    ("li retriever", {"scope": "session", "session": None}, "needs a session="), ("li scores", {"top_n": 0}, "top_n"),
     ("li tools", {"token_limit": "4000"}, "token_limit"), ("li tools", {"names": ["memory_dream"]}, "memory_dream"),
 ]  # fmt: skip
 

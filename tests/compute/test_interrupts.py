@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from itertools import count
 
 import pytest
 
@@ -15,7 +12,7 @@ from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Task
 from tests.doubles import PATIENCE
-from tests.interrupts import Interrupt, Interrupted, interrupted
+from tests.interrupts import interrupted
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 """What is raised where a generator is closed is swallowed."""
@@ -29,31 +26,6 @@ def test_whoever_schedules_and_waits_may_be_interrupted() -> None:
         assert [job.result(PATIENCE) for job in jobs] == [2] * 5
     assert len(kept) > 30
     scheduler.close()
-
-
-@contextmanager
-def in_new_threads(interrupt: Interrupt) -> Iterator[None]:
-    threading.setprofile(interrupt)
-    try:
-        yield
-    finally:
-        threading.setprofile(None)
-
-
-def test_a_worker_may_be_interrupted() -> None:
-    for place in count(1):  # at 0 it has not begun: the next task gets another thread
-        interrupt, scheduler = Interrupt(place, ("hybrid_memory", "futures/_base.py")), Scheduler(workers=1)
-        with in_new_threads(interrupt):
-            jobs = [scheduler.schedule(Task(lambda: 1, "recall")) for _ in range(3)]
-            for job in jobs:
-                assert isinstance(job.exception(20), Interrupted | None)
-        hit, interrupt.raised = interrupt.raised, True  # no more of them
-        scheduler.schedule(Task(lambda: 2, "recall"))  # an interrupt that was on its way may hit this one
-        assert scheduler.schedule(Task(lambda: 2, "recall")).result(20) == 2
-        scheduler.close()
-        if not hit:
-            break
-    assert place > 20
 
 
 def test_whoever_embeds_may_be_interrupted() -> None:

@@ -74,27 +74,14 @@ def test_a_classic_prompt_without_a_conversation_ends_with_the_question() -> Non
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_no_system_message_holds_what_was_learned_summarised_or_recalled(layout: Layout) -> None:
     """Nor do marks of their own lose anything of the words."""
-    for parts in (FULL, replace(FULL, marks=PromptConfig(place="message"))):
-        made = messages(parts, layout)
-        operator = "\n".join(message.text for message in made if message.role is Role.SYSTEM)
-        others = "\n".join(message.text for message in made if message.role is not Role.SYSTEM)
-        for text in ("likes tea", "The bag is red.", "a.py created", "note"):
-            assert text not in operator
-            assert text in others
-        for text in ("You are a guide.", "Be brief.", "calm", "Nora"):
-            assert text in operator
-
-
-def test_marked_places_can_be_messages_of_their_own() -> None:
-    assert said(replace(FULL, marks=PromptConfig(place="message")), "stable") == [
-        ("system", SYSTEM),
-        ("user", STANDING),
-        ("user", "<memory>\nnote one\n</memory>"),
-        ("user", "Where is my bag?"),
-        ("assistant", "In the hall."),
-        ("user", "<memory>\nnote two\n</memory>"),
-        ("user", "And my coat?"),
-    ]
+    made = messages(FULL, layout)
+    operator = "\n".join(message.text for message in made if message.role is Role.SYSTEM)
+    others = "\n".join(message.text for message in made if message.role is not Role.SYSTEM)
+    for text in ("likes tea", "The bag is red.", "a.py created", "note"):
+        assert text not in operator
+        assert text in others
+    for text in ("You are a guide.", "Be brief.", "calm", "Nora"):
+        assert text in operator
 
 
 def test_what_memories_stand_in_can_be_set() -> None:
@@ -149,11 +136,9 @@ def test_blocks_stand_between_their_labels() -> None:
     assert head == "<human>\nNora\nlikes tea\n</human>"
 
 
-@pytest.mark.parametrize("place", ["turn", "message"])
 @pytest.mark.parametrize("layout", ["stable", "queue"])
-def test_a_longer_conversation_begins_with_the_shorter_one(layout: Layout, place: str) -> None:
-    marks = PromptConfig(place=place)  # type: ignore[arg-type]
-    shorter = Parts(identity="x", turns=TURNS, note="note", question=Message(content="q"), marks=marks)
+def test_a_longer_conversation_begins_with_the_shorter_one(layout: Layout) -> None:
+    shorter = Parts(identity="x", turns=TURNS, note="note", question=Message(content="q"))
     asked = (Message(content="q", id="m3"), "note")
     longer = replace(
         shorter, turns=[*TURNS, asked, (Message(role=Role.ASSISTANT, content="a"), "")], note="", question=None

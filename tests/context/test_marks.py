@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hybrid_memory import Message, Role
 from hybrid_memory.config import PromptConfig
-from hybrid_memory.context.layout import Layout, Parts, language_of, memory_mark, messages, readable
+from hybrid_memory.context.layout import Layout, Parts, memory_mark, messages, prompt_language, readable
 from hybrid_memory.text.speakers import escaped, marked, within_line
 from tests.doubles import assert_linear
 
@@ -157,14 +157,14 @@ def test_a_prompt_has_no_tags_but_its_own(profile: str, summary: str, note: str,
     ],
 )  # fmt: skip
 def test_headings_follow_the_language_of_a_text(text: str, language: str) -> None:
-    assert language_of(text) == language
+    assert prompt_language(text) == language
 
 
 def test_how_to_read_on_is_said_in_both_languages() -> None:
     for language in ("en", "zh"):
         said = readable(language, "memory_fetch", "- user: by train [#7-9]\n- user: at nine [#12]")
         assert 'memory_fetch("#7-9")' in said
-        assert language_of(said) == language
+        assert prompt_language(said) == language
         assert not readable(language, "memory_fetch", "notes without handles")
 
 

@@ -23,7 +23,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import tool
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
-from langchain_hybrid_memory import HybridDocumentCompressor, HybridScoreCompressor
+from langchain_hybrid_memory import HybridDocumentCompressor
 from tests.langchain.conftest import Invoke, ScriptedChat
 
 EDITS = "edits" in inspect.signature(ContextEditingMiddleware).parameters
@@ -71,14 +71,6 @@ def compress(request: pytest.FixtureRequest) -> Iterator[Compress]:
 def memory() -> Iterator[HybridMemory]:
     with open_memory(MemoryConfig(url="memory://", embedder="hashing")) as memory:
         yield memory
-
-
-def test_documents_are_ranked_and_say_why(memory: HybridMemory, compress: Compress) -> None:
-    ranked = compress(HybridScoreCompressor(memory=memory), "Where does my sister live?")
-    expected = memory.score("Where does my sister live?", [document.page_content for document in DOCUMENTS])
-    assert [document.page_content for document in ranked] == [one.text for one in expected]
-    assert ranked[0].id == "b"
-    assert ranked[0].metadata == {"page": 2, "score": pytest.approx(1), "why": expected[0].why()}
 
 
 def test_documents_are_shortened_to_a_budget_that_they_share(memory: HybridMemory, compress: Compress) -> None:

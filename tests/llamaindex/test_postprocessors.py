@@ -1,12 +1,10 @@
-"""Nodes of any retriever, ranked and shortened."""
+"""Nodes of any retriever, shortened."""
 
 from __future__ import annotations
 
 import asyncio
 import copy
-import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -27,10 +25,7 @@ from pydantic import ValidationError
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidConfigError
-from llamaindex_hybrid_memory import (
-    CompressionPostprocessor,
-    HybridScorePostprocessor,
-)
+from llamaindex_hybrid_memory import CompressionPostprocessor
 
 Apply = Callable[..., list[NodeWithScore]]
 
@@ -86,37 +81,6 @@ def seen(node: BaseNode) -> str:
     return node.get_content(metadata_mode=MetadataMode.LLM)
 
 
-def test_nodes_are_ranked_and_say_why(store: HybridMemory, apply: Apply) -> None:
-    ranked = apply(HybridScorePostprocessor(memory=store), SISTER)
-    expected = store.score(SISTER, [one.text for one in shelf()])
-    assert ids(ranked) == ["abc"[one.row] for one in expected]
-    assert [one.score for one in ranked] == [one.score for one in expected]
-    assert ids(ranked)[0] == "b"
-    assert ranked[0].metadata == {
-        "page": 2,
-        "secret": "x",
-        "score": pytest.approx(1),
-        "why": expected[0].why(),
-        "signals": asdict(expected[0].signals),
-    }
-    assert json.loads(json.dumps(ranked[0].metadata)) == ranked[0].metadata
-
-
-def test_the_metadata_that_a_node_embeds_is_scored(store: HybridMemory, apply: Apply) -> None:
-    titled = [
-        NodeWithScore(node=TextNode(id_="plain", text="It is late.")),
-        NodeWithScore(node=TextNode(id_="titled", text="It is late.", metadata={"title": "Lisbon"})),
-        NodeWithScore(
-            node=TextNode(
-                id_="hidden", text="It is late.", metadata={"title": "Lisbon"}, excluded_embed_metadata_keys=["title"]
-            )
-        ),
-    ]
-    ranked = apply(HybridScorePostprocessor(memory=store), "Lisbon", titled)
-    assert ids(ranked)[0] == "titled"
-    assert ranked[1].score == ranked[2].score
-
-
 def test_texts_are_shortened_to_a_budget_that_they_share(store: HybridMemory, apply: Apply) -> None:
     (left,) = apply(CompressionPostprocessor(memory=store, max_tokens=9), SISTER)
     assert (left.text, left.node_id, left.score) == ("My sister lives in Lisbon.", "b", 0.5)
@@ -160,11 +124,9 @@ def test_every_kind_of_node_is_shortened_and_pictures_stay(store: HybridMemory, 
 
 def test_what_is_wrong_is_refused(store: HybridMemory) -> None:
     with pytest.raises(InvalidConfigError, match="not both"):
-        HybridScorePostprocessor(memory=store, url="sqlite:///other.db")
+        CompressionPostprocessor(memory=store, url="sqlite:///other.db")
     wrong: list[tuple[type[Any], str, Any]] = [
-        (HybridScorePostprocessor, "top_n", 0),
-        (HybridScorePostprocessor, "diversity", 2),
-        (HybridScorePostprocessor, "topn", 3),
+        (CompressionPostprocessor, "maxtokens", 3),
         (CompressionPostprocessor, "max_tokens", 0),
         (CompressionPostprocessor, "how", "magic"),
     ]

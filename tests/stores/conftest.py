@@ -22,10 +22,10 @@ import pytest
 from hybrid_memory import EventKind, Record, Scope
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
 from hybrid_memory.ports import Draft, Entry, Floats
-from hybrid_memory.testing.postgres_server import Pooler, PostgresServer
 from hybrid_memory.testing.servers import MilvusServer, RedisServer
 from hybrid_memory.text.tokenize import terms
 from tests.doubles import PATIENCE
+from tests.postgres_server import Pooler, PostgresServer
 
 ALICE = Scope(user="alice", session="s1")
 DIM = 32

@@ -16,8 +16,8 @@ from hybrid_memory.engines.postgres.pool import PatientConnection
 from hybrid_memory.errors import IdConflictError, StoreUnavailableError
 from hybrid_memory.ports import Appended
 from hybrid_memory.testing.drafts import ALICE, OWNERS, draft
-from hybrid_memory.testing.postgres_server import PostgresServer
 from tests.doubles import wait_until
+from tests.postgres_server import PostgresServer
 
 NUMBERS = count()
 BOB = Scope(user="bob")

@@ -10,8 +10,8 @@ from hybrid_memory import MemoryConfig, open_memory
 from hybrid_memory.engines.postgres import PostgresConnection, PostgresLog
 from hybrid_memory.testing.corpus import ALICE
 from hybrid_memory.testing.drafts import draft
-from hybrid_memory.testing.postgres_server import Pooler, PostgresServer
 from tests.doubles import texts
+from tests.postgres_server import Pooler, PostgresServer
 
 QUIET: dict[str, Any] = {"embedder": "hashing", "orchestration": {"background": False}}
 STORES, THREADS, TURNS = ("red", "blue"), 3, 6

@@ -22,8 +22,8 @@ from hybrid_memory.errors import (
     StoreVersionError,
 )
 from hybrid_memory.testing.drafts import ALICE, draft
-from hybrid_memory.testing.postgres_server import PostgresServer
 from tests.doubles import texts, until_there, wait_until
+from tests.postgres_server import PostgresServer
 
 NUMBERS = count()
 QUIET: dict[str, Any] = {"embedder": "hashing", "orchestration": {"background": False}}

@@ -105,8 +105,6 @@ class PromptConfig(Settings):
     """How memories are shown in a prompt; see docs/prompts.md.
 
     Attributes:
-        place: where profile, summary and memories go: ``turn`` puts them before the words of the user's turn they
-            belong to, ``message`` in separate messages before it.
         memories: the text around recalled memories, with ``{memories}`` as the placeholder.
         min_confidence: recalled turns with a lower `Hit.confidence` are left out; 0 leaves out none.
         memory_tokens: the most tokens for the user's own sentences and the recalled turns together; 0 shows neither.
@@ -114,7 +112,6 @@ class PromptConfig(Settings):
             stands for it, with a handle. What a tool or the model made is shown once. None shows all media, always.
     """
 
-    place: Literal["turn", "message"] = "turn"
     memories: str = "<memory>\n{memories}\n</memory>"
     min_confidence: float = Field(default=0.0, ge=0, le=1)
     memory_tokens: int = Field(default=870, ge=0)

@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Self, TypeAlias
 
-from hybrid_memory.config.memory import Weights
 from hybrid_memory.context.lines import judged
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.message import Message
 from hybrid_memory.models.port import TextCompressor
-from hybrid_memory.recall import texts as score
 from hybrid_memory.recall.plan import checked_query
+from hybrid_memory.recall.signals import by_words
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.sentences import chunks, pieces_of, sentences
@@ -26,11 +25,9 @@ from hybrid_memory.validation import checked_count
 How: TypeAlias = Literal["extractive", "llmlingua"]
 
 RELEVANCE = 0.9
-"""The weight of relevance to the query in a sentence's worth; the rest is its own importance."""
+"""The weight of relevance to the query in a sentence's worth; the rest is its own importance.
 
-WORDS = Weights(vector=0.0, text=1.0)
-"""The default scoring of sentences: without a model, because embedding each sentence takes a hundred times as long and
-finds hardly more.
+Relevance goes by words: embedding each sentence takes a hundred times as long and finds hardly more.
 """
 
 JUDGED_CHARS = 400
@@ -61,19 +58,9 @@ class Condensed:
     how: str = ""
     note: str = ""
 
-    @property
-    def tokens_before(self) -> int:
-        """The tokens of all texts before."""
-        return sum(self.before)
-
-    @property
-    def tokens_after(self) -> int:
-        """The tokens of all texts after."""
-        return sum(self.after)
-
     def __repr__(self) -> str:
         how = f" {self.how}" if self.how else ""
-        return f"<Condensed{how}: {len(self.texts)} texts, {self.tokens_before} tokens to {self.tokens_after}>"
+        return f"<Condensed{how}: {len(self.texts)} texts, {sum(self.before)} tokens to {sum(self.after)}>"
 
 
 class _Outcome(NamedTuple):
@@ -97,12 +84,9 @@ class CondenseRequest:
     query: str | None
     max_tokens: int
     how: How
-    weights: Weights
 
     @classmethod
-    def of(
-        cls, texts: Sequence[str | Message], *, query: str | None, max_tokens: int, how: How, weights: Weights | None
-    ) -> Self:
+    def of(cls, texts: Sequence[str | Message], *, query: str | None, max_tokens: int, how: How) -> Self:
         """The request; raises `InvalidInputError` if an argument is invalid."""
         return cls(
             given=texts,
@@ -111,7 +95,6 @@ class CondenseRequest:
             query=None if query is None else checked_query(query),
             max_tokens=checked_count("max_tokens", max_tokens, least=1),
             how=how,
-            weights=WORDS if weights is None else weights,
         )
 
 
@@ -127,7 +110,7 @@ async def condense(run: Runner, services: Services, request: CondenseRequest) ->
     if compressor is not None:
         outcome = await _compressed(run, services, request, compressor)
     else:
-        outcome = await _extracted(run, services, request)
+        outcome = _Outcome(_extracted(services, request), "extractive", "")
     return Condensed(tuple(outcome.texts), before, _tokens(services, outcome.texts), outcome.how, outcome.note)
 
 
@@ -135,22 +118,19 @@ def _tokens(services: Services, texts: Sequence[str]) -> tuple[int, ...]:
     return tuple(services.count(text) if text else 0 for text in texts)
 
 
-async def _extracted(run: Runner, services: Services, request: CondenseRequest) -> _Outcome:
+def _extracted(services: Services, request: CondenseRequest) -> list[str]:
     """The most important sentences of all texts together, by themselves and for the query."""
     offered = [piece for row, text in enumerate(request.texts) for piece in fragments(row, text)]
-    worths, note = [judged(piece.text[:JUDGED_CHARS]).score for piece in offered], ""
+    worths = [judged(piece.text[:JUDGED_CHARS]).score for piece in offered]
     if request.query is not None and offered:
-        asked = score.Request.of(request.query, [piece.text for piece in offered], weights=request.weights)
-        measured = await score.measured(run, services, asked)
-        pairs = zip(measured.scores.tolist(), worths, strict=True)
-        worths, note = [RELEVANCE * relevance + (1 - RELEVANCE) * worth for relevance, worth in pairs], measured.note
+        pairs = zip(by_words(request.query, [piece.text for piece in offered]).tolist(), worths, strict=True)
+        worths = [RELEVANCE * relevance + (1 - RELEVANCE) * worth for relevance, worth in pairs]
     offers = [
         Offer(piece, worth, services.count(piece.gap + piece.text), frozenset(terms(piece.text)))
         for piece, worth in zip(offered, worths, strict=True)
     ]
     kept = chosen(offers, _tokens(services, request.heads), max_tokens=request.max_tokens)
-    texts = fitted(kept, request.texts, request.heads, max_tokens=request.max_tokens, count=services.count)
-    return _Outcome(texts, "extractive", note)
+    return fitted(kept, request.texts, request.heads, max_tokens=request.max_tokens, count=services.count)
 
 
 async def _compressed(
@@ -171,12 +151,12 @@ async def _compressed(
             _log.warning("%s; shortened by sentences", failure)
             failed, error = failed + 1, f"{type(failure).__name__}: {failure}"
             part = replace(request, texts=[text], heads=[""], max_tokens=room)
-            texts.append((await _extracted(run, services, part)).texts[0])
+            texts.append(_extracted(services, part)[0])
     note = f"{failed} texts by sentences, {error}" if failed else ""
     result = [head + text if text.strip() else "" for head, text in zip(request.heads, texts, strict=True)]
     how: How = "llmlingua" if failed < sum(size * share >= 1 for size in sizes) else "extractive"
     if sum(_tokens(services, result)) > request.max_tokens:  # the compressor counts in its own tokens
-        result = list((await _extracted(run, services, replace(request, texts=texts))).texts)
+        result = _extracted(services, replace(request, texts=texts))
     return _Outcome(result, how, note)
 
 

@@ -88,7 +88,7 @@ class Parts:
         note: the memories for the question; shown with its turn if the question is one of the turns.
         question: the user's question; None if it is one of the turns.
         reader: the tool that reads handles; empty if there is none.
-        marks: the places of marked texts, and the mark of memories.
+        marks: the mark of memories.
         assistant_first: whether what an assistant says first is a message of its own.
     """
 
@@ -119,10 +119,10 @@ class Parts:
     @property
     def standing(self) -> str:
         """Profile, summary and texts of others, in their marks."""
-        profile = f"{PROFILE_HEADINGS[language_of(self.profile)]}\n{self.profile}" if self.profile else ""
+        profile = f"{PROFILE_HEADINGS[prompt_language(self.profile)]}\n{self.profile}" if self.profile else ""
         text = "\n".join(part for part in (self.summary, self.artifacts) if part)
         if text:
-            language = language_of(self.summary or self.artifacts)
+            language = prompt_language(self.summary or self.artifacts)
             more = f" {readable(language, self.reader, text)}" if self.reader else ""
             text = f"{SUMMARY_HEADINGS[language]}{more}\n{text}"
         parts = (marked("user_profile", profile), marked("summary", text), self.spoken)
@@ -131,20 +131,19 @@ class Parts:
 
 def messages(parts: Parts, layout: Layout) -> list[Message]:
     """The messages of a prompt."""
-    place = parts.marks.place
     if layout != "classic":
         with_notes = [*parts.turns, *([(parts.question, parts.note)] if parts.question is not None else [])]
         turns: list[_Turn] = [(message, memory_mark(note, parts.marks)) for message, note in with_notes]
-        fronted = _fronted(turns, parts.standing, "message" if layout == "queue" else place)
-        return [*parts.system, *_written(_begun(fronted, parts), place)]
+        fronted = _fronted(turns, parts.standing, apart=layout == "queue")
+        return [*parts.system, *_written(_begun(fronted, parts))]
     # The memories for the question come before the conversation, and turns have no notes.
     front = "\n\n".join(part for part in (parts.standing, memory_mark(parts.note, parts.marks)) if part)
     turns = [(message, "") for message, _ in parts.turns]
     asked: list[_Turn] = [] if parts.question is None else [(parts.question, "")]
-    fronted = _begun(_fronted(turns or asked, front, place), parts)
+    fronted = _begun(_fronted(turns or asked, front), parts)
     said, asked = (fronted, asked) if turns else ([], fronted)
     head = replace(parts, instructions="").system
-    return [*head, *_written(said, place), *_system([parts.instructions]), *_written(asked, place)]
+    return [*head, *_written(said), *_system([parts.instructions]), *_written(asked)]
 
 
 def _begun(turns: list[_Turn], parts: Parts) -> list[_Turn]:
@@ -163,26 +162,21 @@ def memory_mark(note: str, marks: PromptConfig) -> str:
     return marks.memories.replace("{memories}", escaped(note)) if note else ""
 
 
-def _fronted(turns: Sequence[_Turn], front: str, place: str) -> list[_Turn]:
-    """The turns with this text before the first one; None stands for no text."""
+def _fronted(turns: Sequence[_Turn], front: str, *, apart: bool = False) -> list[_Turn]:
+    """The turns with this text before the first one, or apart, as a message of its own."""
     if not front:
         return list(turns)
     first, *rest = turns or [(None, "")]
-    if place == "message" or first[0] is None or first[0].role is not Role.USER:
+    if apart or first[0] is None or first[0].role is not Role.USER:
         return [(None, front), *turns]
     return [(first[0], f"{front}\n\n{first[1]}" if first[1] else front), *rest]
 
 
-def _written(turns: Sequence[_Turn], place: str) -> list[Message]:
-    found = []
-    for message, mark in turns:
-        if message is None:
-            found.append(Message(role=Role.USER, content=mark))
-        elif place == "message" and mark:
-            found += [Message(role=Role.USER, content=mark), message]
-        else:
-            found.append(with_mark(message, mark))
-    return found
+def _written(turns: Sequence[_Turn]) -> list[Message]:
+    return [
+        Message(role=Role.USER, content=mark) if message is None else with_mark(message, mark)
+        for message, mark in turns
+    ]
 
 
 def _system(texts: Sequence[str]) -> list[Message]:
@@ -225,7 +219,7 @@ def as_shown(message: Message) -> Message:
     return message if instructs else as_record(message, message.spoken_by)
 
 
-def language_of(text: str) -> Language:
+def prompt_language(text: str) -> Language:
     """The language, of the two, for the headings of this text."""
     return "zh" if is_chinese(text) else "en"
 

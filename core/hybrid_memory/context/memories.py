@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from hybrid_memory.config import PromptConfig
-from hybrid_memory.context.layout import MEMORY_HEADINGS, SAID_HEADINGS, SPACE_HEADINGS, UNSURE, language_of
+from hybrid_memory.context.layout import MEMORY_HEADINGS, SAID_HEADINGS, SPACE_HEADINGS, UNSURE, prompt_language
 from hybrid_memory.context.payloads import payload_of
 from hybrid_memory.context.view import PromptView, Reliefs
 from hybrid_memory.errors import ModelError, StoreUnavailableError
@@ -156,7 +156,7 @@ def memory_note(
     ordered = without_questions(sorted(hits, key=lambda hit: hit.record.id), ids)
     turns = [memory_line(hit, asked) for hit in ordered]
     sentences = by_day(statements)
-    language = language_of(query or "".join([*sentences, *turns]))
+    language = prompt_language(query or "".join([*sentences, *turns]))
     heading = MEMORY_HEADINGS[language] + (UNSURE[language] if unsure and turns else "")
     introduced = [SAID_HEADINGS[language], *sentences] if sentences else []
     return "\n".join([heading, *introduced, *turns]) if sentences or turns or bare else ""
@@ -171,7 +171,7 @@ def shared_note(hits: Sequence[Hit], query: str) -> str:
         turns = [
             memory_line(hit, asked) for hit in without_questions(chosen, {hit.record.sources[0] for hit in chosen})
         ]
-        lines += [SPACE_HEADINGS[language_of(query or "".join(turns))].format(space=repr(space)), *turns]
+        lines += [SPACE_HEADINGS[prompt_language(query or "".join(turns))].format(space=repr(space)), *turns]
     return "\n".join(lines)
 
 
@@ -460,7 +460,7 @@ def fitting(memories: Memories, words: str, room: int, count: TokenCounter, befo
     shown = _more_turns(hits[:likely], lines, shown, share - sum(lines[row][1] for row in shown))
     room -= sum(lines[row][1] for row in shown)
     statements: list[Fact] = []
-    heading = count(SAID_HEADINGS[language_of(words)])
+    heading = count(SAID_HEADINGS[prompt_language(words)])
     days: set[date] = set()
     for fact in memories.statements:
         sentence = spoken_words(fact)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from hybrid_memory.context.layout import RULE_HEADINGS, Voice, language_of
+from hybrid_memory.context.layout import RULE_HEADINGS, Voice, prompt_language
 from hybrid_memory.context.memories import author_name
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Origin
@@ -64,6 +64,6 @@ async def rules_of(run: Runner, services: Services, spaces: Sequence[Scope]) -> 
                 break
             lines.insert(0, line)
         if lines:
-            heading = RULE_HEADINGS[language_of("".join(lines))]
+            heading = RULE_HEADINGS[prompt_language("".join(lines))]
             voices.append(Voice(MARK, "\n".join([heading, *lines]), str(space.space)))
     return voices

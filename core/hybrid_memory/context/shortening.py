@@ -11,7 +11,7 @@ from math import fsum
 from typing import Any, TypeAlias
 
 from hybrid_memory.context.digest import PAGE_LINES, digest
-from hybrid_memory.context.layout import Language, as_event, as_record, language_of
+from hybrid_memory.context.layout import Language, as_event, as_record, prompt_language
 from hybrid_memory.log.event import Event, handle, principal_of
 from hybrid_memory.log.exchanges import OWN_TOOLS
 from hybrid_memory.log.media import digest_media, is_small_image, media_blocks
@@ -102,7 +102,7 @@ def shortened(
         return excerpt(text, max_tokens, words=frozenset(words), count=count, foot=foot)
 
     if message.role is Role.TOOL and message.name in {*OWN_TOOLS, reader}:
-        named = READ_BEFORE[language_of(message.text)].format(name=message.name)
+        named = READ_BEFORE[prompt_language(message.text)].format(name=message.name)
         return message.model_copy(update={"content": named}) if is_long(message.text) else message
     changes: dict[str, Any] = {}
     content = message.content
@@ -151,7 +151,7 @@ def with_handles(message: Message, rows: Collection[int], handle: str, reader: s
     for row in rows:
         number = f', "media {media.index(row) + 1}"' if len(media) > 1 else ""
         line = digest_media(content[row])  # names and links, which are words of others, are put in a mark
-        again = AGAIN[language_of(message.text or line)].format(reader=reader, handle=handle, number=number)
+        again = AGAIN[prompt_language(message.text or line)].format(reader=reader, handle=handle, number=number)
         is_plain, line = _UNNAMED.fullmatch(line), digest_media(content[row], again if reader else "")
         content[row] = {"type": "text", "text": line if is_plain else f"<media>{escaped(line)}</media>"}
     return message.model_copy(update={"content": content})
@@ -182,7 +182,7 @@ def excerpt(text: str, max_tokens: int, *, words: Collection[str], count: TokenC
     size = max(LEAST_PART, min(LONG_LINE, max_tokens // 2))
     rows = [part for line in text.splitlines() for part in _parts(line, size) if part.strip()]
     total = count(text)
-    language = language_of(text)
+    language = prompt_language(text)
     head = HEADS[language]
     room = max_tokens - count(f"{head.format(share=100, total=total)}\n{foot}")
     costs = [count(row) + 1 for row in rows]

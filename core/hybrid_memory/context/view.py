@@ -9,7 +9,7 @@ from functools import cached_property
 
 from hybrid_memory.artifacts import render
 from hybrid_memory.config import CompactionConfig
-from hybrid_memory.context.layout import RECORD, Parts, Voice, language_of, memory_mark
+from hybrid_memory.context.layout import RECORD, Parts, Voice, memory_mark, prompt_language
 from hybrid_memory.context.lines import shown
 from hybrid_memory.context.projection import costs_of
 from hybrid_memory.context.queue import Session, Unit, hosted
@@ -192,7 +192,7 @@ class PromptView:
         artifacts = render(state.ledger, max_tokens=space, count=count) if state.stretches else ""
         most, spare = int(share * self.config.summary_ratio * self.share), space - count(artifacts)
         lines = shown(self.lines, max_tokens=most, spare=spare, count=count)
-        chinese = language_of("".join(line.text for line in lines)) == "zh"
+        chinese = prompt_language("".join(line.text for line in lines)) == "zh"
         return replace(
             self.parts,
             summary=written(lines, chinese=chinese, handles=bool(self.costs.reader)),

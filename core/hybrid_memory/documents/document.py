@@ -7,10 +7,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from html import escape
 from typing import Any, NamedTuple
 
-from hybrid_memory import display
 from hybrid_memory.errors import FileError, InvalidInputError
 from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.message import Origin
@@ -76,14 +74,6 @@ class Block:
     def __repr__(self) -> str:
         marks = "".join([", read-only" if self.read_only else "", f", shared in {self.space!r}" if self.space else ""])
         return f"<Block {self.label} {len(self.value)}/{self.max_chars}{marks}: {shown(self.value)}>"
-
-    def _repr_html_(self) -> str:
-        full = len(self.value) / self.max_chars
-        marks = " · read-only" if self.read_only else ""
-        marks += f" · {display.text(self.space)}" if self.space else ""
-        status = f"{len(self.value)} of {self.max_chars} characters, revision {self.revision}{marks}"
-        used = display.bar([display.Part("used", min(full, 1.0), display.CONTEXT, f"{full:.0%}")], width="8em")
-        return display.under(display.CONTEXT, display.text(self.value), f"<b>{escape(self.label)}</b> {used} {status}")
 
 
 def checked_label(label: Any) -> str:

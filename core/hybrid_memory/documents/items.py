@@ -19,7 +19,7 @@ from hybrid_memory.config import RetentionConfig
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.derive import category_of
-from hybrid_memory.index.record import Record, RecordKind, Where
+from hybrid_memory.index.record import Where
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Draft
 from hybrid_memory.recall.plan import MAX_QUERY_CHARS, Request
@@ -432,45 +432,6 @@ async def batch(
     elif puts and len(job.kept.dead) >= REPLACED and len(job.kept.dead) >= job.kept.count // 10:
         await _destroy(run, services, owner, scrub="never")
     return results
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """Items that a recall of turns also searches.
-
-    Attributes:
-        where: what the search may return of them.
-        texts: positions of the texts of current items.
-        spare: how many extra hits to fetch, as some may have been replaced.
-    """
-
-    where: Where
-    texts: frozenset[int]
-    spare: int
-
-    def keeps(self, record: Record) -> bool:
-        """Whether the record is not one of these items, or belongs to a current one."""
-        return record.scope.owner != self.where.scope or record.id in self.texts
-
-
-async def beside(run: Runner, services: Services, owner: Scope, prefix: Namespace, where: Where) -> Beside | None:
-    """The items under a prefix, for a recall with these limits; None if there are none.
-
-    Raises:
-        InvalidInputError: they are in too many namespaces for an engine to filter by.
-    """
-    kept = await services.state(ItemsProjection).read(run, services, owner)
-    live = list(kept.live(services.clock(), prefix))
-    spread = {namespace for namespace, _, _ in live}
-    if not spread:
-        return None
-    if prefix and len(spread) > NARROWED:
-        raise InvalidInputError(f"over {NARROWED:,} namespaces are below {shown(prefix)}: give a longer prefix")
-    categories = frozenset(map(category_of, spread)) if prefix else frozenset()
-    texts = frozenset(place for _, _, item in live for place in item.texts)
-    spare = min(len(kept.dead) + kept.expired(services.clock()), CANDIDATES)
-    within = replace(where, scope=owner, kinds=frozenset({RecordKind.ITEM}), categories=categories)
-    return Beside(within, texts, spare)
 
 
 async def sweep(run: Runner, services: Services, owner: Scope) -> int:

@@ -1,17 +1,63 @@
-"""A memory as files."""
+"""A memory as files: its documents, and what is known as read-only files among them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
-from hybrid_memory.documents import editing, files
-from hybrid_memory.documents.document import File, FileMatch, FileRevision
-from hybrid_memory.documents.editing import Change
+from hybrid_memory.documents import editing
+from hybrid_memory.documents.document import (
+    BLOCKS,
+    File,
+    FileMatch,
+    FileRevision,
+    Revision,
+    block_path,
+    is_block,
+    label_of,
+)
+from hybrid_memory.documents.editing import (
+    Change,
+    Owned,
+    block_history,
+    blocks,
+    current_documents,
+    messages_of,
+    missing,
+)
+from hybrid_memory.documents.pieces import joined
+from hybrid_memory.errors import FileError
+from hybrid_memory.facts.attributes import ATTRIBUTES
+from hybrid_memory.facts.authority import applying
+from hybrid_memory.facts.fact import USER, Category, Fact
+from hybrid_memory.facts.facts import FactsProjection, facts
+from hybrid_memory.facts.profiling import own_facts, profile_fields
 from hybrid_memory.log.message import Origin
 from hybrid_memory.memory.faces import Part, faces, owned
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.sharing import Right
+from hybrid_memory.validation import checked_count, checked_text, shown
+
+PROFILE = "/profile.md"
+FACTS = "/facts"
+APART = " · "
+"""Separates the subject of a fact from its statement."""
+
+MAX_PATH_CHARS = 1_000
+MAX_NAME_BYTES = 255
+"""The longest name between two slashes, as in file systems to which files may be exported."""
+
+MAX_CHAIN = 100
+"""The most renames followed in a file's history."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
+_ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
+_CHOICE = re.compile(r"\{([^{}]*)\}")
+_ORDER = {name: row for row, name in enumerate(ATTRIBUTES)}
+
 
 Listed: TypeAlias = list[File]
 Revisions: TypeAlias = list[FileRevision]
@@ -36,7 +82,26 @@ class MemoryFiles(Part):
         Raises:
             FileError: there is no such folder.
         """
-        return await files.list_files(run, owned(self._memory), path, deep=deep)
+        whose = owned(self._memory)
+        folder = _checked_path(path, folder=True)
+        files = await _files_in(run, whose, folder)
+        if not files and folder != "/":
+            if await _text(run, whose, folder) is not None:
+                raise FileError("file", f"{shown(folder)} is a file: read it, or list its folder")
+            raise FileError("missing", f"there is no folder {shown(folder)}: list('/') shows what there is")
+        if deep:
+            return files
+        listed: dict[str, File] = {}
+        for file in files:
+            name, slash, _ = file.path[len(_inside(folder)) :].partition("/")
+            child = _inside(folder) + name
+            if not slash:
+                listed[child] = file
+                continue
+            before = listed.get(child, File(child, folder=True))
+            times = [at for at in (before.modified_at, file.modified_at) if at is not None]
+            listed[child] = File(child, before.size + file.size, max(times, default=None), folder=True)
+        return [listed[child] for child in sorted(listed)]
 
     list, alist = faces(_list, needs=Right.READ, verb="list_files")
 
@@ -46,7 +111,14 @@ class MemoryFiles(Part):
         Raises:
             FileError: there is no such file.
         """
-        return await files.read(run, owned(self._memory), path)
+        whose = owned(self._memory)
+        name = _checked_path(path, folder=True)
+        text = await _text(run, whose, name)
+        if text is None or name != _checked_path(path):
+            if name == "/" or await _files_in(run, whose, name):
+                raise FileError("folder", f"{shown(name)} is a folder: list() shows what is in it")
+            raise FileError("missing", f"there is no file {shown(name)}: list() shows those that there are")
+        return text
 
     read, aread = faces(_read, needs=Right.READ, verb="read_file")
 
@@ -138,7 +210,11 @@ class MemoryFiles(Part):
         Raises:
             FileError: there is none, or the memory makes it itself.
         """
-        await files.delete(run, owned(self._memory), path)
+        whose = owned(self._memory)
+        name = _writable(path, folder=True)
+        if is_block(name) and (block := (await blocks(run, whose)).get(label_of(name))) is not None and block.read_only:
+            raise FileError("read_only", f"the block {block.label!r} is read-only")
+        await editing.delete(run, whose, name)
 
     delete, adelete = faces(_delete, needs=Right.WRITE, verb="delete_file")
 
@@ -148,7 +224,13 @@ class MemoryFiles(Part):
         Raises:
             FileError: there is none, or there is one at the new path.
         """
-        await files.rename(run, owned(self._memory), old, new)
+        before, after = _writable(old, folder=True), _writable(new, folder=True)
+        for path in (before, after):
+            if is_block(path):
+                raise FileError("read_only", f"files in {BLOCKS} have fixed paths: write another file")
+        if _is_in(after, before) or after == before:
+            raise FileError("path", f"{shown(before)} cannot become {shown(after)}")
+        await editing.rename(run, owned(self._memory), before, after)
 
     rename, arename = faces(_rename, needs=Right.WRITE, verb="rename_file")
 
@@ -158,7 +240,31 @@ class MemoryFiles(Part):
         Raises:
             FileError: there never was one at this path.
         """
-        return await files.history(run, owned(self._memory), path)
+        whose = owned(self._memory)
+        name = _writable(path)
+        if is_block(name):
+            return [
+                FileRevision(name, one.revision, one.value, one.change, one.at, one.author, one.origin, one.removed)
+                for one in await block_history(run, whose, name)
+            ]
+        kept = await current_documents(run, whose)
+        if name not in kept.histories:
+            raise missing(name, kept)
+        revisions = kept.histories[name]
+        for _ in range(MAX_CHAIN):
+            first = revisions[0]
+            earlier = [one for one in kept.histories.get(first.moved, ()) if one.position < first.position]
+            before = tuple(one for one in earlier if not (one.removed and one.moved))
+            if first.removed or not before:
+                break
+            revisions = (*before, *revisions)
+        events = await messages_of(run, whose, revisions)
+        return [
+            FileRevision(
+                one.path, one.number, joined(one.parts, events), one.change, one.at, one.author, one.origin, one.removed
+            )
+            for one in revisions
+        ]
 
     history, ahistory = faces(_history, needs=Right.READ, verb="file_history")
 
@@ -168,7 +274,9 @@ class MemoryFiles(Part):
         Raises:
             FileError: there is nothing to undo.
         """
-        return await files.undo(run, owned(self._memory), path)
+        whose = owned(self._memory)
+        made = await editing.undo(run, whose, _writable(path))
+        return None if made is None or made.removed else _file(whose, made)
 
     undo, aundo = faces(_undo, needs=Right.WRITE, verb="undo_file")
 
@@ -180,7 +288,7 @@ class MemoryFiles(Part):
                 about names alone.
             path: of the folder.
         """
-        return await files.glob(run, owned(self._memory), pattern, path)
+        return await _fitting(run, owned(self._memory), pattern, path)
 
     glob, aglob = faces(_glob, needs=Right.READ, verb="list_files")
 
@@ -195,7 +303,23 @@ class MemoryFiles(Part):
             pattern: only of files whose path fits it, as in `glob`.
             limit: so many at most.
         """
-        return await files.grep(run, owned(self._memory), text, path, pattern=pattern, most=limit)
+        whose = owned(self._memory)
+        if not checked_text("text", text):
+            raise FileError("text", "text is empty: give the words to look for, letter for letter")
+        most = None if limit is None else checked_count("limit", limit, least=0)
+        folder = _checked_path(path, folder=True)
+        files = await _fitting(run, whose, "**" if pattern is None else pattern, folder) or [File(folder)]
+        matches: list[FileMatch] = []
+        for file in files:
+            lines = (await _text(run, whose, file.path) or "").split("\n")
+            matches += [
+                FileMatch(file.path, number, line.removesuffix("\r"))
+                for number, line in enumerate(lines, start=1)
+                if text in line
+            ]
+            if most is not None and len(matches) >= most:
+                return matches[:most]
+        return matches
 
     grep, agrep = faces(_grep, needs=Right.READ, verb="read_file")
 
@@ -211,9 +335,161 @@ class MemoryFiles(Part):
         writing = await editing.writing_of(
             run, whose, name, default=Origin.USER, whole=creates, creates=creates, **stated
         )
-        file = await files.write(run, whose, path, change, writing)
+        place = _writable(path)
+        made = await editing.write(run, whose, place, change, writing)
         self._runtime.after_write(self._memory.scope)
-        return file
+        return File(place) if made.removed else _file(whose, made)
 
     def __repr__(self) -> str:
         return f"<MemoryFiles of {self._memory!r}>"
+
+
+def _checked_path(path: Any, *, folder: bool = False) -> str:
+    """The normalized path, without a trailing slash; raises `FileError` if it is invalid.
+
+    Args:
+        path: absolute.
+        folder: whether it may name a folder, including the root, and end with a slash.
+    """
+    text = checked_text("path", path)
+    if not text.startswith("/"):
+        raise FileError("path", f"a path begins with '/', got {shown(text)}")
+    if len(text) > MAX_PATH_CHARS:
+        raise FileError("path", f"a path has {MAX_PATH_CHARS} characters at most, got {len(text)}")
+    if _CONTROL.search(text) or "\\" in text:
+        raise FileError("path", f"a path has no control characters and no backslash, got {shown(text)}")
+    if _ENCODED.search(text):
+        raise FileError("path", f"a path is written as it is, without percent encoding, got {shown(text)}")
+    if text.endswith("/") and not folder:
+        raise FileError("folder", f"{shown(text)} names a folder: give the path of a file")
+    names = [name for name in unicodedata.normalize("NFC", text).split("/") if name]
+    for name in names:
+        if name.strip(".") == "" or name != name.strip():
+            raise FileError("path", f"{shown(name)} is not a valid name of a file or folder in {shown(text)}")
+        if len(name.encode()) > MAX_NAME_BYTES:
+            raise FileError("path", f"a name has {MAX_NAME_BYTES} bytes at most, got {shown(name)}")
+    return "/" + "/".join(names)
+
+
+async def _fitting(run: Runner, whose: Owned, pattern: str, path: str) -> list[File]:
+    """The files in a folder whose path relative to it matches a pattern."""
+    folder = _checked_path(path, folder=True)
+    patterns = _choices(checked_text("pattern", pattern))
+    files = await _files_in(run, whose, folder)
+
+    def fits(path: str) -> bool:
+        names = path[len(_inside(folder)) :].split("/")
+        return any(
+            _matches(names, one.lstrip("/").split("/")) if "/" in one or one == "**" else fnmatchcase(names[-1], one)
+            for one in patterns
+        )
+
+    return [file for file in files if fits(file.path)]
+
+
+def _choices(pattern: str) -> list[str]:
+    """The patterns that one with choices such as ``*.{md,txt}`` stands for."""
+    choice = _CHOICE.search(pattern)
+    if choice is None:
+        return [pattern]
+    before, after = pattern[: choice.start()], pattern[choice.end() :]
+    return [one for part in choice[1].split(",") for one in _choices(before + part + after)]
+
+
+def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
+    """Whether the names of a path match the patterns, of which ``**`` stands for any number of folders."""
+    # The rows of a table instead of a recursion, whose time would grow with a power of the stars.
+    reached = {0}
+    for pattern in patterns:
+        if pattern == "**":
+            first = min(reached)
+            reached = set(range(first, len(names) + 1))
+        else:
+            reached = {at + 1 for at in reached if at < len(names) and fnmatchcase(names[at], pattern)}
+        if not reached:
+            return False
+    return len(names) in reached
+
+
+def _inside(folder: str) -> str:
+    return "/" if folder == "/" else f"{folder}/"
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path.startswith(_inside(folder))
+
+
+def _writable(path: Any, *, folder: bool = False) -> str:
+    """The normalized path; raises `FileError` if it is invalid, or the memory makes what is there."""
+    name = _checked_path(path, folder=folder)
+    if name == "/":
+        raise FileError("read_only" if folder else "folder", "'/' is the root folder: give the path of a file in it")
+    if name in (PROFILE, FACTS) or _is_in(name, FACTS):
+        raise FileError(
+            "read_only", f"{shown(name)} is made by the memory of what was said: write to a file below /notes/"
+        )
+    if name == BLOCKS and folder:
+        raise FileError("read_only", f"files in {BLOCKS} have fixed paths: name one of them")
+    if is_block(name):
+        label_of(name)
+    return name
+
+
+def _file(owned: Owned, made: Revision) -> File:
+    fixed = made.read_only or owned.services.read_only or owned.services.horizon is not None
+    return File(made.path, made.size, made.at, read_only=fixed)
+
+
+async def _files_in(run: Runner, owned: Owned, folder: str) -> list[File]:
+    fixed = owned.services.read_only or owned.services.horizon is not None
+    files = [_file(owned, one) for one in (await current_documents(run, owned)).current if not is_block(one.path)]
+    for label, block in (await blocks(run, owned)).items():
+        size = len(block.value.encode())
+        files.append(File(block_path(label), size, block.at, read_only=fixed or block.read_only))
+    if folder in ("/", FACTS):
+        for path, own in (await _known_facts(run, owned)).items():
+            at = max(fact.valid_from for _, fact in own)
+            files.append(File(path, len(_written(own).encode()), at, read_only=True))
+    return sorted((file for file in files if _is_in(file.path, folder)), key=lambda file: file.path)
+
+
+async def _text(run: Runner, owned: Owned, path: str) -> str | None:
+    if path == PROFILE or _is_in(path, FACTS):
+        own = (await _known_facts(run, owned)).get(path)
+        return None if own is None else _written(own)
+    if is_block(path):
+        block = (await blocks(run, owned)).get(path.removeprefix(f"{BLOCKS}/").removesuffix(".md"))
+        return None if block is None or path != block_path(block.label) else block.value
+    made = (await current_documents(run, owned)).get(path)
+    return None if made is None else joined(made.parts, await messages_of(run, owned, [made]))
+
+
+async def _known_facts(run: Runner, owned: Owned) -> dict[str, list[tuple[str, Fact]]]:
+    """The lines of the profile and of each category of facts that apply in all sessions, with the facts, by path.
+
+    The user's come first; a shared space has no profile.
+    """
+    known = sorted(
+        applying(await facts(run, owned.services, owned.scope), None),
+        key=lambda fact: (
+            fact.subject != USER, fact.subject, _ORDER.get(fact.attribute, len(_ORDER)), fact.attribute, fact.id,
+        ),
+    )  # fmt: skip
+    lines: dict[str, list[tuple[str, Fact]]] = {}
+    if owned.scope.space is None:
+        own = own_facts(known, [owned.scope.user] if owned.scope.user else [])
+        fields = profile_fields(owned.services.state(FactsProjection).profile)
+        lines[PROFILE] = [
+            (f"{fact.attribute}: {fact.value}", fact) for field in fields for fact in own if field.takes(fact.attribute)
+        ]
+    for category in sorted(Category):
+        lines[f"{FACTS}/{category}.md"] = [
+            (f"{fact.subject}{APART}{fact.attribute}: {fact.value}", fact)
+            for fact in known
+            if fact.category == category
+        ]
+    return {path: own for path, own in lines.items() if own}
+
+
+def _written(lines: Iterable[tuple[str, Fact]]) -> str:
+    return "".join(f"- {text}\n" for text in dict.fromkeys(" ".join(line.split()) for line, _ in lines))

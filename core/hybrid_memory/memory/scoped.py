@@ -8,13 +8,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
-from hybrid_memory import display, sharing
+from hybrid_memory import sharing
 from hybrid_memory.arguments import checked
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import explain as explaining
 from hybrid_memory.context.summary import Line
 from hybrid_memory.display import progress_bar
-from hybrid_memory.errors import AccessDeniedError, HybridMemoryError, InvalidInputError
+from hybrid_memory.errors import AccessDeniedError, InvalidInputError
 from hybrid_memory.facts import facts as knowing
 from hybrid_memory.facts import learn as learning
 from hybrid_memory.facts.fact import Category, Explanation, Fact, Facts
@@ -40,9 +40,6 @@ from hybrid_memory.store import keepout as keeping
 from hybrid_memory.store import view as rolling
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present
-
-SHOWN_TURNS, SHOWN_CHARS = 5, 300
-"""Turns that a notebook shows of a memory, and of each."""
 
 Forgettable = str | Hit | Fact | Line | Record
 P = TypeVar("P", bound=UserProfile)
@@ -322,22 +319,6 @@ class ScopedMemory(Prompts):
     def files(self) -> MemoryFiles:
         """This memory as files: profile, facts, blocks, summaries, and free files that are found by recall."""
         return MemoryFiles(self)
-
-    def _repr_html_(self) -> str:
-        try:
-            turns = self.history(limit=SHOWN_TURNS)
-        except HybridMemoryError as error:
-            return f"<p>{display.text(repr(self))}: {display.text(error)}</p>"
-        shown = [
-            display.under(
-                display.EPISODIC,
-                display.text(turn.text if len(turn.text) <= SHOWN_CHARS else f"{turn.text[:SHOWN_CHARS]}…"),
-                f"{turn.at:%Y-%m-%d %H:%M} {display.text(turn.speaker)}",
-            )
-            for turn in turns
-        ]
-        newest = f"<small>the newest {len(shown)} turns</small>" if shown else "<p>nothing was said yet</p>"
-        return display.card(display.text(repr(self)[1:-1]), newest + "".join(shown))
 
     def __repr__(self) -> str:
         past = "" if self._horizon is None else f" as of {self._horizon}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from hybrid_memory import display
 from hybrid_memory.arguments import checked
 from hybrid_memory.config import CompactionConfig, MemoryConfig
+from hybrid_memory.context.condense import Condensed, CondenseRequest, How, condense
 from hybrid_memory.context.strategies import resolve_strategy
 from hybrid_memory.context.summary import Audit
 from hybrid_memory.display import progress_bar
@@ -23,12 +24,13 @@ from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.facts.fact import FactExtractor
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.index.record import Record
+from hybrid_memory.log.message import Message
 from hybrid_memory.log.port import Key, Receipt
 from hybrid_memory.log.views import ReadOnlyLog
-from hybrid_memory.memory.faces import faces
+from hybrid_memory.memory.faces import Verbs, faces
+from hybrid_memory.memory.items import SWEEP_EVERY, ItemMemory
 from hybrid_memory.memory.runtime import Runtime, flush_owners
 from hybrid_memory.memory.scoped import ScopedMemory
-from hybrid_memory.memory.texts import SWEEP_EVERY, ItemMemory, Texts
 from hybrid_memory.models.port import Embedder, LanguageModel
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.statistics import WorkStats
@@ -58,7 +60,6 @@ class Stats:
         work: counts, latencies and caches of this process.
         waiting: messages in the outbox.
         compactions: what became of the critical items in all compacted turns.
-        vectors_of: the embedder that made the stored vectors; None before the first.
     """
 
     url: str
@@ -74,7 +75,6 @@ class Stats:
     work: WorkStats
     waiting: int = 0
     compactions: Audit = field(default_factory=Audit)
-    vectors_of: str | None = None
 
     def __repr__(self) -> str:
         names = ("owner", "session", "event", "record", "vector")
@@ -84,7 +84,7 @@ class Stats:
         return f"<Stats of {self.url}: {counts}, {self.size_bytes / 1e6:,.1f} MB{left}>"
 
 
-class HybridMemory(Texts):
+class HybridMemory(Verbs):
     """A memory store. Open one with `open_memory`, close it or use it in a ``with`` block; any thread may call it.
 
     A copy is the memory itself. A pickle holds the URL without a password, no settings: where it is read, that is the
@@ -114,6 +114,10 @@ class HybridMemory(Texts):
         self._as_embedder = as_embedder
         self._rekey = rekey
         self._as_reader = as_reader
+
+    @property
+    def _services(self) -> Services:
+        return self._runtime.services
 
     @property
     def url(self) -> str:
@@ -248,6 +252,35 @@ class HybridMemory(Texts):
         """
         return ItemMemory(self._runtime, Scope(tenant=tenant, agent=agent), sweep_every)
 
+    async def _condense(
+        self,
+        run: Runner,
+        texts: Sequence[str | Message],
+        *,
+        max_tokens: int,
+        query: str | None = None,
+        how: How = "extractive",
+    ) -> Condensed:
+        """The texts shortened to a common budget, in the same order; a text of which nothing fits becomes empty.
+
+        Texts that fit are unchanged. ``extractive`` keeps the most informative sentences of all texts verbatim, code
+        blocks and addresses whole. ``llmlingua`` removes words with the compressor; if it fails, sentences are removed
+        instead, and the note says so.
+
+        Args:
+            texts: the texts to shorten; a shortened message begins with its speaker.
+            max_tokens: for all texts together, by the memory's token counter.
+            query: the question that they should answer; without one, generally informative sentences are kept.
+            how: the method, see above.
+
+        Raises:
+            InvalidInputError: there is no compressor for ``llmlingua``, the query is empty, or the budget is below 1.
+        """
+        request = CondenseRequest.of(texts, query=query, max_tokens=max_tokens, how=how)
+        return await condense(run, self._services, request)
+
+    condense, acondense = faces(_condense)
+
     async def _flush(self, run: Runner, *, progress: bool | None = None) -> Receipt:
         """Finish all background work now, for every owner; see `ScopedMemory.flush`."""
         await self._runtime.compact_due(run, None)
@@ -277,7 +310,7 @@ class HybridMemory(Texts):
     async def _stats(self, run: Runner) -> Stats:
         """What the store holds, and how far its index is behind the log."""
         services = self._services
-        log, stored = await run.call(services.log.size), await run.call(services.index.embedder)
+        log = await run.call(services.log.size)
         heads = await run.call(services.log.heads)
         derived: dict[str, Any] = {}
         for projection in projections(services):
@@ -291,7 +324,6 @@ class HybridMemory(Texts):
             embedder=None if services.embedder is None else services.embedder.name,
             work=self.work,
             waiting=0 if services.outbox is None else (await run.call(services.outbox.size)).events,
-            vectors_of=None if stored is None else stored[0],
             **derived,
         )
 

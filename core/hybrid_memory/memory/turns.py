@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -11,14 +10,12 @@ from hybrid_memory import media
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import conversation as logged
 from hybrid_memory.context.request import Host
-from hybrid_memory.documents.items import Beside
-from hybrid_memory.errors import InvalidInputError, InvalidMessageError
+from hybrid_memory.errors import InvalidMessageError
 from hybrid_memory.index.record import RecordKind
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message, Origin, Role
 from hybrid_memory.log.port import Receipt
 from hybrid_memory.memory.faces import Handle, faces
-from hybrid_memory.memory.texts import ItemMemory
 from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.recall.hit import Hit, Hits
 from hybrid_memory.recall.plan import Intent, Request
@@ -36,18 +33,11 @@ from hybrid_memory.store.services import Services
 
 
 @traced("recall", asks_by_request, finds)
-async def _recalled(
-    run: Runner, services: Services, request: Request, principal: Scope, items: Beside | None = None
-) -> Hits:
-    """The hits in this memory, in the spaces that the principal may read, and among items; without uncertain ones."""
+async def _recalled(run: Runner, services: Services, request: Request, principal: Scope) -> Hits:
+    """The hits in this memory and in the spaces that the principal may read, without uncertain ones."""
     shared = await reached(run, services, principal, request.spaces, "recall")
     spaces = [space for space in shared if space != request.where.scope.owner]
-    if items is None:
-        found = await search(run, services, request, spaces)
-    else:
-        wider = replace(request, k=request.k + items.spare)
-        hits = await search(run, services, wider, spaces, items.where)
-        found = [hit for hit in hits if items.keeps(hit.record)][: request.k]
+    found = await search(run, services, request, spaces)
     hits = [hit for hit in found if request.keeps(hit.confidence, services.config.recall.min_confidence)]
     return Hits(hits, request.query, unsure=len(found) - len(hits))
 
@@ -201,7 +191,6 @@ class Turns(Handle):
         spaces: Collection[str] | Literal["all"] = (),
         origins: Collection[Origin | str] = (),
         min_confidence: float | None = None,
-        items: ItemMemory | None = None,
     ) -> Hits:
         """The records that answer the query best, best first, at most k; includes what was written a moment ago.
 
@@ -228,14 +217,10 @@ class Turns(Handle):
                 `RecallConfig.origins` allows.
             min_confidence: leave out hits with a lower `Hit.confidence`, in [0, 1]; by default as configured. Hits
                 without a confidence are kept.
-            items: an application's items to search as well, in the same ranking, whatever ``kinds`` and ``categories``
-                say: ``memory.items("app").under("users", "ann")``. Items have no user: name a namespace that this user
-                may read. A hit's ``record.metadata`` has ``namespace`` and ``key``.
 
         Raises:
             InvalidInputError: the query is empty or not text, k is below 1, ``scope="session"`` has no session, a
-                kind, origin or intent is unknown, an instant has no time zone, a value is out of range, or the items
-                belong to another tenant or are asked for in a view of the past.
+                kind, origin or intent is unknown, an instant has no time zone, or a value is out of range.
             AccessDeniedError: a named space may not be read.
         """
         request = Request.of(
@@ -245,10 +230,7 @@ class Turns(Handle):
         )  # fmt: skip
         services = self._services
         with at_priority(INTERACTIVE), services.statistics.timed("recall"):
-            if items is not None and services.horizon is not None:
-                raise InvalidInputError("items have no past: leave them out of a view of the past")
-            beside = None if items is None else await items.beside(run, self._runtime, self.scope, request)
-            hits = await _recalled(run, services, request, self._principal, beside)
+            hits = await _recalled(run, services, request, self._principal)
         self._runtime.make_vectors()
         if count_uses(services, self.scope.owner, hits):
             self._runtime.after_recall()

@@ -200,38 +200,12 @@ class Hits(list[Hit]):
         return display.card(f"{display.counted(len(self), 'hit')} for {display.text(self.query)}", about + _drawn(self))
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Scored:
-    """A text that is not a memory, and how well it answers a query.
-
-    Attributes:
-        row: its index in the given texts, from 0.
-        score: in [0, 1], higher is better.
-        signals: the evidence for it; weights: as applied.
-        note: anything unusual, such as an embedder that failed.
-    """
-
-    row: int
-    text: str
-    score: float
-    signals: Signals
-    weights: Weights
-    note: str = ""
-
-    def __repr__(self) -> str:
-        return f"<Scored {self.score:.3f} {self.row}: {shown(self.text)}>"
-
-    def why(self) -> str:
-        """The arithmetic of the score in one line, largest share first."""
-        return _arithmetic(self, self.score) + (f"; {self.note}" if self.note else "")
-
-
-def _shares(hit: Hit | Scored) -> list[tuple[str, float, float]]:
+def _shares(hit: Hit) -> list[tuple[str, float, float]]:
     named = [(part.name, getattr(hit.weights, part.name), getattr(hit.signals, part.name)) for part in fields(Weights)]
     return [share for share in named if share[1]]
 
 
-def _arithmetic(hit: Hit | Scored, score: float) -> str:
+def _arithmetic(hit: Hit, score: float) -> str:
     shares = sorted(_shares(hit), key=lambda share: share[1] * share[2], reverse=True)
     total = sum(weight for _, weight, _ in shares)
     terms = " + ".join(f"{weight:g}*{signal:.2f} {name}" for name, weight, signal in shares)
@@ -239,7 +213,7 @@ def _arithmetic(hit: Hit | Scored, score: float) -> str:
     return f"{score:.3f} = {arithmetic}"
 
 
-def parts(hit: Hit | Scored) -> list[display.Part]:
+def parts(hit: Hit) -> list[display.Part]:
     """The share of each signal, largest first, `current` last; the shares add up to the score, or to `Hit.own`."""
     shares = _shares(hit)
     total = sum(weight for _, weight, _ in shares)

@@ -24,7 +24,6 @@ from hybrid_memory.recall.measure import Measured, measure, repeats
 from hybrid_memory.recall.plan import DECIDING, Plan, Request, Timing, asks_for_last_talk
 from hybrid_memory.recall.plan import plan as planned
 from hybrid_memory.recall.signals import Curve, at_the_time, learned
-from hybrid_memory.recall.texts import by_words
 from hybrid_memory.runtime import tracing
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span
@@ -110,10 +109,8 @@ def finds(span: Span, hits: Sequence[Hit]) -> None:
 
 
 @tracing.traced("recall", asks_by_request, finds)
-async def recall(
-    run: Runner, services: Services, request: Request, spaces: Sequence[Scope] = (), items: Where | None = None
-) -> list[Hit]:
-    """At most k hits, best first, also from these spaces and items; indexes new events first.
+async def recall(run: Runner, services: Services, request: Request, spaces: Sequence[Scope] = ()) -> list[Hit]:
+    """At most k hits, best first, also from these spaces; indexes new events first.
 
     If the question is about the present, the newer of two similar hits comes first. Recent answers are cached until
     something is written. Without an index, the log is searched.
@@ -121,11 +118,10 @@ async def recall(
     where = request.where
     # Which session was the last depends on this one, and nothing else does.
     session = request.session if asks_for_last_talk(request.query) else None
-    also = None if items is None else (items.scope, items.categories)
     key = cache.question(
-        where, request.query, request.k, request.weights, request.intent, tuple(spaces), services.horizon, session, also
+        where, request.query, request.k, request.weights, request.intent, tuple(spaces), services.horizon, session
     )
-    places = [where, *(replace(where, scope=space) for space in spaces), *([] if items is None else [items])]
+    places = [where, *(replace(where, scope=space) for space in spaces)]
     states = [await run.call(services.truth.state, place.scope.owner, KINDS) for place in places]
     heads = {
         place.scope.owner: (state.head, state.mark) for place, state in zip(places, states, strict=True) if state.head
@@ -288,7 +284,7 @@ async def _from_log(
         return []
     age, half_life = services.clock().timestamp() - times[rows], services.config.recall.half_life.total_seconds()
     columns = dict.fromkeys(Signals.__dataclass_fields__, np.zeros(len(records)))
-    columns["text"] = by_words(request.query, [record.text for record in records])
+    columns["text"] = signals.by_words(request.query, [record.text for record in records])
     columns["recency"] = signals.recency_signal(age, half_life)
     scores = signals.weighted_mean(columns, LOG_WEIGHTS)
     best = np.lexsort((-np.array([record.id for record in records]), -scores))[: request.k]

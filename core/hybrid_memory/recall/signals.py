@@ -17,8 +17,10 @@ import numpy.typing as npt
 
 from hybrid_memory.arrays import Array, Numbers
 from hybrid_memory.config.memory import Weights
+from hybrid_memory.index.bm25 import matches
 from hybrid_memory.recall.plan import DECIDING, Timing, vague
 from hybrid_memory.text.dates.calendar import TimeSpan
+from hybrid_memory.text.tokenize import terms
 
 LEARNED = "learned-1"
 """The default ranker: a name and a version."""
@@ -92,6 +94,11 @@ def text_signal(bm25: Array) -> Array:
     """``bm25 / max``: 1 for the best match, 0 without a common word."""
     best = float(bm25.max(initial=0.0))
     return bm25 / best if best > 0 else np.zeros(len(bm25))
+
+
+def by_words(query: str, texts: Sequence[str]) -> Array:
+    """The text signal of each of these texts alone, of shape (n,)."""
+    return text_signal(matches(terms(query), [terms(text) for text in texts]))
 
 
 def brevity(lengths: Numbers) -> float:

@@ -45,8 +45,7 @@ class Scheduler:
     """Runs tasks on its own threads, which start with the first task and do not keep the process alive.
 
     Higher priorities run first; among equals the earlier deadline, then scopes take turns, then arrival order decides.
-    Interactive tasks, of priority 8 and above, have a reserved worker. An asynchronous exception thrown into a worker
-    ends its job, not the worker.
+    Interactive tasks, of priority 8 and above, have a reserved worker.
 
     Args:
         concurrency: how many tasks of a kind run at once.
@@ -160,30 +159,20 @@ class Scheduler:
     def _work(self, worker: _Worker) -> None:
         """What a thread does until the scheduler is closed."""
         while True:
-            try:
-                while not self._closed:
-                    self._step(worker)
-            except BaseException as error:  # noqa: BLE001 - from outside: what the job raises is in its future
-                job, worker.job = worker.job, None
-                if job is not None:
-                    self._interrupted(job, error)
+            with self._lock:
+                self._idle.pop(worker, None)
+                worker.job = None
+                if self._closed:
+                    return
+                worker.job = job = self._queue.take(self._allowed)
+                if job is None:
+                    self._idle[worker] = None
+                elif self._queue.any(self._allowed):
+                    self._wake()
+            if job is None:
+                worker.woken.get()
             else:
-                return
-
-    def _step(self, worker: _Worker) -> None:
-        """Run the next job, or wait until there may be one."""
-        with self._lock:
-            self._idle.pop(worker, None)
-            worker.job = None
-            job = None if self._closed else self._queue.take(self._allowed, worker.claim)
-            if job is None and not self._closed:
-                self._idle[worker] = None
-            elif job is not None and self._queue.any(self._allowed):
-                self._wake()
-        if job is not None:
-            self._run(job)
-        elif not self._closed:
-            worker.woken.get()
+                self._run(job)
 
     def _run(self, job: AnyJob) -> None:
         if not job.set_running_or_notify_cancel():
@@ -207,19 +196,6 @@ class Scheduler:
     def _count_ended(self, job: AnyJob, began: float, *, failed: bool) -> None:
         ended = self._clock()
         self.statistics.ended(job.task.kind, ended - began, failed=failed, late=ended > job.expires)
-
-    def _interrupted(self, job: AnyJob, error: BaseException) -> None:
-        """Handle an asynchronous exception in the worker that took the job, or was about to."""
-        with self._lock:
-            if job in self._queue:
-                return
-            if not (job.running() or job.done()):
-                self._queue.put(job)
-                return
-        if job.done():
-            job.announce()
-        else:
-            job.set_exception(error)
 
     def _cancelled(self, job: AnyJob, *, late: bool = False) -> None:
         """End a job that is queued: its caller cancelled it, or it is too late for it."""
@@ -251,16 +227,13 @@ class _Worker:
 
     Attributes:
         woken: what it waits for while idle.
-        job: its current job; set before the job leaves the queue, so that an interrupt cannot lose it.
+        job: its current job.
     """
 
     def __init__(self, name: str, work: Callable[[_Worker], None]) -> None:
         self.woken: queue.SimpleQueue[None] = queue.SimpleQueue()
         self.job: AnyJob | None = None
         self.thread = threading.Thread(target=work, args=(self,), name=name, daemon=True)
-
-    def claim(self, job: AnyJob) -> None:
-        self.job = job
 
 
 class Timer:
@@ -316,14 +289,11 @@ class Timer:
         return self._thread is None or joined(self._thread, until)
 
     def _run(self) -> None:
-        while True:
+        while (action := self._next()) is not None:
             try:
-                while (action := self._next()) is not None:
-                    action()
-            except BaseException:  # noqa: BLE001 - from outside
-                _log.exception("the timer was interrupted; it continues")
-            else:
-                return
+                action()
+            except Exception:  # noqa: BLE001 - the next one is due all the same
+                _log.exception("an action failed; the timer continues")
 
     def _next(self) -> Callable[[], object] | None:
         """The next action, once it is due; None after `close`."""

