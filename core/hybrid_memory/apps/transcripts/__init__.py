@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 
 from hybrid_memory import Message, Role, ToolCall, as_messages
 from hybrid_memory.apps.transcripts.documents import MAX_LOOKED_AT, PLAIN_FILES, Reader, Record, records
-from hybrid_memory.apps.transcripts.exports import CHATGPT, CLAUDE_AI, EXPORTED
+from hybrid_memory.apps.transcripts.exports import CHATGPT, CLAUDE_AI, OF_ACCOUNTS
 from hybrid_memory.apps.transcripts.messages import (
     dated,
     is_langchain_message,
@@ -47,7 +47,7 @@ def read_transcript(path: str | Path, *, form: Form | Literal["auto"] = "auto") 
     Args:
         path: JSON or JSONL in UTF-8; JSONL is read line by line.
         form: the program that wrote it; ``auto`` detects it. In a folder a given form reads only files with its names:
-            ``conversations*.json`` for ``chatgpt`` and ``claude-ai``; ``auto`` reads only these where there are some.
+            ``conversations*.json`` for ``chatgpt`` and ``claude-ai``; ``auto`` skips files about the account.
 
     Raises:
         InvalidInputError: the file does not exist, a line is invalid, the form is unknown, or there are no messages.
@@ -96,9 +96,7 @@ def _read(
         patterns = PLAIN_FILES if form == "auto" else _READERS[form].files
         matching = {file for pattern in patterns for file in path.rglob(pattern)}
         files = sorted(file for file in matching if file.is_file() and not file.name.startswith("."))
-        # ChatGPT and Claude export their chats next to files about the account.
-        exports = {file.parent for file in files if file.match(EXPORTED)}
-        files = [file for file in files if file.parent not in exports or file.match(EXPORTED)]
+        files = [file for file in files if form != "auto" or file.name not in OF_ACCOUNTS]
         if not files:
             raise InvalidInputError(f"{path} has no file named {' or '.join(patterns)}")
     for file in files:

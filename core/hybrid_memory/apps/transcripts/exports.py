@@ -20,8 +20,8 @@ _TEXTS = ("text", "result", "content")
 _TITLE_CHARS = 200
 _ID_CHARS = 8
 
-EXPORTED = "conversations*.json"
-"""How ChatGPT and Claude name their chats."""
+OF_ACCOUNTS = ("memories.json", "message_feedback.json", "projects.json", "user.json", "users.json")
+"""What ChatGPT and Claude export next to the chats."""
 
 
 def _fits_chatgpt(value: Any) -> bool:
@@ -124,7 +124,7 @@ def _parts(content: Mapping[str, Any]) -> list[Any]:
     return parts
 
 
-CHATGPT = Reader((EXPORTED,), _fits_chatgpt, _read_chatgpt)
+CHATGPT = Reader(("conversations*.json",), _fits_chatgpt, _read_chatgpt)
 
 
 _CLAUDE = "Claude.ai"
@@ -196,4 +196,4 @@ def _claude_messages(turn: Mapping[str, Any]) -> list[Message]:
     return results
 
 
-CLAUDE_AI = Reader((EXPORTED,), _fits_claude, _read_claude)
+CLAUDE_AI = Reader(("conversations*.json",), _fits_claude, _read_claude)
