@@ -47,7 +47,8 @@ FULL_STALE := $(shell test "$$(cat $(FULL_STAMP) 2>/dev/null)" = "$(CURDIR)" && 
 .PHONY: help venv setup setup-browser setup-pooler setup-oldest setup-full models again demo docs screenshots dist test test-engines test-oldest test-full check lint format types imports bench clean clean-models
 
 help:
-	@echo "make demo       a long chat goes in, LangChain and LlamaIndex answer from it    (STORE=file keeps it)"
+	@echo "make demo       two days of a user, then ten months of another: what is found, and what the model reads"
+	@echo "                (ARGS=--explain for every score, STORE=file keeps the memory)"
 	@echo "make test       the tests                    (ARGS='-k recall' for some of them, ARGS=--cov for coverage)"
 	@echo "make test-engines  the tests with Postgres, Redis and Milvus, which are started for them, and with killed processes"
 	@echo "make test-oldest  the tests of the adapters with the oldest versions that they admit"
@@ -124,7 +125,7 @@ venv:
 demo:
 	@test -e $(STAMP) || $(MAKE) setup VENV=$(DEMO) EXTRAS=local,langchain,llamaindex GROUP=
 	@echo "== the demo: examples/demo.py"
-	@$$(test -e $(STAMP) && echo $(BIN) || echo $(DEMO)/bin)/python examples/demo.py $(if $(STORE),--store "$(STORE)")
+	@$$(test -e $(STAMP) && echo $(BIN) || echo $(DEMO)/bin)/python examples/demo.py $(if $(STORE),--store "$(STORE)") $(ARGS)
 
 docs: $(STAMP)
 	@echo "== the documents: mkdocs"

@@ -1,14 +1,14 @@
-"""One memory in two frameworks: a long chat goes in, and in a new session a chain and a chat engine answer from it.
+"""Two days of a user, then ten months of another: what a memory finds, why, and what the model reads.
 
-    python examples/demo.py                     a fresh store, deleted at the end
+    python examples/demo.py                     one screen; the store is deleted at the end
+    python examples/demo.py --explain           also every score, the summary of the long chat, and the times
     python examples/demo.py --store memory.db   a store that is kept
 
-The chat is sample_chat.jsonl: ten months of one person with an assistant, in English and Chinese, with facts that
+The long chat is sample_chat.jsonl: 212 turns of one person with an assistant, in English and Chinese, with facts that
 change on the way. The questions are in questions.json; which turns answer them is read from it only after the recall.
-On the way, prompts of a bounded size fold older sessions into a summary, of which each line leads back to the words.
 
-Nothing here needs a server, an API key or the network. The model that "answers" is a script: it can only quote what
-the memory put into its prompt, so what it says shows what a language model would have had to go on.
+Nothing here needs a server, an API key or the network. The model that "answers" is a script: it can only quote a line
+of its prompt, so what it says shows what a language model would have had to go on.
 """
 
 from __future__ import annotations
@@ -16,41 +16,57 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import statistics
 import tempfile
 import time
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from langchain.agents import create_agent
 from langchain_core.language_models.chat_models import SimpleChatModel
 from langchain_core.messages import BaseMessage
-from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
-from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse, LLMMetadata
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms import CustomLLM
 
 import hybrid_memory
-import langchain_hybrid_memory
-import llamaindex_hybrid_memory
-from hybrid_memory import Hit, HybridMemory, ScopedMemory, open_memory
+from hybrid_memory import Hit, HybridMemory, open_memory
+from hybrid_memory.analysis import parts
 from hybrid_memory.errors import HybridMemoryError
 from hybrid_memory.text.tokenize import terms
+from langchain_hybrid_memory import HybridMemoryMiddleware
+from llamaindex_hybrid_memory import HybridChatMemory
 
 HERE = Path(__file__).parent
+CHAT = HERE / "sample_chat.jsonl"
 USER = "mei"
 K = 5
 SHOWN = 3
+SIGNALS = 4
 TOKENS = 1000
 WIDTH = 100
-PROMPT = "Answer from what you remember."
+NOW = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}"
+
+DAYS = {
+    "2026-11-02": [
+        ("user", "I am allergic to shrimp."),
+        ("assistant", "Noted. What can I do for you?"),
+        ("user", "I take the night train to Porto on May 12."),
+    ],
+    "2026-11-05": [
+        ("user", "Please move the dentist to Friday."),
+        ("assistant", "Done: Friday at nine."),
+        ("user", "And a strike: my train to Porto goes on May 14."),
+    ],
+}
+QUESTION = "When do I go to Porto?"
+OTHER = "What am I allergic to?"
 
 Ask = Callable[[str], str]
 """A question to its answer."""
@@ -60,29 +76,32 @@ Ask = Callable[[str], str]
 
 
 def quote(prompt: Sequence[str]) -> str:
-    """The two remembered lines of the prompt that share the most words with the question at its end, best first.
+    """The remembered line of the prompt that shares the most words with the question at its end.
 
     A word counts the more the fewer lines have it. This is no language model: it cannot say what is not in the prompt.
     """
     question = prompt[-1].rpartition("\n\n")[2]  # what was recalled for it may stand in front
-    lines = [line[2:] for text in prompt for line in text.splitlines() if line.startswith("- [")]
+    lines = [line.removeprefix("- ") for text in prompt for line in text.splitlines() if re.match(r"(- )?\[\d", line)]
     words = [set(terms(line)) for line in lines]
     common = Counter(word for line in words for word in line)
     asked = set(terms(question))
-    weight = [sum(1 / common[word] for word in asked & line) for line in words]
-    best = sorted(range(len(lines)), key=lambda row: (weight[row], row), reverse=True)[:2]
-    return "\n".join(lines[row] for row in best) or "Nothing in my prompt answers that."
+    weights = [sum(1 / common[word] for word in asked & line) for line in words]
+    best = max(range(len(lines)), key=lambda row: (weights[row], row), default=None)
+    return "I do not know: nothing in my prompt answers that." if best is None else lines[best]
 
 
 class QuotingChatModel(SimpleChatModel):
-    """The scripted model, as LangChain sees it."""
+    """The scripted model, as LangChain sees it; it keeps the newest prompt."""
+
+    prompt: tuple[str, ...] = ()
 
     @property
     def _llm_type(self) -> str:
         return "quoting"
 
     def _call(self, messages: list[BaseMessage], *_: Any, **__: Any) -> str:
-        return quote([str(message.text) for message in messages if message.type != "ai"])
+        self.prompt = tuple(str(message.text) for message in messages if message.type != "ai")
+        return quote(self.prompt)
 
 
 class QuotingLLM(CustomLLM):
@@ -95,8 +114,8 @@ class QuotingLLM(CustomLLM):
 
     def chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponse:
         """An answer to the last message."""
-        told = [message.content or "" for message in messages if message.role != "assistant"]
-        return ChatResponse(message=ChatMessage(role="assistant", content=quote(told)))
+        prompt = [message.content or "" for message in messages if message.role != "assistant"]
+        return ChatResponse(message=ChatMessage(role="assistant", content=quote(prompt)))
 
     def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:
         """What the abstract class asks for; a chat engine calls `chat`."""
@@ -107,61 +126,21 @@ class QuotingLLM(CustomLLM):
         raise NotImplementedError
 
 
-# The two frameworks, on the same memory.
+# The two frameworks.
 
 
-def langchain_chain(memory: HybridMemory, session: str) -> Ask:
-    """An LCEL chain whose history placeholder is filled by the memory."""
-    chat = langchain_hybrid_memory.HybridChatMemory(
-        memory=memory, user=USER, session=session, k=K, return_messages=True
-    )
-    prompt = ChatPromptTemplate.from_messages(
-        [("system", PROMPT), MessagesPlaceholder("history"), ("human", "{input}")]
-    )
-    history = RunnableLambda(chat.load_memory_variables, chat.aload_memory_variables) | itemgetter("history")
-    chain = RunnablePassthrough.assign(history=history) | prompt | QuotingChatModel()
-
-    def ask(question: str) -> str:
-        answer = chain.invoke({"input": question})
-        chat.save_context({"input": question}, {"output": answer})
-        return str(answer.text)
-
-    return ask
+def langchain_agent(model: QuotingChatModel, middleware: Sequence[HybridMemoryMiddleware] = ()) -> Ask:
+    """An agent of LangChain, with or without a memory."""
+    agent: Any = create_agent(model, middleware=middleware)
+    config = {"configurable": {"user_id": "ann", "thread_id": f"{NOW} in LangChain"}}
+    return lambda question: str(agent.invoke({"messages": [("user", question)]}, config)["messages"][-1].text)
 
 
-def llamaindex_engine(memory: HybridMemory, session: str) -> Ask:
-    """A simple chat engine on the memory."""
-    chat = llamaindex_hybrid_memory.HybridChatMemory.from_defaults(memory=memory, user=USER, session=session, k=K)
-    engine = SimpleChatEngine.from_defaults(llm=QuotingLLM(), memory=chat, system_prompt=PROMPT)
+def llamaindex_engine(memory: HybridMemory) -> Ask:
+    """A chat engine of LlamaIndex, with a memory."""
+    chat = HybridChatMemory.from_defaults(memory=memory, user="ann", session=f"{NOW} in LlamaIndex", k=K)
+    engine = SimpleChatEngine.from_defaults(llm=QuotingLLM(), memory=chat)
     return lambda question: str(engine.chat(question))
-
-
-FRAMEWORKS = {
-    "langchain": ("LangChain: an LCEL chain with a MessagesPlaceholder", langchain_chain),
-    "llamaindex": ("LlamaIndex: a SimpleChatEngine", llamaindex_engine),
-}
-
-
-# Files.
-
-
-def sessions(path: Path) -> dict[str, list[dict[str, Any]]]:
-    """The turns of the chat, as messages, session by session."""
-    grouped: dict[str, list[dict[str, Any]]] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        turn = json.loads(line)
-        grouped.setdefault(turn.pop("session"), []).append(turn)
-    return grouped
-
-
-def questions(path: Path) -> list[tuple[str, str]]:
-    """Each question with the framework to ask, and nothing else of the file."""
-    return [(entry["ask"], entry["question"]) for entry in json.loads(path.read_text(encoding="utf-8"))]
-
-
-def labels(path: Path) -> dict[str, dict[str, Any]]:
-    """By question: the turns that answer it, and those that did once."""
-    return {entry["question"]: entry for entry in json.loads(path.read_text(encoding="utf-8"))}
 
 
 # Output: plain text in 100 columns, where a Chinese character takes two.
@@ -172,21 +151,27 @@ def columns(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
-def clipped(text: str, room: int) -> str:
+def clipped(text: str, width: int) -> str:
     """The text on one line, cut to so many columns."""
     text = " ".join(text.split())
-    if columns(text) <= room:
+    if columns(text) <= width:
         return text
-    while columns(text) > room - 1:
+    while columns(text) > width - 1:
         text = text[:-1]
     return f"{text}…"
 
 
-def wrapped(text: str, room: int) -> Iterator[str]:
+def padded(text: str, width: int) -> str:
+    """The text cut or filled to so many columns."""
+    text = clipped(text, width)
+    return text + " " * (width - columns(text))
+
+
+def wrapped(text: str, width: int) -> Iterator[str]:
     """The text in lines of so many columns, broken at spaces and beside Chinese characters."""
     line = ""
     for unit in re.findall(r"[^\s\u2e80-\uffef]+|.", " ".join(text.split())):
-        if columns(line + unit) > room:
+        if columns(line + unit) > width:
             yield line.rstrip()
             line = ""
         line = (line + unit).lstrip()
@@ -194,160 +179,137 @@ def wrapped(text: str, room: int) -> Iterator[str]:
         yield line
 
 
-def say(text: str, *, first: str = "", indent: str = "") -> None:
-    """Print the text wrapped, behind a label on its first line."""
-    for number, line in enumerate(wrapped(text, WIDTH - max(len(first), len(indent)))):
-        print(f"{indent if number else first or indent}{line}")
+def say(text: str, *, label: str = "", indent: int = 0) -> None:
+    """Print the text wrapped and indented, behind a label on its first line."""
+    for number, line in enumerate(wrapped(text, WIDTH - indent)):
+        print(f"{'' if number else label:<{indent}}{line}")
 
 
-def show_recall(hits: Sequence[Hit], label: dict[str, Any]) -> None:
-    """The best turns with their scores and reasons, and whether those that answer the question are among them."""
-    print("       turn      score  vector    text")
-    for place, hit in enumerate(hits[:SHOWN], 1):
-        record, signals = hit.record, hit.signals
-        head = (
-            f"   {place}.  {record.sources[0][:8]:<8} {hit.score:6.3f}  {signals.vector:6.2f}  {signals.text:6.2f}   "
-        )
-        said = f"{record.at:%Y-%m-%d} {record.speaker}: {record.text}"
-        print(head + clipped(said, WIDTH - len(head)))
-        say(hit.why(), first="       why: ", indent="            ")
-    found = [hit.record.sources[0] for hit in hits]
-    for name, absent in (("evidence", "MISSED"), ("outdated", "not recalled")):
-        places = [
-            f"{turn} {f'place {found.index(turn) + 1} of {len(hits)}' if turn in found else absent}"
-            for turn in label[name]
-        ]
-        if places:
-            say(", ".join(places), first=f"   {name}: ", indent="             ")
+def title(text: str) -> None:
+    """Print a heading."""
+    print(f"\n== {text}")
 
 
-def show_prompt(everything: ScopedMemory, question: str) -> None:
-    """All sessions as one conversation: the sizes of its prompt, its summary, and the words behind a line."""
-    title = f"Prompt: all sessions as one conversation, in at most {TOKENS} tokens"
-    print(f"\n{title}\n{'-' * WIDTH}\n\n   {question}")
-    context = everything.assemble(question, max_tokens=TOKENS)
+def turn_of(hit: Hit) -> str:
+    """The turn of a hit by its handle, with its day and the confidence."""
+    return f"turn #{hit.record.turn} ({hit.record.at:%Y-%m-%d}), confidence {hit.confidence or 0:.2f}"
+
+
+def reasons(hit: Hit) -> str:
+    """The signals with the largest shares of the score; each is at most 1."""
+    signals = asdict(hit.signals)
+    return ", ".join(f"{part.label} {signals[part.label]:.2f}" for part in parts(hit)[:SIGNALS])
+
+
+# Two days.
+
+
+def show_days(memory: HybridMemory, *, explain: bool) -> None:
+    """What a user says on two days, a question in a new thread, and the answer with and without the memory."""
+    title("Two days of Ann with her agent")
+    for day, turns in DAYS.items():
+        session = memory.scoped(user="ann", session=day)
+        for number, (role, words) in enumerate(turns, 1):
+            session.remember({"id": f"{day}-{number}", "at": f"{day}T18:0{number}:00Z", "role": role, "content": words})
+            print(f"  {day}  {role:<10} {words}")
+
+    title("Today, in a new thread")
+    memory.flush()
+    hits = memory.scoped(user="ann").recall(QUESTION, k=K)
+    model = QuotingChatModel()
+    lines = [
+        ("question", QUESTION),
+        ("LangChain", langchain_agent(model, [HybridMemoryMiddleware(memory)])(QUESTION)),
+        ("found in", f"{turn_of(hits[0])}: {reasons(hits[0])}"),
+        *(("why", f"{hit.record.text} {hit.why()}") for hit in hits if explain),
+        ("without memory", langchain_agent(QuotingChatModel())(QUESTION)),
+        ("question", OTHER),
+        ("LlamaIndex", llamaindex_engine(memory)(OTHER)),
+    ]
+    for label, text in lines:
+        say(text, label=f"  {label}", indent=18)
+    print("\n  The prompt that the model gets in LangChain:")
+    for line in "\n".join(model.prompt).splitlines():
+        say(line, label="  |", indent=4)
+
+
+# Ten months.
+
+
+def fill(memory: HybridMemory, *, explain: bool) -> None:
+    """Write the chat, session by session, and index it."""
+    turns = [json.loads(line) for line in CHAT.read_text(encoding="utf-8").splitlines()]
+    started = time.perf_counter()
+    for session, said in groupby(turns, key=itemgetter("session")):
+        messages = [{name: value for name, value in turn.items() if name != "session"} for turn in said]
+        memory.scoped(user=USER, session=session).remember(messages)
+    written = time.perf_counter()
+    memory.flush()
+    size = memory.stats().size_bytes / 1e6
+    title(f"Ten months of Mei: {len(turns)} turns in English and Chinese; the file has {size:.1f} MB, vectors included")
+    if explain:
+        indexed = time.perf_counter()
+        print(f"  durable after {written - started:.2f} s")
+        print(f"  indexed and embedded by {memory.stats().embedder} in {indexed - written:.1f} s more\n")
+
+
+def show_questions(memory: HybridMemory, path: Path, *, explain: bool) -> None:
+    """Recall for each question, and compare with the turns that answer it."""
+    asked = json.loads(path.read_text(encoding="utf-8"))
+    complete = 0
+    for number, entry in enumerate(asked, 1):
+        started = time.perf_counter()
+        hits = memory.scoped(user=USER).recall(entry["question"], k=K)
+        spent = time.perf_counter() - started
+        places = {hit.record.sources[0]: rank for rank, hit in enumerate(hits, 1)}
+        evidence = [places.get(turn) for turn in entry["evidence"]]  # the labels are read only now
+        complete += None not in evidence
+        ranks = " and ".join("missing" if rank is None else f"{rank} of {K}" for rank in evidence)
+        print(f"{number}. {padded(entry['question'], 55)} answer at {ranks}, {spent * 1e3:.0f} ms")
+        for hit in hits[: SHOWN if explain else 1]:
+            print(f"   {clipped(f'#{hit.record.turn} {hit.record.at:%Y-%m-%d}: {hit.record.text}', WIDTH - 3)}")
+            if explain:
+                say(hit.why(), label="     why", indent=9)
+        for turn in entry["outdated"] if explain else []:
+            print(f"   {turn} answered it once: {f'place {places[turn]}' if turn in places else 'not recalled'}")
+    print(f"\n{complete} of {len(asked)} questions: every turn that answers it is among the {K} recalled")
+
+
+def show_summary(memory: HybridMemory, question: str) -> None:
+    """All sessions of the chat as one conversation: its prompt, its summary, and the words behind a line."""
+    everything = memory.scoped(user=USER)
+    title(f"All sessions as one conversation, in at most {TOKENS} tokens: {question}")
+    say(repr(everything.assemble(question, max_tokens=TOKENS)), indent=3)
     summary = everything.summary()
-    say(repr(context), indent="   ")
-    say(repr(summary), indent="   ")
+    say(repr(summary), indent=3)
     weightiest = sorted(summary, key=lambda line: line.importance, reverse=True)[:SHOWN]
     for line in weightiest:
-        say(f"{line.text} [{line.handle}]", first="   - ", indent="     ")
+        say(f"{line.text} [{line.handle}]", label="   - ", indent=5)
     handle = weightiest[0].handle
-    (original,) = everything.expand(handle)
-    say(original.text, first=f"   expand({handle!r}): ", indent="     ")
-
-
-@dataclass
-class Times:
-    """Seconds by step, over all its parts."""
-
-    spent: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        """Time what happens inside."""
-        started = time.perf_counter()
-        yield
-        self.spent[name] = self.spent.get(name, 0.0) + time.perf_counter() - started
-
-    def line(self, name: str, text: str) -> None:
-        """Print a step with its time."""
-        print(f"  {name:<8}{self.spent[name]:>8.2f} s   {text}")
-
-
-# The steps.
-
-
-def fill(memory: HybridMemory, chat: Path, times: Times) -> None:
-    """Write the chat, session by session, with a prompt after each, and index it."""
-    grouped = sessions(chat)
-    everything = memory.scoped(user=USER)
-    before = len(everything.history())
-    receipts = []
-    for name, said in grouped.items():
-        with times.step("write"):
-            receipts.append(memory.scoped(user=USER, session=name).remember(said))
-        with times.step("prompts"):
-            everything.assemble(max_tokens=TOKENS, k=0)
-    turns = sum(len(receipt.ids) for receipt in receipts)
-    known = sum(len(receipt.duplicates) for receipt in receipts)
-    times.line("write", f"{turns - known} turns of {len(grouped)} sessions into the log, durable")
-    if known:
-        print(f"{'':>22}{known} were there already, under the same ids")
-    if before > known:
-        print(f"{'':>22}{before - known} turns of earlier runs, questions and answers, are remembered too")
-    times.line("prompts", f"{len(grouped)} of at most {TOKENS} tokens, one after each session")
-    with times.step("index"):
-        derived = everything.flush()
-    times.line("index", f"{derived.indexed} turns for text search, {derived.embedded} embedded")
-
-
-def run(memory: HybridMemory, chat: Path, asked: Path, times: Times) -> None:
-    """Fill the memory, recall for all questions, then let both frameworks answer."""
-    fill(memory, chat, times)
-    everything = memory.scoped(user=USER)
-    recalled: dict[str, list[Hit]] = {}
-    for _, question in questions(asked):
-        with times.step(question):
-            recalled[question] = everything.recall(question, k=K)
-    recalls = [times.spent[question] for question in recalled]
-    times.spent["recall"] = sum(recalls)
-    times.line(
-        "recall", f"{len(recalls)} questions, median {statistics.median(recalls) * 1e3:.0f} ms, embedding included"
-    )
-
-    show_prompt(everything, questions(asked)[0][1])
-    label = labels(asked)  # only now
-    session = f"demo-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-    answering = []
-    for framework, (title, build) in FRAMEWORKS.items():
-        print(f"\n{title}, new session {session!r}\n{'-' * WIDTH}")
-        ask = build(memory, session)
-        for number, (wanted, question) in enumerate(questions(asked), 1):
-            if wanted != framework:
-                continue
-            print(f"\n{number}. {question}")
-            show_recall(recalled[question], label[question])
-            with times.step(f"answer {number}"):
-                answer = ask(question)
-            answering.append(times.spent[f"answer {number}"])
-            for line in answer.splitlines():
-                say(line, first="   > ", indent="     ")
-            print(f"   recall {times.spent[question] * 1e3:.0f} ms, answer {answering[-1] * 1e3:.0f} ms")
-    summary(recalled, label, times, sum(answering))
-
-
-def summary(recalled: dict[str, list[Hit]], label: dict[str, dict[str, Any]], times: Times, answering: float) -> None:
-    """How many questions found what answers them, and where the time went."""
-    whole = sum(
-        set(label[question]["evidence"]) <= {hit.record.sources[0] for hit in hits}
-        for question, hits in recalled.items()
-    )
-    print(f"\n{'=' * WIDTH}")
-    print(f"{whole} of {len(recalled)} questions: every turn that answers it is among the {K} recalled")
-    steps = ("open", "write", "prompts", "index", "recall")
-    spent = {name: times.spent[name] for name in steps} | {"answers": answering}
-    print(f"time: {', '.join(f'{name} {seconds:.2f} s' for name, seconds in spent.items())}")
-    print("      (an answer includes embedding what this session said so far, before the memory recalls again)")
+    say(everything.expand(handle)[0].text, label=f"   expand({handle!r}): ", indent=17)
 
 
 def main() -> None:
     """Run the demo on a store of its own, or on the one given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--explain", action="store_true", help="every score, the summary, and the times")
     parser.add_argument("--store", type=Path, help="keep the memory in this file")
     parser.add_argument("--questions", type=Path, default=HERE / "questions.json")
     options = parser.parse_args()
-    times = Times()
+    print(f"hybrid-agent-memory {hybrid_memory.__version__}, in this process, without network and language model.")
+    print("The model that answers is a script: it can only quote a line of its prompt.")
     with tempfile.TemporaryDirectory(prefix="hybrid-memory-") as folder:
         path = (options.store or Path(folder) / "memory.db").resolve()
-        print(f"hybrid-agent-memory {hybrid_memory.__version__}: one memory, two frameworks\n")
-        with times.step("open"):
-            memory = open_memory(f"sqlite:///{path}")
-        with memory:
-            times.line("open", f"{path}{'' if options.store else ' (deleted at the end)'}")
-            print(f"{'':>22}embedder: {memory.stats().embedder or 'none, recall works with words alone'}")
-            print(f"{'':>22}model: a script; it quotes the remembered lines of its prompt nearest to the question")
-            run(memory, HERE / "sample_chat.jsonl", options.questions, times)
+        with open_memory(f"sqlite:///{path}") as memory:
+            show_days(memory, explain=options.explain)
+            fill(memory, explain=options.explain)
+            show_questions(memory, options.questions, explain=options.explain)
+            if options.explain:
+                show_summary(memory, json.loads(options.questions.read_text(encoding="utf-8"))[0]["question"])
+        if options.store:
+            print(f"The memory is kept in {path}")
+        if not options.explain:
+            print("Every score and the summary: make demo ARGS=--explain")
 
 
 if __name__ == "__main__":

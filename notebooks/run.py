@@ -1,7 +1,6 @@
 """Run notebooks from top to bottom and keep what they show.
 
-Each notebook works when downloaded alone: it imports installed packages only. Cells tagged ``plots`` hold a copy of
-`plots.py`.
+Each notebook works when downloaded alone: it imports installed packages only.
 
 python notebooks/run.py                     all of them
 python notebooks/run.py 04_why_this_came_back.ipynb
@@ -33,18 +32,9 @@ WORK = re.compile(r"<details><summary>work</summary>.*?</details>", re.DOTALL)
 """Of `Stats`: how long everything took in this run."""
 
 
-PLOTS = (HERE / "plots.py").read_text(encoding="utf-8").rstrip()
-"""The source of cells tagged ``plots``."""
-
-
 def read(path: Path) -> Any:
     """The notebook as it is stored."""
     return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-
-
-def plot_cells(notebook: Any) -> list[Any]:
-    """The cells that hold a copy of `plots.py`."""
-    return [cell for cell in notebook.cells if "plots" in cell.metadata.get("tags", ())]
 
 
 def execute(path: Path, folder: Path) -> Any:
@@ -60,8 +50,6 @@ def execute(path: Path, folder: Path) -> Any:
         nbclient.exceptions.CellExecutionError: a cell failed.
     """
     notebook = read(path)
-    for cell in plot_cells(notebook):
-        cell.source = PLOTS
     with tempfile.TemporaryDirectory(prefix="nb-", ignore_cleanup_errors=True) as short:
         # Sockets of the file system where there are any: free ports may be taken before the kernel binds them.
         sockets = {"transport": "ipc", "ip": f"{short}/k"} if os.name == "posix" else {}
@@ -75,7 +63,10 @@ def execute(path: Path, folder: Path) -> Any:
         )
         # No network: nothing listens on this port.
         refused = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
-        own = {"IPYTHONDIR": short, "TMPDIR": short, "NO_COLOR": "1"}
+        # Pictures are the same in each run.
+        Path(short, "matplotlibrc").write_text("svg.hashsalt: notebooks\n", encoding="utf-8")
+        plots = {"MATPLOTLIBRC": f"{short}/matplotlibrc", "SOURCE_DATE_EPOCH": "0"}
+        own = {"IPYTHONDIR": short, "TMPDIR": short, "NO_COLOR": "1", **plots}
         client.execute(cleanup_kc=True, env={**os.environ, **refused, **own})
     _tidy(notebook)
     return notebook
@@ -89,6 +80,8 @@ def _tidy(notebook: Any) -> None:
     }
     named = _numbered({})
     for cell in notebook.cells:
+        for picture in (output.data for output in cell.get("outputs", ()) if "image/svg+xml" in output.get("data", ())):
+            picture["image/svg+xml"] = " ".join(picture["image/svg+xml"].split())  # one line of a difference
         cell.metadata = {name: cell.metadata[name] for name in ("tags", "jupyter") if name in cell.metadata}
         for output in cell.get("outputs", ()):
             for key, shown in output.items():

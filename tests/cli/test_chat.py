@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -40,9 +40,7 @@ def said(path: Path, session: str) -> list[tuple[str, str]]:
         return [(turn.role.value, turn.text) for turn in memory.scoped(user="alice", session=session).history()]
 
 
-def test_without_a_model_it_says_so_and_shows_what_it_remembers(
-    command: Any, filled: Path, typed: Callable[..., None]
-) -> None:
+def test_without_a_model_it_says_so_and_shows_what_it_remembers(command: Any, filled: Path, typed: Any) -> None:
     typed("which boats measure salinity?\n/why\n/quit\nnever read\n", terminal=False)
     assert command("chat", filled, "-s", "talk") == 0
     assert command.out.startswith("no model; what I remember about it:\n")
@@ -53,7 +51,7 @@ def test_without_a_model_it_says_so_and_shows_what_it_remembers(
 
 
 def test_a_model_gets_what_is_remembered_and_its_answer_is_remembered_too(
-    command: Any, filled: Path, typed: Callable[..., None], model: Model
+    command: Any, filled: Path, typed: Any, model: Model
 ) -> None:
     typed("where did I move last week?\n\n/profile\nand since when?\n", terminal=False)
     assert command("chat", filled, "-s", "talk", "--model", "fake:model", "--max-tokens", "900") == 0
@@ -66,9 +64,7 @@ def test_a_model_gets_what_is_remembered_and_its_answer_is_remembered_too(
     assert [role for role, _ in said(filled, "talk")] == ["user", "assistant"] * 2
 
 
-def test_with_json_each_question_gets_a_line(
-    command: Any, filled: Path, typed: Callable[..., None], model: Model
-) -> None:
+def test_with_json_each_question_gets_a_line(command: Any, filled: Path, typed: Any, model: Model) -> None:
     typed("where do I live?\nand since when?\n", terminal=False)
     assert command("chat", filled, "-s", "talk", "--model", "fake:model", "--json") == 0
     told = [json.loads(line) for line in command.out.splitlines()]
@@ -78,16 +74,14 @@ def test_with_json_each_question_gets_a_line(
 
 
 @pytest.mark.parametrize("word", ["quit", " Exit ", "/exit"])
-def test_a_word_that_leaves_is_not_stored(command: Any, filled: Path, typed: Callable[..., None], word: str) -> None:
+def test_a_word_that_leaves_is_not_stored(command: Any, filled: Path, typed: Any, word: str) -> None:
     typed(f"hello\n{word}\nnever read\n", terminal=False)
     assert command("chat", filled, "-s", "talk") == 0
     assert said(filled, "talk") == [("user", "hello")]
 
 
 @pytest.mark.parametrize("words", ["I moved to Bergen to study boats.", "我住在卑尔根。", "My boat measures salinity"])
-def test_a_statement_is_remembered_without_an_answer(
-    command: Any, filled: Path, typed: Callable[..., None], words: str
-) -> None:
+def test_a_statement_is_remembered_without_an_answer(command: Any, filled: Path, typed: Any, words: str) -> None:
     typed(f"{words}\n", terminal=False)
     assert command("chat", filled, "-s", "talk") == 0
     assert command.out == "remembered\n"

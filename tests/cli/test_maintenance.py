@@ -42,7 +42,7 @@ def test_stats_count_what_there_is(command: Any, filled: Path) -> None:
 def test_a_healthy_store_is_called_so_and_everything_was_looked_at(command: Any, filled: Path) -> None:
     assert command("check", filled) == 0
     for what in ("versions", "schema", "integrity", "disk", "log", "index"):
-        assert f"ok    {what}" in command.out
+        assert f"ok     {what}" in command.out
     assert "SQLite 3" in command.out
     assert command.out.splitlines()[-1] == "all is well"
 

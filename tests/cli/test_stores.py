@@ -25,8 +25,9 @@ def test_a_store_that_is_not_there_is_only_made_where_that_is_asked_for(tmp_path
     path = tmp_path / "new.db"
     with pytest.raises(InvalidInputError, match=r"new\.db: no such store; create one with: hybrid-memory import"):
         open_store(str(path))
-    for verb in (("search", path, "x"), ("stats", path), ("check", path), ("export", path), ("rebuild", path)):
-        assert command(*verb) == 2
+    for line in ("search x", "stats", "check", "export", "rebuild", "remember x", "chat"):
+        verb, *rest = line.split()
+        assert command(verb, path, *rest) == 2
         assert command.err.count("\n") == 1
         assert "no such store" in command.err
     assert not path.exists()

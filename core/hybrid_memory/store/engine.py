@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from urllib.parse import parse_qsl, urlencode
 
 from hybrid_memory.config import MemoryConfig
+from hybrid_memory.display import counted
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.index.derive import derive
 from hybrid_memory.index.port import SemanticIndex, Status
@@ -122,7 +123,8 @@ def renamed(url: str, suffix: str, default: str) -> str:
 def check_contents(log: EventLog, index: SemanticIndex, outbox: EventLog | None = None) -> Iterator[Finding]:
     """What log and index contain, what is not indexed yet, and index entries without an event."""
     embedder, size, total = index.embedder(), index.size(), log.size()
-    yield Finding("log", "ok", f"{total.events:,} events, {total.sessions:,} sessions, {total.owners:,} owners")
+    counts = (counted(getattr(total, f"{name}s"), name) for name in ("event", "session", "owner"))
+    yield Finding("log", "ok", ", ".join(counts))
     vectors = "no vectors" if embedder is None else f"vectors of {embedder[0]}, width {embedder[1]}"
     yield Finding("index", "ok", f"{size.records:,} records, {size.vectors:,} with {vectors}")
     unindexed = indexed = 0

@@ -54,7 +54,7 @@ def chat(
     Example: hybrid-memory chat memory.db --user alice --model anthropic:claude-sonnet-4-5
     """
     answering = chat_model(model, base_url=base_url)
-    with open_store(store, create=True) as memory:
+    with open_store(store, create=owner.named) as memory:
         session = owner.session or f"chat-{datetime.now(UTC):%Y%m%d-%H%M%S}"
         scoped = replace(owner, session=session).of(memory)
         owners, who = memory.owners(), scoped.scope.owner

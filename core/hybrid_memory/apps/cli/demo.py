@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import ExitStack
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
 CHAT = Path(__file__).with_name("demo_chat.jsonl")
 USER = "noa"
 QUESTIONS = ("Where has Noa moved to?", "她喜欢喝什么？", "Why was PostgreSQL chosen instead of SQLite?")
-PAGE = ("jinja2", "starlette", "uvicorn")
-"""What the inspector needs."""
-
 PROMPT = "What could I cook for Noa and her friends?"
 MAX_TOKENS = 600
 HITS = 2
@@ -68,7 +64,7 @@ def demo(store: Store = None, *, embedder: EmbeddedBy = AUTO) -> None:
         _show_prompt(scoped.assemble(PROMPT, max_tokens=MAX_TOKENS))
         summary = scoped.summary()
         if summary:
-            _title("summary: stands for older turns in a prompt; each handle leads back to the words")
+            _title("summary: replaces older turns in a prompt; each handle leads back to the words")
             lines = sorted(summary, key=lambda line: -line.importance)[:LINES]
             for line in lines:
                 show(f"{line.text} [{line.handle}]", indent=2)
@@ -85,7 +81,7 @@ def _title(text: str) -> None:
 
 SECTIONS = {
     "profile": "what is known of Noa",
-    "summary": "stands for older turns",
+    "summary": "replaces older turns",
     "artifacts": "files that older turns name",
     "turns": "the newest turns, word for word",
     "recalled": "older turns that fit the question",
@@ -106,12 +102,11 @@ def _show_prompt(context: Context) -> None:
 def _show_next_steps(store: str | None) -> None:
     _title("next")
     name = store or "demo.db"
-    needs = "" if all(map(find_spec, PAGE)) else ", after pip install 'hybrid-agent-memory[inspector]'"
     steps = [
         *([("hybrid-memory demo demo.db", "keep this memory")] if store is None else []),
-        (f"hybrid-memory inspect {name}", f"look around in a browser{needs}"),
+        (f"hybrid-memory inspect {name}", "look around in a browser"),
         (f'hybrid-memory search {name} "half marathon" --why', "how a score comes about"),
-        (f"hybrid-memory why {name} profession", "where a value comes from"),
+        (f"hybrid-memory why {name} home", "where a value comes from"),
         (f"hybrid-memory chat {name}", "ask it, or with --model a language model that remembers"),
         ("hybrid-memory import mine.db conversations.json -u me", "your own chats, such as ChatGPT's export"),
     ]

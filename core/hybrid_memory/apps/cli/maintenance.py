@@ -15,6 +15,7 @@ from hybrid_memory.apps.cli.stores import (
     AsJson,
     EmbeddedBy,
     StoreName,
+    listed,
     open_store,
     settings,
     store_key,
@@ -22,8 +23,6 @@ from hybrid_memory.apps.cli.stores import (
 from hybrid_memory.display import counted
 from hybrid_memory.errors import DISTRIBUTION, InvalidInputError
 from hybrid_memory.urls import shown_url
-
-SHOWN_OWNERS = 20
 
 STYLES = {"ok": "green", "note": "yellow", "wrong": "bold red"}
 """Of findings."""
@@ -46,18 +45,14 @@ def stats(store: StoreName, *, as_json: AsJson = False) -> None:
         ("store", url),
         ("on disk", f"{figures.size_bytes / 1e6:,.1f} MB"),
         ("embedder", figures.embedder or "none: words alone"),
-        ("events", f"{figures.events:,} in {counted(figures.sessions, 'session')}"),
-        ("records", f"{figures.records:,}, {figures.vectors:,} with vectors"),
+        ("events", f"{figures.events:,} in {counted(figures.sessions, 'session')}: turns, claims, summaries"),
+        ("records", f"{figures.records:,} in the index, {figures.vectors:,} with vectors"),
         ("to index", f"{counted(figures.unindexed, 'event')}, {counted(figures.pending, 'vector')}"),
         *([("in the outbox", counted(figures.waiting, "turn"))] if figures.waiting else []),
         *([("compacted", repr(figures.compactions)[1:-1])] if figures.compactions.compactions else []),
-        ("owners", f"{figures.owners:,}"),
+        ("owners", f"{figures.owners:,}: {listed([*map(str, owners)])}"),
     ]
     show_rows(rows, styles=("cyan",))
-    for owner in owners[:SHOWN_OWNERS]:
-        show(str(owner), indent=2)
-    if len(owners) > SHOWN_OWNERS:
-        show(f"and {len(owners) - SHOWN_OWNERS:,} more", indent=2)
 
 
 def check(store: StoreName, *, as_json: AsJson = False) -> None:
@@ -79,7 +74,8 @@ def check(store: StoreName, *, as_json: AsJson = False) -> None:
     else:
         for finding in findings:
             mends = f": {finding.mend}" if finding.mend else ""
-            show(f"{finding.state:<6}{finding.what:<11}{finding.detail}{mends}", style=STYLES[finding.state])
+            row = (f"{finding.state:<5}", f"{finding.what:<9}", f"{finding.detail}{mends}")
+            show_rows([row], styles=[STYLES[finding.state]])
         show("something is wrong" if wrong else "all is well", style="bold")
     if wrong:
         raise typer.Exit(1)

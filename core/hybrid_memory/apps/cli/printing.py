@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from hybrid_memory import Event, Hit, Message, UserProfile
 
-WIDTH = 100
+WIDTH = 80
 """The width without a terminal."""
 
 BAR_CELLS = 10
@@ -60,7 +60,7 @@ def _encodes(text: str) -> bool:
 
 
 def console(*, err: bool = False) -> Console:
-    """For stdout or stderr: in colour and as wide as it is on a terminal, plain and 100 cells wide elsewhere."""
+    """For stdout or stderr: in colour and as wide as it is on a terminal, plain and 80 cells wide elsewhere."""
     from rich.console import Console  # noqa: PLC0415 - help need not wait for it
 
     made = Console(highlight=False, markup=False, emoji=False, stderr=err)

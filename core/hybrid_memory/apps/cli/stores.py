@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, time, timedelta
 from functools import wraps
 from inspect import Parameter
 from pathlib import Path
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 KEY = "HYBRID_MEMORY_KEY"
 """The environment variable with the key of an encrypted store: on the command line others would see it."""
 
-OWNER = "Whose memory"
+OWNER = "Owner"
 """Panel of the help."""
 
 AUTO = "auto"
@@ -54,12 +54,13 @@ def embedder_name(text: str) -> str:
 
 
 def moment(text: str | datetime) -> datetime:
-    """The time in ISO 8601 text, in UTC if it has no time zone."""
+    """The time in ISO 8601 text, in UTC if it has no time zone; or when today or yesterday begins."""
     from hybrid_memory.validation import instant  # noqa: PLC0415 - help need not wait for it
 
-    result = instant(text)
+    today = datetime.combine(datetime.now(UTC), time.min, UTC)
+    result = {"today": today, "yesterday": today - timedelta(days=1)}.get(str(text)) or instant(text)
     if result is None:
-        raise typer.BadParameter(f"{text!r} is not a date: write it like 2026-03-01 or 2026-03-01T14:30+01:00")
+        raise typer.BadParameter(f"{text!r} is no date: write 2026-03-01, 2026-03-01T14:30+01:00, today or yesterday")
     return result
 
 
@@ -94,7 +95,7 @@ EmbeddedBy = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Since = Annotated[
     datetime | None,
-    typer.Option(parser=moment, metavar=MOMENT, help="Only turns from this date on, such as 2026-03-01."),
+    typer.Option(parser=moment, metavar=MOMENT, help="Only turns from this date on, such as 2026-03-01 or yesterday."),
 ]
 Until = Annotated[datetime | None, typer.Option(parser=moment, metavar=MOMENT, help="Only turns before this date.")]
 
@@ -169,7 +170,7 @@ def settings(store: str, *, create: bool = False) -> MemoryConfig:
     path = _file_of(config)
     if path is not None and not path.exists() and not create:
         raise InvalidInputError(
-            f"{path}: no such store; create one with: hybrid-memory import {store} FILE, or hybrid-memory demo {store}"
+            f"{path}: no such store; create one with: hybrid-memory import {store} FILE --user NAME"
         )
     return config
 
@@ -196,6 +197,11 @@ class Owner:
     user: str | None = None
     agent: str | None = None
     session: str | None = None
+
+    @property
+    def named(self) -> bool:
+        """Whether a tenant, user or agent is named: only then can the owner be new, and so can its store."""
+        return (self.tenant, self.user, self.agent) != (None, None, None)
 
     @contextmanager
     def opened(self, store: str, *, embedder: Any = AUTO, derives: bool = False) -> Iterator[ScopedMemory]:

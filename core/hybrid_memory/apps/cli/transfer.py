@@ -132,12 +132,17 @@ def _own(path: Path, refusals: list[str] | None) -> list[SessionMessages]:
     ]
 
 
+TAKES = (
+    "import takes JSON and JSONL: conversations.json of ChatGPT or Claude (unpack the zip), chats in the form of OpenAI"
+    " or LangChain, and what hybrid-memory export writes; for a text: hybrid-memory remember STORE - < FILE"
+)
+
 BATCH = 500
 """How many messages are written at once."""
 
 Files = Annotated[
     list[Path],
-    typer.Argument(metavar="FILE...", show_default=False, help="Files or folders of chats, JSON or JSONL."),
+    typer.Argument(metavar="FILE...", show_default=False, help="Chats in JSON or JSONL, or folders of them."),
 ]
 Form = Annotated[
     str,
@@ -170,27 +175,27 @@ def import_chats(
     refusals: list[str] = []
     chats = read_sessions(files, form, refusals)
     if not chats:
-        raise InvalidInputError("; ".join(refusals))
+        raise InvalidInputError("; ".join([*refusals, TAKES]))
     if owner.session is not None:
         if len(chats) > 1:
             raise InvalidInputError(f"--session imports one conversation, these files hold {len(chats)}: leave it out")
         chats = [replace(chat, session=owner.session) for chat in chats]
-    with open_store(store, create=True, background=False, embedder=embedder) as memory:
+    with open_store(store, create=owner.named, background=False, embedder=embedder) as memory:
         scoped = replace(owner, session=None).of(memory)
         unread = len(refusals)
         written = remember_all(memory, scoped, chats, refusals)
         derived = scoped.flush()
     messages = sum(len(chat.messages) for chat in chats) - (len(refusals) - unread)
     sessions = list(dict.fromkeys(chat.session for chat in chats))
-    counts = {"indexed": derived.indexed, "embedded": derived.embedded, "learned": derived.learned}
     if as_json:
-        values = {"messages": messages, **written, "sessions": sessions}
-        print_json({**values, **counts, "refused": refusals})
+        counts = {"indexed": derived.indexed, "embedded": derived.embedded, "learned": derived.learned}
+        print_json({"messages": messages, **written, "sessions": sessions, **counts, "refused": refusals})
     else:
         ways = {"known": "known", "corrected": "corrected", "forgotten": "forgotten before and left out"}
         known = "".join(f", {written[way]:,} of them {told}" for way, told in ways.items() if written[way])
         show(f"{counted(messages, 'turn')} in {counted(len(sessions), 'session')} of {scoped.scope}{known}")
-        show(", ".join(f"{name} {count:,}" for name, count in counts.items()), style="dim")
+        learned = f"learned {counted(derived.learned, 'claim')}"
+        show(f"indexed {counted(derived.indexed, 'turn')}, embedded {derived.embedded:,}, {learned}", style="dim")
     if refusals:
         raise InvalidInputError("not imported: " + "; ".join(refusals))
 

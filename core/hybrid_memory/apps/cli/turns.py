@@ -64,8 +64,8 @@ def search(
 ) -> None:
     """Search a memory, or with --session one conversation.
 
-    The bar is the score; below the text stand the strongest signals, and --why shows all of them. Other verbs take
-    the handle, such as #12: why, forget --ids.
+    The bar is the confidence; the strongest signals of the score are below the text, and --why shows all of them.
+    Other verbs take the handle, such as #12: why, forget --ids.
 
     Example: hybrid-memory search memory.db "where does she live?" -k 3 --why
     """
@@ -77,27 +77,29 @@ def search(
         return
     show_hits(hits, why=why)
     if not hits:
-        show(f"nothing {'certain ' if hits.unsure else ''}of {scoped.scope} answers that: try other words")
+        low = f" above the threshold of confidence, {hits.unsure:,} below" if hits.unsure else ""
+        show(f"no result of {scoped.scope}{low}: try other words")
 
 
 def show_hits(hits: Sequence[Hit], *, why: bool) -> None:
-    """Print each hit: its score as a bar, who said what, and its strongest signals."""
+    """Print each hit: its confidence as a bar, who said what, and the strongest signals of its score."""
     from hybrid_memory.analysis import parts, spoken  # noqa: PLC0415 - half a second that help need not take
 
     for hit in hits:
         record = hit.record
         kind = "" if record.kind.value == "turn" else f"  [{record.kind.value}]"
         place = "" if record.scope.session is None else f"  in {record.scope.session}"
-        sure = "" if hit.confidence is None else f"  confidence {hit.confidence:.2f}"
+        sure = hit.score if hit.confidence is None else hit.confidence
         who = spoken(record.speaker, record.origin)
-        head = f"{bar(hit.score)} {hit.score:.3f}{sure}  #{record.turn}  {when(record.at)}  {who}{place}{kind}"
-        show(one_line(head), style="bold cyan")
+        head = f"{sure:.2f}  #{record.turn}  {when(record.at)}  {who}{place}{kind}"
+        show(f"{bar(sure)} {one_line(head)}", style="bold cyan")
         if hit.asked is not None:
             show(one_line(f"{spoken(hit.asked.speaker, hit.asked.origin)}: {hit.asked.text}"), style="dim", indent=2)
         show(one_line(record.text), indent=2)
         shares = [f"{part.label} {part.share:.2f}" for part in parts(hit)]
         more = [f"{len(shares) - SHARES} more"] if len(shares) > SHARES else []
-        show(hit.why() if why else ", ".join([*shares[:SHARES], *more]), style="dim", indent=2)
+        brief = f"score {hit.score:.3f}: {', '.join([*shares[:SHARES], *more])}"
+        show(hit.why() if why else brief, style="dim", indent=2)
 
 
 What = Annotated[
@@ -129,7 +131,7 @@ def why(
 
     For a turn you see its words and what was learned from them, for a field of the profile the turns that state it.
 
-    Example: hybrid-memory why memory.db profession
+    Example: hybrid-memory why memory.db home
     Example: hybrid-memory why memory.db 12 --query "where does she live?"
     """
     from hybrid_memory.analysis import spoken  # noqa: PLC0415 - see above
@@ -273,7 +275,7 @@ def remember(
     if not words.strip():
         raise InvalidInputError("there is nothing to remember: give a text, or - and the text on stdin")
     session = owner.session or SESSION
-    with open_store(store, create=True, background=False) as memory:
+    with open_store(store, create=owner.named, background=False) as memory:
         scoped = replace(owner, session=session).of(memory)
         receipt = scoped.remember(words, role=role, at=at)
     name = f"#{receipt.positions[0]}"

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias, get_args
 
 from hybrid_memory import Message, Role, ToolCall, as_messages
-from hybrid_memory.apps.transcripts.documents import MAX_LOOKED_AT, Reader, Record, records
-from hybrid_memory.apps.transcripts.exports import CHATGPT, CLAUDE_AI
+from hybrid_memory.apps.transcripts.documents import MAX_LOOKED_AT, PLAIN_FILES, Reader, Record, records
+from hybrid_memory.apps.transcripts.exports import CHATGPT, CLAUDE_AI, OF_ACCOUNTS
 from hybrid_memory.apps.transcripts.messages import (
     dated,
     is_langchain_message,
@@ -34,7 +34,6 @@ _READERS: dict[Form, Reader] = {
     "claude-ai": CLAUDE_AI,
     "chatgpt": CHATGPT,
 }
-_ANY = ("*.json", "*.jsonl")
 
 
 def read_transcript(path: str | Path, *, form: Form | Literal["auto"] = "auto") -> list[Transcript]:
@@ -48,7 +47,7 @@ def read_transcript(path: str | Path, *, form: Form | Literal["auto"] = "auto") 
     Args:
         path: JSON or JSONL in UTF-8; JSONL is read line by line.
         form: the program that wrote it; ``auto`` detects it. In a folder a given form reads only files with its names:
-            ``conversations*.json`` for ``chatgpt`` and ``claude-ai``.
+            ``conversations*.json`` for ``chatgpt`` and ``claude-ai``; ``auto`` skips files about the account.
 
     Raises:
         InvalidInputError: the file does not exist, a line is invalid, the form is unknown, or there are no messages.
@@ -94,9 +93,10 @@ def _read(
     empty = True
     files = [path]
     if path.is_dir():
-        patterns = _ANY if form == "auto" else _READERS[form].files
+        patterns = PLAIN_FILES if form == "auto" else _READERS[form].files
         matching = {file for pattern in patterns for file in path.rglob(pattern)}
         files = sorted(file for file in matching if file.is_file() and not file.name.startswith("."))
+        files = [file for file in files if form != "auto" or file.name not in OF_ACCOUNTS]
         if not files:
             raise InvalidInputError(f"{path} has no file named {' or '.join(patterns)}")
     for file in files:

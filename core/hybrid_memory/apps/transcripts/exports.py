@@ -20,6 +20,9 @@ _TEXTS = ("text", "result", "content")
 _TITLE_CHARS = 200
 _ID_CHARS = 8
 
+OF_ACCOUNTS = ("memories.json", "message_feedback.json", "projects.json", "user.json", "users.json")
+"""What ChatGPT and Claude export next to the chats."""
+
 
 def _fits_chatgpt(value: Any) -> bool:
     """Whether a value has this form: a conversation, or a list with one."""

@@ -31,11 +31,14 @@ WITH state AS MATERIALIZED (
 SELECT s.number, s.epoch, s.gone, r.id, r.segment, r.ordinal, r.length, r.at, r.importance, r.uses,
     coalesce(r.last_used, 0), r.turn, r.kind, r.category, r.origin, r.session, r.metadata,
     CASE WHEN r.written > s.since THEN r.terms END, v.vector
-FROM state s LEFT JOIN hm.records r ON r.owner = %s AND r.changed > s.since
-LEFT JOIN hm.vectors v ON v.owner = %s AND v.record = r.id AND v.number > s.since
+FROM state s
+LEFT JOIN LATERAL (SELECT * FROM hm.records r WHERE r.owner = %s AND r.changed > s.since OFFSET 0) r ON true
+LEFT JOIN LATERAL (
+    SELECT v.vector FROM hm.vectors v WHERE v.owner = %s AND v.record = r.id AND v.number > s.since OFFSET 0
+) v ON true
 ORDER BY r.id
 """
-"""One statement, so that all is of one snapshot."""
+"""One statement, so that all is of one snapshot. ``OFFSET 0`` prevents other joins, which may read all vectors."""
 
 _STATUS = """
 SELECT coalesce(i.applied, 0), coalesce(i.anchor, ''), e.name, e.dim

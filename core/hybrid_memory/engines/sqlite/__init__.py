@@ -114,7 +114,7 @@ def check_file(path: Path, key: Key | None = None) -> Iterator[Finding]:
                 yield Finding("schema", "wrong", f"version {version}, not {VERSION}", mend)
             problems = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({SHOWN})")]
             if problems == ["ok"]:
-                yield Finding("integrity", "ok", "no page of the file is damaged")
+                yield Finding("integrity", "ok", "SQLite finds no damage in the file")
             else:
                 yield Finding("integrity", "wrong", "; ".join(problems), RESTORE)
             indexed = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone() is not None
