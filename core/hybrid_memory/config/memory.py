@@ -197,8 +197,8 @@ class IndexConfig(Settings):
     Attributes:
         url: ``redis://host:6379/0``, ``milvus://host:19530``, ``milvus:///folder.db`` (Milvus Lite),
             ``sqlite:///file.db`` or ``memory://``; None uses the engine of the log.
-        algorithm: for Milvus ``flat``, ``ivf_flat`` or ``hnsw``, for Postgres and Redis only ``flat``; None is the engine's
-            default, ``ivf_flat`` in Milvus. The embedded index chooses by itself.
+        algorithm: for Milvus ``flat``, ``ivf_flat`` (its default) or ``hnsw``; for Postgres and Redis only ``flat``.
+            The embedded index chooses by itself.
         nlist: number of inverted lists for ``ivf_flat``.
     """
 
@@ -420,8 +420,8 @@ class MemoryConfig(Settings):
         power_safe: fsync before a write is acknowledged, so that it survives a power cut and not only a crash.
         exact_limit: up to this many vectors of one owner are searched exactly; beyond, the embedded store searches
             vectors of one byte a dimension in a memory-mapped file and scores the candidates exactly.
-        cache_megabytes: memory for vectors, columns and words of recently used owners; mapped files do not count, and the
-            current owner may take more.
+        cache_megabytes: memory for vectors, columns and words of recently used owners; mapped files do not count, and
+            the current owner may take more.
         cleaning: ``off`` leaves fillers and stutters in what is indexed and summarised; log and prompts always do.
         recall: how recall searches and scores.
         compaction: how long conversations are compacted.
