@@ -39,7 +39,7 @@ class CompactionConfig(Settings):
         flush: compact when the prompt needs more than this share of its budget.
         pressure: the share of the budget above which `Context.under_pressure` is true.
         density: compact when the mean importance of the turns to be compacted reaches this; in [0, 1].
-        drift: compact when the topic changes by this much between two stretches of turns; in [0, 1], see
+        drift: compact when the topic changes by this much between two groups of turns; in [0, 1], see
             `hybrid_memory.context.triggers.drift`. Needs an embedder.
         keep_rounds: how many rounds stay verbatim if the budget allows; dense rounds keep more of their neighbours.
         keep_least: the fewest rounds to keep when rounds, not tokens, trigger a compaction.

@@ -107,7 +107,7 @@ class Audit:
     def __repr__(self) -> str:
         return (
             f"<Audit {display.counted(self.compactions, 'compaction')}: {self.items} critical items, "
-            f"{self.in_summary} in the summary, {self.in_ledger} in the ledger, {self.in_log} only in the log; "
+            f"{self.in_summary} in the summary, {self.in_ledger} in files and commands, {self.in_log} only in the log; "
             f"coverage {self.coverage:.2f}>"
         )
 

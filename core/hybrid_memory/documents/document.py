@@ -180,7 +180,7 @@ class Revision:
 
     Attributes:
         number: counts the changes of its path, from 1; 0 before it is written, as ``position`` and ``at`` are empty.
-        sources: of a block, ids of the messages that it follows from; the messages of a file have their own.
+        sources: of a block, ids of the messages that it comes from; the messages of a file have their own.
         call: makes the change idempotent.
         base: the number of the revision with the same content; None for its own, 0 if an undo left none.
         parts: the content of a file; moved: for a rename, the file's other path: the one before, or the one since.

@@ -184,7 +184,7 @@ async def write(run: Runner, owned: Owned, path: str, change: Change, writing: W
         # Sources of what is written in a space may lie in the writer's own log.
         sources = writing.sources if owned.scope.space is None else ()
         if lost := await forgotten(run, services, owned.scope.owner, sources):
-            raise InvalidInputError(f"it follows from {shown(lost)}, which was forgotten: nothing was changed")
+            raise InvalidInputError(f"it comes from {shown(lost)}, which was forgotten: nothing was changed")
         if is_block(path):
             start = before or Revision(path, "", max_chars=max(MAX_CHARS, len(text)))
             checked_length(label_of(path), text, start.max_chars)

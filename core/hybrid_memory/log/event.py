@@ -113,7 +113,7 @@ def mark_of(event_id: str, at: datetime) -> str:
 
 
 def handle(first: int, last: int) -> str:
-    """The handle of a stretch of the log: ``#12`` for one position, ``#12-40`` for several."""
+    """The handle of a part of the log: ``#12`` for one position, ``#12-40`` for several."""
     return f"#{first}" if first == last else f"#{first}-{last}"
 
 

@@ -206,7 +206,7 @@ class BlockHandle(Part):
             value: the whole new text.
             revision: with ``value``: the revision you read; None overwrites whatever is there.
             id: makes the edit idempotent.
-            source: ids of the messages the edit follows from; it is forgotten with them.
+            source: ids of the messages the edit comes from; it is forgotten with them.
             origin: whose words the edit adds: by default the operator's, or the assistant's if ``id`` or ``source`` is
                 given. A block has the lowest origin of its parts and of the messages behind them.
 

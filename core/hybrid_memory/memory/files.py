@@ -138,7 +138,7 @@ class MemoryFiles(Part):
             path: such as ``/notes/trip.md``.
             text: at most 1,000,000 characters.
             id: makes the change idempotent.
-            source: ids of the messages that it follows from; what is new in the file is forgotten with them.
+            source: ids of the messages that it comes from; what is new in the file is forgotten with them.
             origin: whose words it brings: by default the user's, or the assistant's where ``id`` or ``source`` is
                 given; never higher than that of the messages in ``source``.
 
