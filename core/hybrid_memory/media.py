@@ -119,6 +119,7 @@ class MediaIndex(IndexProjection):
 
                 await put_vectors(run, index, embedder.name, content, embed)
             count += len(known)
+            await self.go_on(run, services, owner)
             if progress is not None:
                 progress(count, count + (await run.call(index.size)).pending)
         return count

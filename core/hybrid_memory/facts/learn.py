@@ -97,8 +97,8 @@ async def learn_alone(
     run: Runner, services: Services, owner: Scope, progress: Progress | None = None, *, model: bool = True
 ) -> int:
     """Like `learn`, after what another process does for this owner: what one has read the other need not embed."""
-    async with services.state(TextIndex).alone(run, services, owner.owner, progress) as advance:
-        return await learn(run, services, owner, model=model, progress=advance)
+    async with services.state(TextIndex).alone(run, services, owner.owner, progress):
+        return await learn(run, services, owner, model=model, progress=progress)
 
 
 async def unlearn(run: Runner, services: Services, owner: Scope) -> None:
@@ -154,6 +154,7 @@ async def _catch_up(
         turns = _within(services, turns) if by_model else turns
         if not turns:
             return count
+        await services.state(TextIndex).go_on(run, services, owner)
         claims = drafts_of(extractor.name, await _read(run, services, extractor, turns))
         written = False
         # Another process may be faster. If it writes for another extractor, what a model answered is still good.

@@ -73,6 +73,7 @@ class IndexProjection(Projection):
         self._seen: LruCache[Scope, tuple[int, str]] = LruCache(SEEN_CACHE)
         self._filling = Counter[Scope]()
         self._holder = uuid4().hex
+        self._alone: dict[Scope, float] = {}
         self._lock = threading.Lock()
         self.storing = threading.Lock()
         self.emptied = False
@@ -110,32 +111,32 @@ class IndexProjection(Projection):
         """Like `embed`, after what another process does for this owner."""
         if not (await run.call(self.port(services).status, owner, pending=1)).pending:
             return 0
-        async with self.alone(run, services, owner, progress) as advance:
-            return await self.embed(run, services, owner, advance)
+        async with self.alone(run, services, owner, progress):
+            return await self.embed(run, services, owner, progress)
 
     @asynccontextmanager
     async def alone(
         self, run: Runner, services: Services, owner: Scope, progress: Progress | None
-    ) -> AsyncIterator[Progress]:
-        """Inside the block, no other process that asks for it works for this owner, as long as there is progress."""
-        index, until = self.port(services), 0.0
-
-        def advance(done: int, total: int) -> None:
-            nonlocal until
-            if progress is not None:
-                progress(done, total)  # which raises where nobody waits any more
-            if time.monotonic() > until:
-                index.lease(owner, self._holder, LEASE_SECONDS)
-                until = time.monotonic() + LEASE_SECONDS / 3
-
+    ) -> AsyncIterator[None]:
+        """Inside the block, no other process that asks for it works for this owner, as long as it calls `go_on`."""
+        index = self.port(services)
         while not await run.call(index.lease, owner, self._holder, LEASE_SECONDS):
             if progress is not None:
-                progress(0, 0)
+                progress(0, 0)  # which raises where nobody waits any more
             await run.call(time.sleep, LEASE_PAUSE)
+        self._alone[owner] = time.monotonic()
         try:
-            yield advance
+            yield
         finally:
+            self._alone.pop(owner, None)
             await run.call(index.lease, owner, self._holder, 0)
+
+    async def go_on(self, run: Runner, services: Services, owner: Scope) -> None:
+        """Keep other processes waiting, inside the block of `alone`; elsewhere it does nothing."""
+        since = self._alone.get(owner)
+        if since is not None and time.monotonic() - since > LEASE_SECONDS / 3:
+            await run.call(self.port(services).lease, owner, self._holder, LEASE_SECONDS)
+            self._alone[owner] = time.monotonic()
 
     async def take_over(
         self, run: Runner, services: Services, owner: Scope, donor: SemanticIndex

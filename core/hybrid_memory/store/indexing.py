@@ -246,6 +246,7 @@ class TextIndex(IndexProjection):
                 run, services.index, embedder.name, content, embed, is_needed=is_needed, storing=self.storing
             ):
                 count += len(pending)
+            await self.go_on(run, services, owner)
             last = len(pending) < EMBED_BATCH
             if progress is not None:
                 if not (total or last):  # once: many engines count all records for it

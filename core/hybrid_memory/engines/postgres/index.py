@@ -21,7 +21,7 @@ _FIELDS_OF = f"SELECT o.tenant, o.user, o.agent, o.space, r.session, {', '.join(
 _WRITTEN = ("owner", "session", "length", "terms", "written", "changed", *RECORD_FIELDS)
 _INSERT = f"INSERT INTO hm.records({', '.join(_WRITTEN)}) VALUES ({', '.join(f'%({name})s' for name in _WRITTEN)})"
 
-_CHANGES = """
+_STATE = """
 WITH state AS MATERIALIZED (
     SELECT i.number, i.epoch, i.since, ARRAY(
         SELECT g.id FROM hm.gone g WHERE g.owner = i.owner AND g.number > i.since AND i.since >= 0
@@ -32,13 +32,20 @@ SELECT s.number, s.epoch, s.gone, r.id, r.segment, r.ordinal, r.length, r.at, r.
     coalesce(r.last_used, 0), r.turn, r.kind, r.category, r.origin, r.session, r.metadata,
     CASE WHEN r.written > s.since THEN r.terms END, v.vector
 FROM state s
-LEFT JOIN LATERAL (SELECT * FROM hm.records r WHERE r.owner = %s AND r.changed > s.since OFFSET 0) r ON true
+"""
+_ALL = f"""
+{_STATE} LEFT JOIN hm.records r ON r.owner = %s AND r.changed > s.since
+LEFT JOIN hm.vectors v ON v.owner = %s AND v.record = r.id AND v.number > s.since
+ORDER BY r.id
+"""
+_CHANGED = f"""
+{_STATE} LEFT JOIN LATERAL (SELECT * FROM hm.records r WHERE r.owner = %s AND r.changed > s.since OFFSET 0) r ON true
 LEFT JOIN LATERAL (
     SELECT v.vector FROM hm.vectors v WHERE v.owner = %s AND v.record = r.id AND v.number > s.since OFFSET 0
 ) v ON true
 ORDER BY r.id
 """
-"""One statement, so that all is of one snapshot. ``OFFSET 0`` prevents other joins, which may read all vectors."""
+"""Each is one statement, of one snapshot. ``OFFSET 0`` prevents other joins, which may read all of its vectors."""
 
 _STATUS = """
 SELECT coalesce(i.applied, 0), coalesce(i.anchor, ''), e.name, e.dim
@@ -98,7 +105,8 @@ class PostgresIndex(RowIndex):
     def changes(self, owner: Scope, number: int, epoch: int) -> Changes:
         known = self._db.owner_id(owner)
         asked = [epoch, number, known, known, known]
-        rows = [] if known is None else self._db.query(_CHANGES, asked, owner=known, keep=True)
+        statement = _ALL if number < 0 else _CHANGED
+        rows = [] if known is None else self._db.query(statement, asked, owner=known, keep=number >= 0)
         if not rows:
             return Changes()
         number, epoch, gone = rows[0][:3]
