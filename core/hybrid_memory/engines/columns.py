@@ -468,9 +468,13 @@ class RowIndex(SemanticIndex):
                     self._nbytes -= oldest.nbytes
         return columns
 
-    def summed(self, status: Status, owner: Scope) -> Status:
-        """The status with the number of the owner's vectors, and their sum."""
-        mine = self.owner_columns(owner)
+    def summed(self, status: Status, owner: Scope, number: int, epoch: int) -> Status:
+        """The status with the count and the sum of the owner's vectors; asks for changes if there are some."""
+        with self._kept_lock:
+            kept = self._kept.get(owner.owner)
+        mine = kept.columns if kept is not None else Columns()
+        if (mine.number, mine.epoch) != (number, epoch):
+            mine = self.owner_columns(owner)
         return replace(status, vectors=mine.vectors, total=mine.total if mine.vectors else None)
 
     def vectors_of(self, owner: Scope, ids: Sequence[int | bytes]) -> dict[int | bytes, Floats]:

@@ -97,6 +97,12 @@ async def learn_alone(
     run: Runner, services: Services, owner: Scope, progress: Progress | None = None, *, model: bool = True
 ) -> int:
     """Like `learn`, after what another process does for this owner: what one has read the other need not embed."""
+    _, cursors = await cursors_of(run, services, owner)
+    extractors = services.state(Extractors)
+    names = [one.name for one in (extractors.rules, extractors.reader if model else None) if one is not None]
+    after = min((cursors.get(name, 0) for name in names), default=0)
+    if not names or not await run.call(services.truth.read, owner, after=after, kinds=(EventKind.MESSAGE,), limit=1):
+        return 0
     async with services.state(TextIndex).alone(run, services, owner.owner, progress):
         return await learn(run, services, owner, model=model, progress=progress)
 

@@ -52,6 +52,9 @@ class DelegatingLog(EventLog):
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
         return self._log.state(owner, kinds)
 
+    def newest(self, kinds: Sequence[EventKind | None]) -> dict[Scope, dict[EventKind | None, Event]]:
+        return self._log.newest(kinds)
+
     def count(self, owner: Scope, *, after: int = 0) -> int:
         return self._log.count(owner, after=after)
 
@@ -245,6 +248,9 @@ class VisibleLog(DelegatingLog):
             batch *= 2
         return selection.cut(found)
 
+    def newest(self, kinds: Sequence[EventKind | None]) -> dict[Scope, dict[EventKind | None, Event]]:
+        return EventLog.newest(self, kinds)
+
     def count(self, owner: Scope, *, after: int = 0) -> int:
         return len(self.read(owner.owner, after=after))
 
@@ -322,6 +328,9 @@ class ArchivedLog(DelegatingLog):
 
     def mark(self, owner: Scope, position: int) -> str:
         return self._log.mark(owner, position) or EventLog.mark(self, owner, position)
+
+    def newest(self, kinds: Sequence[EventKind | None]) -> dict[Scope, dict[EventKind | None, Event]]:
+        return EventLog.newest(self, kinds)
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         with self._moving:

@@ -48,7 +48,7 @@ ORDER BY r.id
 """Each is one statement, of one snapshot. ``OFFSET 0`` prevents other joins, which may read all of its vectors."""
 
 _STATUS = """
-SELECT coalesce(i.applied, 0), coalesce(i.anchor, ''), e.name, e.dim
+SELECT coalesce(i.applied, 0), coalesce(i.anchor, ''), e.name, e.dim, coalesce(i.number, 0), coalesce(i.epoch, 0)
 FROM (SELECT 1) one LEFT JOIN hm.indexed i ON i.owner = %s LEFT JOIN hm.embedder e ON true
 """
 _STATUSES = """
@@ -123,7 +123,7 @@ class PostgresIndex(RowIndex):
         if sums and owner is None:
             asked.append((_SIZE, []))
         seen = EVERYBODY if number is None else number
-        ((applied, anchor, name, dim),), tails, waits, *sizes = self._db.queries(asked, owner=seen)
+        ((applied, anchor, name, dim, changes, epoch),), tails, waits, *sizes = self._db.queries(asked, owner=seen)
         last: dict[str, int] = {session: record for session, record in tails if record is not None}
         status = Status(
             applied=applied,
@@ -133,7 +133,7 @@ class PostgresIndex(RowIndex):
             pending=[row[0] for row in waits],
             size=IndexSize(*sizes[0][0]) if sizes else IndexSize(0, 0, 0),
         )
-        return self.summed(status, owner) if sums and owner is not None else status
+        return self.summed(status, owner, changes, epoch) if sums and owner is not None else status
 
     def statuses(self, owners: Sequence[Scope]) -> dict[Scope, Status]:
         there = {

@@ -82,10 +82,10 @@ class RedisIndex(RowIndex):
     ) -> Status:
         root = "" if owner is None else self._keys.index(owner_tag(owner))
         bounds = [(f"({digest_or_none(session)};", f"[{digest_or_none(session)}:") for session in sessions]
-        embedder, (applied, anchor), waiting, *last = self._connection.calls(
+        embedder, (applied, anchor, number, epoch), waiting, *last = self._connection.calls(
             [
                 ("GET", self._keys.embedder),
-                ("HMGET", f"{root}:state", "applied", "anchor"),
+                ("HMGET", f"{root}:state", "applied", "anchor", "number", "epoch"),
                 ("ZRANGEBYSCORE", f"{root}:pending", "-inf", "+inf", "LIMIT", 0, pending),
                 *(("ZREVRANGEBYLEX", f"{root}:turns", *bound, "LIMIT", 0, 1) for bound in bounds),
             ]
@@ -104,7 +104,7 @@ class RedisIndex(RowIndex):
             pending=list(map(int, waiting)),
             size=IndexSize(records, vectors, pending=records - vectors),
         )
-        return self.summed(status, owner) if sums and owner is not None else status
+        return self.summed(status, owner, int(number or 0), int(epoch or 0)) if sums and owner is not None else status
 
     def statuses(self, owners: Sequence[Scope]) -> dict[Scope, Status]:
         commands: list[tuple[Value, ...]] = []
