@@ -22,7 +22,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -36,7 +36,7 @@ from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms import CustomLLM
 
 import hybrid_memory
-from hybrid_memory import Hit, HybridMemory, open_memory
+from hybrid_memory import Hit, HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.analysis import parts
 from hybrid_memory.errors import HybridMemoryError
 from hybrid_memory.text.tokenize import terms
@@ -244,7 +244,7 @@ def fill(memory: HybridMemory, *, explain: bool) -> None:
         messages = [{name: value for name, value in turn.items() if name != "session"} for turn in said]
         memory.scoped(user=USER, session=session).remember(messages)
     written = time.perf_counter()
-    memory.flush()
+    memory.scoped(user=USER).recall("the first recall indexes what is new")
     size = memory.stats().size_bytes / 1e6
     title(f"Ten months of Mei: {len(turns)} turns in English and Chinese; the file has {size:.1f} MB, vectors included")
     if explain:
@@ -299,8 +299,12 @@ def main() -> None:
     print(f"hybrid-agent-memory {hybrid_memory.__version__}, in this process, without network and language model.")
     print("The model that answers is a script: it can only quote a line of its prompt.")
     with tempfile.TemporaryDirectory(prefix="hybrid-memory-") as folder:
+        settings = {
+            "learning": {"background": False},  # facts are only read where a prompt needs them
+            "orchestration": {"model_timeout": timedelta(minutes=5)},  # the first recall waits for all vectors
+        }
         path = (options.store or Path(folder) / "memory.db").resolve()
-        with open_memory(f"sqlite:///{path}") as memory:
+        with open_memory(MemoryConfig.model_validate({"url": f"sqlite:///{path}", **settings})) as memory:
             show_days(memory, explain=options.explain)
             fill(memory, explain=options.explain)
             show_questions(memory, options.questions, explain=options.explain)
