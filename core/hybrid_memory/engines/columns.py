@@ -228,6 +228,9 @@ class Columns:
         ]
         matrix, present = self._vectors(given, len(table))
         texts = [row[_TERMS] for row in new]
+        terms = (*self.terms, Terms.of(texts, first)) if texts else self.terms
+        while len(terms) >= FAN and len(terms[-FAN]) <= FAN * max(len(terms[-1]), 1):  # many of about one size
+            terms = (*terms[:-FAN], Terms.merged(terms[-FAN:]))
         return Columns(
             number=number,
             epoch=self.epoch,
@@ -238,7 +241,7 @@ class Columns:
             ),
             matrix=matrix,
             present=present,
-            terms=_levelled((*self.terms, Terms.of(texts, first))) if texts else self.terms,
+            terms=terms,
             labels=self.labels,
             metadata=metadata,
         )
@@ -404,13 +407,6 @@ _METADATA, _TERMS, _VECTOR = 13, 14, 15
 def _place(segments: npt.NDArray[np.float64], ordinals: npt.NDArray[np.float64]) -> Ids:
     places: Ids = (segments.astype(np.int64) << 24) + ordinals.astype(np.int64)
     return places
-
-
-def _levelled(parts: tuple[Terms, ...]) -> tuple[Terms, ...]:
-    """These parts, the last ones merged while many are of about one size."""
-    while len(parts) >= FAN and len(parts[-FAN]) <= FAN * max(len(parts[-1]), 1):
-        parts = (*parts[:-FAN], Terms.merged(parts[-FAN:]))
-    return parts
 
 
 def best(ids: Ids, scores: Array | Floats, k: int) -> Matches:

@@ -151,7 +151,12 @@ class RedisIndex(RowIndex):
         self._connection.calls(commands)
         call = uuid4().hex  # so that the script knows its own work where the answer was lost and it is sent again
         expected = "" if seen is None else f"={seen}"
-        stored = [value for entry in entries for value in _values(entry)]
+        stored: list[Value] = []  # of each record: id, place, what a search needs, the record
+        for record, row, terms in [(entry.record, row_of(0, entry.record), entry.terms) for entry in entries]:
+            place = f"{_place(record.scope.session, record.segment, record.ordinal)}:{record.id}"
+            held = to_json([*(row[name] for name in _HELD), terms]).removeprefix("[")
+            whole = to_json([*owner_key(record.scope), row["session"], *(row[name] for name in RECORD_FIELDS)])
+            stored += [record.id, place if record.kind is RecordKind.TURN else "", held, whole]
         used = [value for number, use in uses.items() for value in (number, use.count, to_micros(use.at))]
         values = [call, after, upto, anchor, expected, " ".join(map(str, gone)), len(entries), *stored, *used]
         answer = self._run(UPSERT, tag, values)
@@ -266,15 +271,6 @@ class RedisIndex(RowIndex):
 
     def _run(self, script: Script, tag: str, values: Sequence[Value]) -> Any:
         return self._connection.script(script, [self._keys.index(tag)], values)
-
-
-def _values(entry: Entry) -> list[Value]:
-    """A record as arguments for `UPSERT`: id, place, what a search needs, the record."""
-    record, row = entry.record, row_of(0, entry.record)
-    place = f"{_place(record.scope.session, record.segment, record.ordinal)}:{record.id}"
-    held = to_json([*(row[name] for name in _HELD), entry.terms])
-    stored = to_json([*owner_key(record.scope), row["session"], *(row[name] for name in RECORD_FIELDS)])
-    return [record.id, place if record.kind is RecordKind.TURN else "", held.removeprefix("["), stored]
 
 
 def _place(session: str | None, segment: int, ordinal: int) -> str:
