@@ -160,3 +160,14 @@ def test_without_the_local_embedder_words_are_recalled(face: Face, store: str, m
     with open_memory(MemoryConfig(url=store, embedder="hashing")) as memory:
         assert face(memory.scoped(user="alice")).recall("cat", k=1)[0].signals.vector == 1
         assert face(memory).stats().pending == 0
+
+
+def test_a_flush_with_nothing_to_do_asks_for_no_owner_alone(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = opened()
+    for user in ("alice", "bob", "carla"):
+        memory.scoped(user=user).remember("The tram leaves at nine.")
+    memory.flush()
+    log = type(memory._runtime.services.log)
+    monkeypatch.setattr(log, "read", lambda *_, **__: pytest.fail("an owner was read"))
+    receipt = memory.flush()
+    assert (receipt.indexed, receipt.embedded, receipt.learned) == (0, 0, 0)
