@@ -97,6 +97,8 @@ async def learn_alone(
     run: Runner, services: Services, owner: Scope, progress: Progress | None = None, *, model: bool = True
 ) -> int:
     """Like `learn`, after what another process does for this owner: what one has read the other need not embed."""
+    if services.read_only:
+        return 0
     _, cursors = await cursors_of(run, services, owner)
     extractors = services.state(Extractors)
     names = [one.name for one in (extractors.rules, extractors.reader if model else None) if one is not None]
