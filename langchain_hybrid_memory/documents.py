@@ -53,8 +53,7 @@ class HybridMemoryRetriever(BaseRetriever):
     Everything from ``k`` to ``origins`` can also be passed to ``invoke``: ``retriever.invoke(question, k=3)``.
 
     Raises:
-        InvalidScopeError: on a question, neither the retriever nor the run names a user, agent or tenant, or the value
-            of a label in ``items``.
+        InvalidScopeError: on a question, neither the retriever nor the run names a user, agent or tenant.
         pydantic.ValidationError: an argument is invalid or unknown.
     """
 
@@ -95,11 +94,11 @@ class HybridMemoryRetriever(BaseRetriever):
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:  # noqa: A002
         """The documents that answer a question. LangChain hides the run's configuration from retrievers."""
-        return super().invoke(input, config, **kwargs, **{_RUN: ensure_config(config)})
+        return super().invoke(input, config, **kwargs, **{_RUN: _run_of(config)})
 
     async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:  # noqa: A002
         """See `invoke`."""
-        return await super().ainvoke(input, config, **kwargs, **{_RUN: ensure_config(config)})
+        return await super().ainvoke(input, config, **kwargs, **{_RUN: _run_of(config)})
 
     async def _retrieve(
         self, run: Runner, /, query: str, *, run_manager: RetrieverManagerMixin, **filters: Any
@@ -209,3 +208,9 @@ def _left(documents: Sequence[Document], condensed: Condensed) -> list[Document]
         for document, text, before, after in rows
         if text.strip()
     ]
+
+
+def _run_of(config: RunnableConfig | None) -> RunnableConfig:
+    if config is not None and not isinstance(config, Mapping):
+        raise InvalidInputError(f"config is a RunnableConfig, a dict, got {type(config).__name__}")
+    return ensure_config(config)
