@@ -9,7 +9,7 @@ from hybrid_memory import ScopedMemory, open_memory
 from tests.measuring_size import Entered, Size, entered, modules, private_functions_used_once, size
 
 PARTS = {
-    ("core",): Size(50_800, 215),
+    ("core",): Size(50_810, 215),
     ("langchain_hybrid_memory", "llamaindex_hybrid_memory", "hybrid_memory_hosts"): Size(7_385, 46),
     ("packages",): Size(5_960, 31),
     ("tests",): Size(46_930, 326),

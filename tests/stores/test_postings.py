@@ -15,6 +15,7 @@ import pytest
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, postings
 from hybrid_memory.engines.sqlite.schema import SCHEMA
 from hybrid_memory.index.bm25 import ranked
+from hybrid_memory.index.port import best
 from hybrid_memory.index.record import Where
 from hybrid_memory.testing.corpus import ALICE, make_record
 from hybrid_memory.testing.corpus import store as fill
@@ -54,7 +55,7 @@ class Texts:
         frequencies = {term: sum(term in count for count in counts.values()) for term in terms}
         length = sum(count.total() + 1 for count in counts.values())
         expected = ranked(counts.items(), frequencies, len(counts), length, ALL)
-        found = postings.best(*postings.scored(self.select, owner, terms), ALL)
+        found = best(*postings.scored(self.select, owner, terms), ALL)
         assert found.ids.tolist() == expected.ids.tolist()
         np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-5)
         there = {term: count for term, count in frequencies.items() if count}

@@ -15,10 +15,20 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_memory.arrays import Array, Floats, Ids
+from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.stored import to_micros
 from hybrid_memory.index.bm25 import BM25_B, BM25_K1, idf
-from hybrid_memory.index.port import Explored, Fetched, Matches, Query, RecordColumns, Search, SemanticIndex, Status
+from hybrid_memory.index.port import (
+    Explored,
+    Fetched,
+    Matches,
+    Query,
+    RecordColumns,
+    Search,
+    SemanticIndex,
+    Status,
+    best,
+)
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.log.views import joined
 from hybrid_memory.scope import Scope
@@ -39,7 +49,7 @@ there is none, or none that is new.
 
 _NUMBERS, _LABELS = 9, 13
 """Where the numbers of a row end, and then its labels, which the columns hold as numbers."""
-_ID, _AT, _USES, _TURN = 0, 4, 6, 8
+_ID, _AT, _TURN = 0, 4, 8
 
 CACHE_BYTES = 512 << 20
 
@@ -407,15 +417,6 @@ _METADATA, _TERMS, _VECTOR = 13, 14, 15
 def _place(segments: npt.NDArray[np.float64], ordinals: npt.NDArray[np.float64]) -> Ids:
     places: Ids = (segments.astype(np.int64) << 24) + ordinals.astype(np.int64)
     return places
-
-
-def best(ids: Ids, scores: Array | Floats, k: int) -> Matches:
-    """The k records with the highest scores; of equal scores the lower id comes first."""
-    if 0 < k < len(ids):
-        kept = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
-        ids, scores = ids[kept], scores[kept]
-    order = np.lexsort((ids, -scores))[: max(k, 0)]
-    return Matches(ids=ids[order], scores=scores[order].astype(np.float32))
 
 
 @dataclass(slots=True, eq=False)

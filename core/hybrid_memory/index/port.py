@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_memory.arrays import Floats, Ids
+from hybrid_memory.arrays import Array, Floats, Ids
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import allowed_edits, close_terms
@@ -44,6 +44,15 @@ class Matches:
             ids=np.array([number for number, _ in best], dtype=np.int64),
             scores=np.array([score for _, score in best], dtype=np.float32),
         )
+
+
+def best(ids: Ids, scores: Array | Floats, k: int) -> Matches:
+    """The k records with the highest scores; of equal scores the lower id comes first."""
+    if 0 < k < len(ids):
+        kept = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
+        ids, scores = ids[kept], scores[kept]
+    order = np.lexsort((ids, -scores))[: max(k, 0)]
+    return Matches(ids=ids[order], scores=scores[order].astype(np.float32))
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,18 @@ from hybrid_memory.engines.sqlite.rows import (
 from hybrid_memory.engines.sqlite.vector_cache import EXACT_LIMIT
 from hybrid_memory.engines.stored import owner_scope, record_in, row_of, to_micros
 from hybrid_memory.errors import EmbedderMismatchError
-from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, SemanticIndex, Status, Use
+from hybrid_memory.index.port import (
+    UNUSED,
+    Entry,
+    IndexSize,
+    Matches,
+    Query,
+    RecordColumns,
+    SemanticIndex,
+    Status,
+    Use,
+    best,
+)
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.scope import Scope
 
@@ -263,8 +274,8 @@ class SqliteIndex(SemanticIndex):
         ids, scores = postings.scored(self._db.query, number, terms)
         narrow, values = conditions(where)
         if not narrow or not len(ids):
-            return postings.best(ids, scores, k)
-        every, taken, asked = postings.best(ids, scores, len(ids)), np.zeros(len(ids), dtype=np.bool_), 0
+            return best(ids, scores, k)
+        every, taken, asked = best(ids, scores, len(ids)), np.zeros(len(ids), dtype=np.bool_), 0
         while asked < len(ids) and taken.sum() < k:
             part = slice(asked, asked + max(4 * k, asked))
             rows = self._db.query(

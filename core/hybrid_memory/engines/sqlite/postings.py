@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from hybrid_memory.arrays import Array, Ids
 from hybrid_memory.index.bm25 import BM25_B, BM25_K1, idf
-from hybrid_memory.index.port import Matches
 from hybrid_memory.text.tokenize import allowed_edits
 
 FAN = 8
@@ -127,15 +126,6 @@ def scored(select: Select, owner: int, terms: Sequence[str]) -> tuple[Ids, Array
         return there + first, sums[there]
     every, places = np.unique(ids, return_inverse=True)
     return every, np.bincount(places, weights=scores).astype(np.float64)
-
-
-def best(ids: Ids, scores: Array, k: int) -> Matches:
-    """The k records with the highest scores; of equal scores the lower id comes first."""
-    if 0 < k < len(ids):
-        kept = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
-        ids, scores = ids[kept], scores[kept]
-    order = np.lexsort((ids, -scores))[: max(k, 0)]
-    return Matches(ids=ids[order], scores=scores[order].astype(np.float32))
 
 
 def _inverted(ids: Ids, lengths: Ids, words: Sequence[Sequence[str]]) -> dict[str, bytes]:
