@@ -87,10 +87,33 @@ def test_what_was_said_soon_after_stands_before_what_was_said_long_before(opened
         ("When was the first time that I swam?", Timing.OLDEST), ("我第一次游泳是什么时候？", Timing.OLDEST),
         ("When did I last see a dentist?", Timing.NEWEST), ("我上次去看牙是什么时候？", Timing.NEWEST),
         ("When did Lucia first swim?", Timing.NONE), ("What is my first name?", Timing.NONE),
+        ("What can I cook today?", Timing.VAGUE), ("What happened today?", Timing.CLEAR),
+        ("今天晚饭吃什么好？", Timing.VAGUE), ("我今天说了什么？", Timing.CLEAR), ("gym yesterday", Timing.CLEAR),
+        ("I went to the gym yesterday and my knee hurts.", Timing.VAGUE), ("昨天去健身了，膝盖疼", Timing.VAGUE),
+        ("I slept badly last night. Who is my dentist?", Timing.NONE), ("昨晚没睡好。我的牙医是谁？", Timing.NONE),
+        ("Anoche dormí mal. ¿Cómo se llama mi dentista?", Timing.NONE),
+        ("Hier soir j'ai mal dormi. Qui est mon dentiste ?", Timing.NONE),
+        ("I told you on 2 May about a museum. What did I see there?", Timing.CLEAR),
+        ("I slept badly last night. What did I eat last week?", Timing.CLEAR),
+        ("Write the roster of the kitchen for the last week of June.", Timing.VAGUE),
+        (f"We painted the hall yesterday, {'and then the door, ' * 9}until it was dark.", Timing.NONE),
     ],
 )  # fmt: skip
 def test_the_words_tell_how_far_a_question_goes_by_time(query: str, expected: Timing) -> None:
     assert plan(query, now=NOW, candidates=48).timing is expected
+
+
+@pytest.mark.parametrize(
+    ("remark", "question"), [("I slept badly last night. ", "Who is my dentist?"), ("昨晚没睡好。", "我的牙医是谁？")]
+)
+def test_the_time_of_a_remark_puts_nothing_before_the_answer_to_a_question(
+    remark: str, question: str, opened: Open
+) -> None:
+    alice = opened(clock=lambda: NOW).scoped(user="alice", session="diary")
+    alice.remember("My dentist is Dr Moss. 我的牙医是莫医生。", at=NOW - 40 * DAY)
+    for hours, text in ((26, "The tea was cold."), (25, "The radio was loud."), (24, "晚上吃了面。")):
+        alice.remember(text, at=NOW - timedelta(hours=hours))
+    assert texts(alice.recall(f"{remark}{question}"))[0].startswith("My dentist")
 
 
 def test_the_last_talk_is_the_session_before_this_one(face: Face, opened: Open) -> None:

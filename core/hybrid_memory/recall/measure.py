@@ -22,7 +22,7 @@ from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.message import Origin
 from hybrid_memory.recall import signals
 from hybrid_memory.recall.gather import Candidates, Home
-from hybrid_memory.recall.plan import DECIDING, Plan
+from hybrid_memory.recall.plan import DECIDING, SEARCH_TERMS, Plan
 from hybrid_memory.recall.signals import learned
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
@@ -33,9 +33,6 @@ from hybrid_memory.text.tokenize import terms
 
 READ = 40
 """Number of candidates whose words are read, unless more hits are requested."""
-
-SEARCH_TERMS = 4
-"""A query with at most this many terms that is not a question is a keyword search."""
 
 LESS = 0.25
 """The share of the learned weights of statement, speaker and kind for a keyword search."""

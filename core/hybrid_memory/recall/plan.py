@@ -16,13 +16,14 @@ from hybrid_memory.facts.fact import Category
 from hybrid_memory.index.record import RecordKind, Scalar, Where
 from hybrid_memory.log.message import Origin
 from hybrid_memory.scope import Scope
-from hybrid_memory.text.asking import ends
+from hybrid_memory.text.asking import about_what_was, asking_share, asks, ends
 from hybrid_memory.text.dates import find_times
 from hybrid_memory.text.dates.calendar import TimeSpan
 from hybrid_memory.text.languages import ENGLISH_STOP_WORDS
 from hybrid_memory.text.patterns import lazy
+from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.speakers import COMPOUND_SURNAMES, SURNAMES
-from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, LETTER
+from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, LETTER, terms
 from hybrid_memory.validation import check_span, checked_count, checked_share, shown, storable
 
 E = TypeVar("E", bound=StrEnum)
@@ -263,9 +264,10 @@ def plan(
     query = ends(query)
     kind, cue = intent(query) if route is Intent.AUTO else (route, "")
     named = entities(query)
-    begun = {(span.since, span.until): span for span in reversed(find_times(query, now)) if span.since <= now}
+    asked = _asking(query)
+    begun = {(span.since, span.until): span for span in reversed(find_times(asked, now)) if span.since <= now}
     times = tuple(sorted(begun.values(), key=lambda span: span.start))[:MAX_TIMES]
-    by_time = timing(query, times, named=any(entity.kind is EntityKind.NAME for entity in named))
+    by_time = timing(asked, times, now=now, named=any(entity.kind is EntityKind.NAME for entity in named))
     return Plan(
         intent=kind,
         cue=cue,
@@ -278,6 +280,15 @@ def plan(
         timing=by_time,
         synonyms=_synonyms(query, synonyms),
     )
+
+
+def _asking(query: str) -> str:
+    """The sentences that ask or refer to earlier talk; without one all of a short query, and nothing of a longer one.
+
+    The others tell what happened, and their times are not asked for.
+    """
+    asking = [part for part in sentences(query) if asks(part) or _PATTERNS[Intent.CONTEXTUAL].search(part)]
+    return "\n".join(asking) or (query if len(query) <= MAX_ORDERED_CHARS else "")
 
 
 def _synonyms(query: str, groups: Sequence[Sequence[str]]) -> dict[str, tuple[str, ...]]:
@@ -335,8 +346,11 @@ def intent(query: str) -> tuple[Intent, str]:
     return DEFAULT, ""
 
 
+SEARCH_TERMS = 4
+"""A query with at most this many terms that is not a question is a keyword search."""
+
 MAX_ORDERED_CHARS = 160
-"""The longest query about a first or last time; in longer ones such words are mostly incidental."""
+"""The longest query about a first or last time, or any time without a question; in longer ones they are incidental."""
 
 _VAGUE = lazy(
     r"\b(?:few|several|some|couple|about|around|roughly|einige[nrm]?|paar|quelques|plusieurs|unos|unas|algun[oa]s|qualche"
@@ -368,18 +382,25 @@ _NEWEST = lazy(
 )
 
 
-def timing(query: str, times: Sequence[TimeSpan], *, named: bool) -> Timing:
+def timing(query: str, times: Sequence[TimeSpan], *, now: datetime, named: bool) -> Timing:
     """How much the query depends on time, regardless of the records.
 
+    A clear time decides if the query asks, or is only a few words; one that lasts on ("today") also needs a question
+    about what was: "What can I cook today?" wants no turn of today.
+
     Args:
-        query: the query text.
-        times: the times it names.
+        query: the query text, or its sentences that ask.
+        times: the times it names that have begun.
+        now: the instant at which it is asked.
         named: whether it names a person.
     """
     of_another = named and not _OWN.search(query)
     if times:
-        clear = not all(vague(span) for span in times)
-        return (Timing.TOLD if of_another else Timing.CLEAR) if clear else Timing.VAGUE
+        asking = asking_share(query) or len(terms(query)) <= SEARCH_TERMS
+        past = [span for span in times if not vague(span) and (span.until <= now or about_what_was(query))]
+        if not asking or not past:
+            return Timing.VAGUE
+        return Timing.TOLD if of_another else Timing.CLEAR
     if asks_for_last_talk(query):
         return Timing.LAST_TALK
     if of_another or len(query) > MAX_ORDERED_CHARS:

@@ -96,6 +96,10 @@ _PAST = _pattern(
 )
 _NOW = _pattern(EUROPEAN_NOW, *(language.now for language in LANGUAGES))
 _OVER = _pattern(*(language.over for language in LANGUAGES))
+_HAPPENED = lazy(
+    r"\b(?:\w{3,}ed|ate|bought|came|found|gave|got|heard|left|made|met|said|saw|spent|spoke|told|took|went|wrote)\b",
+    re.IGNORECASE,
+)
 
 
 def asking_share(text: str) -> float:
@@ -105,9 +109,14 @@ def asking_share(text: str) -> float:
     """
     parts = sentences(text[:MAX_CHARS])
     total = sum(map(len, parts))
-    asking = (part for part in parts if _ASKS.search(part) or _opens_a_question(part))
-    asked = sum(len(part) for part in asking if plain_terms(part) or _OWN.search(part))
-    return asked / total if total else 0.0
+    return sum(len(part) for part in parts if asks(part)) / total if total else 0.0
+
+
+def asks(sentence: str) -> bool:
+    """Whether a sentence asks for something, see `asking_share`."""
+    if not _ASKS.search(sentence) and not _opens_a_question(sentence):
+        return False
+    return bool(plain_terms(sentence) or _OWN.search(sentence))
 
 
 _OPENINGS = {
@@ -151,6 +160,12 @@ def about_now(query: str) -> bool:
     """Whether a question is about how things are, so that of two statements about the same thing the newer counts."""
     query = ends(query)
     return _NOW.search(query) is not None or (_BEFORE.search(query) is None and _OVER.search(query) is None)
+
+
+def about_what_was(query: str) -> bool:
+    """Whether a question is about what happened or how things were."""
+    query = ends(query)
+    return any(cues.search(query) for cues in (_OVER, _PAST, _HAPPENED))
 
 
 def about_before(query: str) -> bool:
