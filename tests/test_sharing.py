@@ -22,14 +22,11 @@ from hybrid_memory import (
     ScopedMemory,
     SpaceMemory,
 )
-from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError
 from hybrid_memory.facts.fact import Claim
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.memory.faces import BlockHandle
-from hybrid_memory.models.media import as_media_embedder
 from hybrid_memory.runtime.runners import INLINE, drive
-from hybrid_memory.testing.images import ColourEmbedder
 from tests.doubles import texts
 from tests.faces import Child, Face, Open
 
@@ -58,7 +55,7 @@ BLOCK_VERBS = {
     "remove_block": "remove", "undo_block": "undo",
 }  # fmt: skip
 RIGHTS = rights(SpaceMemory) | rights(BlockHandle)
-READING = "block_history blocks expand facts fetch flush grants history profile recall recall_media summary why"
+READING = "block_history blocks expand facts fetch flush grants history profile recall summary why"
 WRITING = (
     "assemble attach_block compact edit_block learn mirror offload put_block remember remove_block reset "
     "resolve undo_block"
@@ -88,7 +85,7 @@ def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, 
         "expand": (team.history()[0].id,), "fetch": (team.history()[0].id,),
         "mirror": ([Message(content="One more thing.")],),
         "offload": ("a long note",), "put_block": ("task", "Book the hall."), "recall": ("launch",),
-        "recall_media": ("launch",), "remember": ("One more thing.",), "remove_block": ("task",),
+        "remember": ("One more thing.",), "remove_block": ("task",),
         "rollback": (NOON,), "undo_block": ("task",), "why": ("goals",),
     }  # fmt: skip
     keyed: dict[str, dict[str, Any]] = {
@@ -123,7 +120,6 @@ def prepared(memory: HybridMemory, name: str) -> SpaceMemory:
     """
     services = memory._runtime.services
     services.state(Extractors).rules = ClaimsFriday()
-    services.media, services.media_embedder = InMemoryIndex(), as_media_embedder(ColourEmbedder())
     team = memory.scoped(user="alice").space(name).create()
     team.remember(["The launch is on Friday.", "The budget is 400 euros."])
     team.block("task").put()
