@@ -51,15 +51,12 @@ def rights(kind: type) -> dict[str, Right]:
 
 
 BLOCK_VERBS = {
-    "attach_block": "attach", "block_history": "history", "edit_block": "edit", "put_block": "put",
+    "block_history": "history", "edit_block": "edit", "put_block": "put",
     "remove_block": "remove", "undo_block": "undo",
 }  # fmt: skip
 RIGHTS = rights(SpaceMemory) | rights(BlockHandle)
 READING = "block_history blocks expand facts fetch flush grants history profile recall summary why"
-WRITING = (
-    "assemble attach_block compact edit_block learn mirror offload put_block remember remove_block reset "
-    "resolve undo_block"
-)
+WRITING = "assemble compact edit_block learn mirror offload put_block remember remove_block reset resolve undo_block"
 DECIDING = "approve audit events forget grant kept_out quarantined reject revoke rollback"
 
 
@@ -81,7 +78,7 @@ def seat(memory: HybridMemory, team: SpaceMemory, right: Right | None, *, trust:
 def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """What to call a verb with, so that nothing but a missing right can be wrong."""
     named = {
-        "attach_block": ("plan",), "block_history": ("task",), "edit_block": ("task",),
+        "block_history": ("task",), "edit_block": ("task",),
         "expand": (team.history()[0].id,), "fetch": (team.history()[0].id,),
         "mirror": ([Message(content="One more thing.")],),
         "offload": ("a long note",), "put_block": ("task", "Book the hall."), "recall": ("launch",),
@@ -89,7 +86,7 @@ def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, 
         "rollback": (NOON,), "undo_block": ("task",), "why": ("goals",),
     }  # fmt: skip
     keyed: dict[str, dict[str, Any]] = {
-        "attach_block": {"space": f"board of {team.scope.space}"}, "assemble": {"query": "When is the launch?"},
+        "assemble": {"query": "When is the launch?"},
         "edit_block": {"append": "Order cake."}, "forget": {"ids": team.history()[0].id},
         "grant": {"user": "carol", "right": "read"}, "revoke": {"user": "carol"},
     }  # fmt: skip
@@ -114,19 +111,13 @@ class ClaimsFriday:
 
 
 def prepared(memory: HybridMemory, name: str) -> SpaceMemory:
-    """A space with turns, a fact and a block, a grant of Carol's, and a message of Dave's in quarantine.
-
-    Another space has a block that all may read.
-    """
+    """A space with turns, a fact and a block, a grant of Carol's, and a message of Dave's in quarantine."""
     services = memory._runtime.services
     services.state(Extractors).rules = ClaimsFriday()
     team = memory.scoped(user="alice").space(name).create()
     team.remember(["The launch is on Friday.", "The budget is 400 euros."])
     team.block("task").put()
     team.block("task").edit(append="Book a room.")
-    board = memory.scoped(user="alice").space(f"board of {name}").create()
-    board.block("plan").put("Launch on Friday.")
-    board.grant(user="bob", right="read")
     team.grant(user="carol", right="read")
     team.grant(user="dave", right="write", trust=0.1)
     memory.scoped(user="dave").space(name).remember("Let me in.")
