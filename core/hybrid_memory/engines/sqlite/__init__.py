@@ -41,11 +41,7 @@ class SqliteEngine(Engine):
     def index(self) -> SemanticIndex:
         if self.path is None:
             return super().index()
-        return SqliteIndex(
-            self._opened(self.path),
-            exact_limit=self.config.exact_limit,
-            cache_bytes=self.config.cache_megabytes << 20,
-        )
+        return SqliteIndex(self._opened(self.path), cache_bytes=self.config.cache_megabytes << 20)
 
     def prepare_rekey(self, key: str | bytes) -> None:
         if self._database is not None:

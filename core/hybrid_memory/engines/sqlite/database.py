@@ -91,7 +91,6 @@ class Database:
         self._owners: dict[Scope, int] = {}
         self._patience: int | None = None
         self._functions: dict[str, Callable[[str, str], bool]] = {}
-        self._cleaners: list[Callable[[], None]] = []
         self._driver = Driver(path, key)
         self._notes = KeyNotes(path)
         self._stale = False
@@ -259,15 +258,9 @@ class Database:
         row = connection.execute(_OWNER, key).fetchone()
         return int(row[0])  # not remembered here: the transaction may still roll back
 
-    def clean_before_scrubbing(self, clean: Callable[[], None]) -> None:
-        """Register a function for `scrub` to call first; it cleans the files next to the store."""
-        self._cleaners.append(clean)
-
     def scrub(self) -> None:
         """Remove all erased data from the file and its write-ahead log; see `EventLog.scrub`."""
         self._check_open()
-        for clean in self._cleaners:
-            clean()
         try:
             done = self._scrubber.scrub()
         except self._driver.error as error:

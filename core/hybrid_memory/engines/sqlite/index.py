@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats, Ids
+from hybrid_memory.engines.columns import CACHE_BYTES
 from hybrid_memory.engines.sqlite import postings
-from hybrid_memory.engines.sqlite.caches import CACHE_BYTES, OwnerCaches
+from hybrid_memory.engines.sqlite.caches import OwnerCaches
 from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.sqlite.rows import (
     INSERT,
@@ -24,7 +25,6 @@ from hybrid_memory.engines.sqlite.rows import (
     json_holds,
     note_changes,
 )
-from hybrid_memory.engines.sqlite.vector_cache import EXACT_LIMIT
 from hybrid_memory.engines.stored import owner_scope, record_in, row_of, to_micros
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.index.port import (
@@ -48,15 +48,13 @@ class SqliteIndex(SemanticIndex):
 
     Args:
         database: the file.
-        exact_limit: up to this many vectors of one owner are searched exactly; more are quantized and mapped from a
-            folder next to the file.
         cache_bytes: memory for the vectors and columns of the most recently used owners.
     """
 
-    def __init__(self, database: Database, *, exact_limit: int = EXACT_LIMIT, cache_bytes: int = CACHE_BYTES) -> None:
+    def __init__(self, database: Database, *, cache_bytes: int = CACHE_BYTES) -> None:
         self._db = database
         database.add_function("json_holds", json_holds)
-        self._caches = OwnerCaches(database, exact_limit=exact_limit, most_bytes=cache_bytes)
+        self._caches = OwnerCaches(database, cache_bytes)
 
     def status(
         self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
@@ -189,11 +187,6 @@ class SqliteIndex(SemanticIndex):
 
         self._db.write(put)
 
-    def train(self, owner: Scope) -> None:
-        number = self._db.owner_id(owner)
-        if number is not None:
-            self._caches.train(number)
-
     def search(self, query: Query, where: Where, k: int) -> Matches:
         number = self._db.owner_id(where.scope)
         if number is None:
@@ -253,11 +246,7 @@ class SqliteIndex(SemanticIndex):
 
     def delete(self, ids: Sequence[int] | None) -> int:
         def deleted(connection: sqlite3.Connection) -> int:
-            if ids is None:
-                gone = delete_all(connection)
-                self._caches.files.remove()  # inside the transaction
-                return gone
-            return delete_records(connection, ids)
+            return delete_all(connection) if ids is None else delete_records(connection, ids)
 
         return self._db.write(deleted)
 

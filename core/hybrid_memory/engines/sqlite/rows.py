@@ -86,7 +86,6 @@ _ALL = (
     "posting_blocks",
     "words",
     "changes",
-    "vector_files",
     "vectors",
     "pending",
     "embeddings",

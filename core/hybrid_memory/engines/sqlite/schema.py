@@ -5,7 +5,7 @@ from __future__ import annotations
 APPLICATION_ID = 0x48414D31
 """Identifies the file ("HAM1"), so that another program's database is not taken for a memory."""
 
-VERSION = 12
+VERSION = 13
 
 SCHEMA = """
     -- Empty strings stand for absent scope parts, because UNIQUE treats NULLs as different.
@@ -115,5 +115,4 @@ SCHEMA = """
     );
     CREATE INDEX vectors_of_owner ON vectors(owner, seq);
     CREATE INDEX vectors_of_embedding ON vectors(embedding);
-    CREATE TABLE vector_files(owner INTEGER PRIMARY KEY, token BLOB NOT NULL, seen INTEGER NOT NULL);
 """
