@@ -138,6 +138,8 @@ class Terms:
 
 
 _NO_IDS: Ids = np.empty(0, dtype=np.int64)
+_ORDERS = ("ids", "order", "places", "size")
+"""Properties of `Columns` that depend on which records there are, and on their places."""
 
 
 @dataclass(frozen=True)
@@ -180,11 +182,16 @@ class Columns:
         rows = np.flatnonzero(self.alive)
         return rows[np.argsort(self.ids[rows], kind="stable")]
 
+    @property
+    def last(self) -> int:
+        """The highest id of a record that there is; 0 without any."""
+        return int(self.ids[self.order[-1]]) if len(self.order) else 0
+
     @cached_property
     def places(self) -> tuple[Ids, Ids]:
         """Where records stand in their segments, in order, and the row of each."""
         rows = np.flatnonzero(self.alive)
-        keys = places(self.table[rows, 1], self.table[rows, 2])
+        keys = _place(self.table[rows, 1], self.table[rows, 2])
         order = np.argsort(keys, kind="stable")
         return keys[order], rows[order]
 
@@ -242,7 +249,7 @@ class Columns:
         terms = (*self.terms, Terms.of(texts, first)) if texts else self.terms
         while len(terms) >= FAN and len(terms[-FAN]) <= FAN * max(len(terms[-1]), 1):  # many of about one size
             terms = (*terms[:-FAN], Terms.merged(terms[-FAN:]))
-        return Columns(
+        made = Columns(
             number=number,
             epoch=self.epoch,
             table=table,
@@ -256,6 +263,9 @@ class Columns:
             labels=self.labels,
             metadata=metadata,
         )
+        if not new and not changes.gone:  # the order of records is as before, and takes time to find
+            made.__dict__.update({name: self.__dict__[name] for name in _ORDERS if name in self.__dict__})
+        return made
 
     def _table(self, rows: Sequence[Row]) -> Table:
         number = self.labels.setdefault  # numbers are never taken back, so that others may read them meanwhile
@@ -297,7 +307,23 @@ class Columns:
         """Which of these rows, or of all, the condition allows."""
         table = self.table if rows is None else self.table[rows]
         visible = self.alive.copy() if rows is None else self.alive[rows]
-        visible &= permitted(table, where, self.labels)
+        at, turns, kinds, categories, origins, sessions = table[:, _AT], *table[:, _TURN:].T
+        if hidden := joined(where.hidden):
+            first, last = np.array(hidden, dtype=np.float64).T
+            before = np.searchsorted(first, turns, side="right") - 1
+            visible &= (before < 0) | (turns > last[before])
+        for name, instant in where.fresh.items():
+            label = self.labels.get(name, -1)
+            visible &= (at >= to_micros(instant)) | ((kinds != label) & (categories != label))
+        if where.scope.session is not None:
+            visible &= sessions == self.labels.get(where.scope.session, -1)
+        for column, names in ((kinds, where.kinds), (categories, where.categories), (origins, where.origins)):
+            if names:
+                visible &= np.isin(column, [self.labels.get(name, -1) for name in names])
+        if where.since is not None:
+            visible &= at >= to_micros(where.since)
+        if where.until is not None:
+            visible &= at < to_micros(where.until)
         for key, value in where.metadata.items():
             wanted = json.dumps(value)  # keeps types apart
             having = [n for n, stored in self.metadata.items() if key in stored and json.dumps(stored[key]) == wanted]
@@ -366,7 +392,15 @@ class Columns:
 
     def around(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
         """See `IndexEngine.columns`."""
-        rows = neighbours(self.table, self._rows(ids)[0], self.places, radius)
+        keys, rows_by_place = self.places
+        seeds, _ = self._rows(ids)
+        found = [_NO_IDS]
+        for step in range(-radius, radius + 1):
+            wanted = _place(self.table[seeds, 1], self.table[seeds, 2] + step)
+            first = np.searchsorted(keys, wanted)
+            count = np.searchsorted(keys, wanted, side="right") - first  # several may share one
+            found.append(rows_by_place[np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())])
+        rows = np.unique(np.concatenate(found))
         return RecordColumns.of(self.table[rows[self.visible(where, rows)], :_TURN])
 
     def vector_rows(self, ids: Ids) -> tuple[Floats, Mask]:
@@ -391,45 +425,9 @@ class Columns:
 _METADATA, _TERMS, _VECTOR = 13, 14, 15
 
 
-def permitted(table: Table, where: Where, labels: Mapping[str | None, int]) -> Mask:
-    """Which rows of columns like those of `Columns` the condition allows, ignoring its owner and metadata."""
-    at, turns, kinds, categories, origins, sessions = table[:, _AT], *table[:, _TURN:].T
-    visible = np.ones(len(table), dtype=np.bool_)
-    if hidden := joined(where.hidden):
-        first, last = np.array(hidden, dtype=np.float64).T
-        before = np.searchsorted(first, turns, side="right") - 1
-        visible = (before < 0) | (turns > last[before])
-    for name, instant in where.fresh.items():
-        label = labels.get(name, -1)
-        visible &= (at >= to_micros(instant)) | ((kinds != label) & (categories != label))
-    if where.scope.session is not None:
-        visible &= sessions == labels.get(where.scope.session, -1)
-    for column, names in ((kinds, where.kinds), (categories, where.categories), (origins, where.origins)):
-        if names:
-            visible &= np.isin(column, [labels.get(name, -1) for name in names])
-    if where.since is not None:
-        visible &= at >= to_micros(where.since)
-    if where.until is not None:
-        visible &= at < to_micros(where.until)
-    return visible
-
-
-def places(segments: npt.NDArray[np.float64], ordinals: npt.NDArray[np.float64]) -> Ids:
-    """A number for each place in a segment; neighbours have neighbouring ones."""
-    numbers: Ids = (segments.astype(np.int64) << 24) + ordinals.astype(np.int64)
-    return numbers
-
-
-def neighbours(table: Table, seeds: Ids, ordered: tuple[Ids, Ids], radius: int) -> Ids:
-    """The rows of these seeds and their neighbours, given all places in order, with the row of each."""
-    keys, rows = ordered
-    found = [_NO_IDS]
-    for step in range(-radius, radius + 1):
-        wanted = places(table[seeds, 1], table[seeds, 2] + step)
-        first = np.searchsorted(keys, wanted)
-        count = np.searchsorted(keys, wanted, side="right") - first  # several may share one
-        found.append(rows[np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())])
-    return np.unique(np.concatenate(found))
+def _place(segments: npt.NDArray[np.float64], ordinals: npt.NDArray[np.float64]) -> Ids:
+    places: Ids = (segments.astype(np.int64) << 24) + ordinals.astype(np.int64)
+    return places
 
 
 @dataclass(slots=True, eq=False)

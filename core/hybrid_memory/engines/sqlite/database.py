@@ -90,7 +90,6 @@ class Database:
         self._closed = False
         self._owners: dict[Scope, int] = {}
         self._patience: int | None = None
-        self._functions: dict[str, Callable[[str, str], bool]] = {}
         self._driver = Driver(path, key)
         self._notes = KeyNotes(path)
         self._stale = False
@@ -206,10 +205,6 @@ class Database:
             except self._driver.error as error:
                 raise self._driver.failure("write", error) from error
 
-    def add_function(self, name: str, function: Callable[[str, str], bool]) -> None:
-        """Register a pure function of two texts for SELECTs; before the first `query`."""
-        self._functions[name] = function
-
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         self._refresh()
         reader: _Reader | None = getattr(self._local, "reader", None)
@@ -232,8 +227,6 @@ class Database:
             connection.execute("PRAGMA query_only = ON")
             if not self.encrypted:
                 connection.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
-            for name, function in self._functions.items():
-                connection.create_function(name, 2, function, deterministic=True)
         except self._driver.error as error:
             raise self._driver.failure("open", error) from error
         return connection

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +17,8 @@ from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.sqlite.rows import (
     INSERT,
     SELECT,
-    conditions,
     delete_all,
     delete_records,
-    holding,
-    json_holds,
     note_changes,
 )
 from hybrid_memory.engines.stored import owner_scope, record_in, row_of, to_micros
@@ -53,7 +49,6 @@ class SqliteIndex(SemanticIndex):
 
     def __init__(self, database: Database, *, cache_bytes: int = CACHE_BYTES) -> None:
         self._db = database
-        database.add_function("json_holds", json_holds)
         self._caches = OwnerCaches(database, cache_bytes)
 
     def status(
@@ -192,30 +187,29 @@ class SqliteIndex(SemanticIndex):
         if number is None:
             return Matches.best({}, 0)
         if query is None:
-            parts, values = conditions(where)
-            rows = self._db.query(
-                f"SELECT r.id FROM records r WHERE {' AND '.join(['r.owner = ?', *parts])} "
-                "ORDER BY r.at DESC, r.id DESC LIMIT ?",
-                [number, *values, k],
-            )
-            return Matches(np.array([row[0] for row in rows], dtype=np.int64), np.zeros(len(rows), dtype=np.float32))
-        if not isinstance(query, np.ndarray):
-            return self._matching(number, query, where, k)
-        cache = self._caches.vectors(number)
-        if cache is None:
+            return self._caches.columns(number).latest(where, k)
+        everything = where == Where(where.scope.owner)
+        if isinstance(query, np.ndarray):
+            cache = self._caches.vectors(number)
+            if cache is None:
+                return Matches.best({}, 0)
+            return cache.search(query, k, None if everything else self._allowed(number, where))
+        if not query:
             return Matches.best({}, 0)
-        if where == Where(where.scope.owner):
-            return cache.search(query, k)
-        allowed, having = self._caches.records(number).visible(where), self._having(number, where)
-        if having is not None:
-            allowed = np.intersect1d(allowed, having, assume_unique=True)
-        return cache.search(query, k, allowed)
+        ids, scores = postings.scored(self._db.query, number, query)
+        if not everything and len(ids):
+            allowed = np.isin(ids, self._allowed(number, where))
+            ids, scores = ids[allowed], scores[allowed]
+        return best(ids, scores, k)
+
+    def _allowed(self, number: int, where: Where) -> Ids:
+        columns = self._caches.columns(number)
+        allowed: Ids = columns.ids[columns.visible(where)]
+        return allowed
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
         number = self._db.owner_id(where.scope)
-        if number is None:
-            return RecordColumns.of([])
-        return self._caches.columns(number, ids, radius, where, partial(self._having, number, where))
+        return RecordColumns.of([]) if number is None else self._caches.columns(number).around(ids, where, radius)
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         if owner is None:
@@ -256,31 +250,3 @@ class SqliteIndex(SemanticIndex):
     def close(self) -> None:
         self._caches.close()
         self._db.close()
-
-    def _matching(self, number: int, terms: Sequence[str], where: Where, k: int) -> Matches:
-        if not terms:
-            return Matches.best({}, 0)
-        ids, scores = postings.scored(self._db.query, number, terms)
-        narrow, values = conditions(where)
-        if not narrow or not len(ids):
-            return best(ids, scores, k)
-        every, taken, asked = best(ids, scores, len(ids)), np.zeros(len(ids), dtype=np.bool_), 0
-        while asked < len(ids) and taken.sum() < k:
-            part = slice(asked, asked + max(4 * k, asked))
-            rows = self._db.query(
-                f"SELECT r.id FROM json_each(?) w CROSS JOIN records r WHERE r.id = w.value AND {' AND '.join(narrow)}",
-                [json.dumps(every.ids[part].tolist()), *values],
-            )
-            taken[part] = np.isin(every.ids[part], [row[0] for row in rows])
-            asked = part.stop
-        return Matches(every.ids[taken][:k], every.scores[taken][:k])
-
-    def _having(self, number: int, where: Where) -> Ids | None:
-        """The ids of the records with the metadata; None if there is no such condition."""
-        parts, values = holding(where)
-        if not parts:
-            return None
-        rows = self._db.query(
-            f"SELECT r.id FROM records r WHERE r.owner = ? AND {' AND '.join(parts)}", [number, *values]
-        )
-        return np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
