@@ -265,6 +265,13 @@ class Columns:
         )
         if not new and not changes.gone:  # the order of records is as before, and takes time to find
             made.__dict__.update({name: self.__dict__[name] for name in _ORDERS if name in self.__dict__})
+        if "total" in self.__dict__ and made.matrix.shape[1] == self.matrix.shape[1]:
+            before, now = np.zeros(len(table), dtype=np.bool_), present & made.alive
+            before[:first] = self.present & self.alive
+            added, lost = (
+                matrix[np.flatnonzero(rows)].sum(axis=0, dtype=np.float64) for rows in (now & ~before, before & ~now)
+            )
+            made.__dict__["total"] = self.total + added - lost
         return made
 
     def _table(self, rows: Sequence[Row]) -> Table:

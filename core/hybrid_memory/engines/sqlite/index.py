@@ -1,4 +1,4 @@
-"""L2 in SQLite: records, BM25 over postings, and durable vectors that FAISS searches in memory."""
+"""L2 in SQLite: BM25 over postings, and records and vectors as rows that are searched in memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.engines.columns import CACHE_BYTES
+from hybrid_memory.engines.columns import CACHE_BYTES, Columns
 from hybrid_memory.engines.sqlite import postings
 from hybrid_memory.engines.sqlite.caches import OwnerCaches
 from hybrid_memory.engines.sqlite.database import Database
@@ -70,15 +70,15 @@ class SqliteIndex(SemanticIndex):
             tables = ("records", "vectors", "pending")
             counts = self._db.query(f"SELECT {', '.join(f'(SELECT count(*) FROM {table})' for table in tables)}")
         pending_ids = "SELECT record FROM pending WHERE owner = ? ORDER BY record LIMIT ?"
-        cache = self._caches.vectors(number) if sums and number is not None else None
+        columns = self._caches.columns(number) if sums and number is not None else Columns()
         return Status(
             applied=applied or 0,
             anchor=anchor or "",
             embedder=None if name is None else (name, dim),
             tails=tails,
             pending=[row[0] for row in self._db.query(pending_ids, (number, pending))] if pending else (),
-            vectors=len(cache or ()),
-            total=None if cache is None else cache.total,
+            vectors=columns.vectors,
+            total=columns.total if columns.vectors else None,
             size=IndexSize(*counts[0]),
         )
 
@@ -188,24 +188,16 @@ class SqliteIndex(SemanticIndex):
             return Matches.best({}, 0)
         if query is None:
             return self._caches.columns(number).latest(where, k)
-        everything = where == Where(where.scope.owner)
         if isinstance(query, np.ndarray):
-            cache = self._caches.vectors(number)
-            if cache is None:
-                return Matches.best({}, 0)
-            return cache.search(query, k, None if everything else self._allowed(number, where))
+            return self._caches.columns(number).nearest(query, where, k)
         if not query:
             return Matches.best({}, 0)
         ids, scores = postings.scored(self._db.query, number, query)
-        if not everything and len(ids):
-            allowed = np.isin(ids, self._allowed(number, where))
+        if where != Where(where.scope.owner) and len(ids):
+            columns = self._caches.columns(number)
+            allowed = np.isin(ids, columns.ids[columns.visible(where)])
             ids, scores = ids[allowed], scores[allowed]
         return best(ids, scores, k)
-
-    def _allowed(self, number: int, where: Where) -> Ids:
-        columns = self._caches.columns(number)
-        allowed: Ids = columns.ids[columns.visible(where)]
-        return allowed
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
         number = self._db.owner_id(where.scope)
@@ -223,10 +215,7 @@ class SqliteIndex(SemanticIndex):
 
     def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
         number = self._db.owner_id(owner)
-        cache = None if number is None else self._caches.vectors(number)
-        if cache is None:
-            return np.zeros((len(ids), 0), dtype=np.float32), np.zeros(len(ids), dtype=np.bool_)
-        return cache.rows(ids)
+        return (Columns() if number is None else self._caches.columns(number)).vector_rows(ids)
 
     def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
         number = self._db.owner_id(owner)
