@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.context import compact
 from hybrid_memory.context.queue import QueueState
-from hybrid_memory.engines.sqlite.caches import OwnerCache
+from hybrid_memory.engines.sqlite import SqliteIndex
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.index.record import Where
@@ -295,13 +295,13 @@ def test_what_is_kept_of_others_stays_when_somebody_forgets(
         caches: list[LruCache[Any, Any]] = [services.state(RecallProjection).answers]
         caches.append(services.state(FactsProjection).known)
         filled: list[int] = []
-        read = OwnerCache._rows
+        read = SqliteIndex._rows
 
-        def noted(self: OwnerCache, ids: Any, terms: str | None) -> Any:
-            filled.append(self._owner)
-            return read(self, ids, terms)
+        def noted(self: SqliteIndex, owner: int, ids: Any, terms: str | None) -> Any:
+            filled.extend([owner] if ids else [])
+            return read(self, owner, ids, terms)
 
-        monkeypatch.setattr(OwnerCache, "_rows", noted)
+        monkeypatch.setattr(SqliteIndex, "_rows", noted)
         alice.forget(query=CANARY)
         hits = [cache.hits for cache in caches]
         bob.recall("chairs")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hybrid_memory import Record, Scope
-from hybrid_memory.engines.sqlite import Database, SqliteIndex, caches, rows
+from hybrid_memory.engines.sqlite import Database, SqliteIndex, rows
 from hybrid_memory.index.record import Where
 from hybrid_memory.ports import Entry, Ids
 from tests.stores.conftest import DIM, NOON, Store, vector
@@ -100,11 +100,11 @@ def test_memory_stays_under_its_bound_while_owners_come_and_go(tmp_path: Path) -
             for number, owner in enumerate(owners):
                 assert nearest(index, 50 * number + 3, owner=owner) == [50 * number + 3]
                 assert len(index.columns(ids(50 * number + 3), Where(owner), 1).ids) > 1
-                most = max(most, index._caches._nbytes)
-        kept = [owner for owner in index._caches._kept.values() if owner.nbytes]
+                most = max(most, index._nbytes)
+        kept = [owner for owner in index._kept.values() if owner.nbytes]
         assert 3 < len(kept) < 10
         assert bound / 2 < most <= bound
-        assert index._caches._nbytes == sum(owner.nbytes for owner in kept)
+        assert index._nbytes == sum(owner.nbytes for owner in kept)
 
 
 def test_columns_follow_what_is_replaced_and_comes_between(index: SqliteIndex) -> None:
@@ -128,16 +128,6 @@ def test_too_many_changes_make_all_anew(index: SqliteIndex, monkeypatch: pytest.
         left = [n for n in range(1, 41) if n > first + 2]
         assert columns(index) == sorted(nearest(index, 1, 100)) == left
     assert index._db.query("SELECT count(*) FROM changes")[0][0] <= 5
-
-
-def test_many_vectors_are_read_in_parts(index: SqliteIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches, "READ_AT_ONCE", 10)
-    put(index, list(range(1, 41)))
-    index.delete([7, 33])
-    left = sorted({*range(1, 41)} - {7, 33})
-    assert sorted(nearest(index, 1, 100)) == left
-    put(index, [33])
-    assert sorted(nearest(index, 1, 100)) == sorted([*left, 33])
 
 
 def test_searches_go_on_while_others_write_and_delete(filled: Store) -> None:

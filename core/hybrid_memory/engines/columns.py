@@ -72,12 +72,14 @@ class Changes:
         epoch: another value than before means that ``rows`` are all records, and older ones are void.
         rows: new and changed records, in the order of their ids; see `ROW`.
         gone: ids of removed records, older than the rows.
+        marks: what else the engine wants to know the next time.
     """
 
     number: int = 0
     epoch: int = 0
     rows: Sequence[Row] = ()
     gone: Sequence[int] = ()
+    marks: Any = None
 
 
 class Terms:
@@ -147,7 +149,7 @@ class Columns:
     """The records of an owner at one instant. It never changes: `after` makes the next one.
 
     Attributes:
-        number, epoch: see `Changes`.
+        number, epoch, marks: see `Changes`.
         table: a row for each record that there is or was, with the numbers of `ROW` and its labels as numbers.
         alive: the rows of records that there are.
         words: how many terms each row has, plus one.
@@ -166,6 +168,7 @@ class Columns:
     terms: tuple[Terms, ...] = ()
     labels: dict[str | None, int] = field(default_factory=dict)
     metadata: dict[int, dict[str, Any]] = field(default_factory=dict)
+    marks: Any = None
 
     @property
     def nbytes(self) -> int:
@@ -220,7 +223,8 @@ class Columns:
             return replace(Columns(), epoch=changes.epoch).after(changes)
         rows, number = changes.rows, max(changes.number, self.number)
         if not rows and not changes.gone:
-            return self if number == self.number else replace(self, number=number)
+            same = (number, changes.marks) == (self.number, self.marks)
+            return self if same else self._ordered(replace(self, number=number, marks=changes.marks))
         alive, metadata = self.alive.copy(), {**self.metadata}
         alive[self._rows(np.array([*changes.gone], dtype=np.int64))[0]] = False
         new = [row for row in rows if row[_TERMS] is not None]
@@ -262,9 +266,10 @@ class Columns:
             terms=terms,
             labels=self.labels,
             metadata=metadata,
+            marks=changes.marks,
         )
-        if not new and not changes.gone:  # the order of records is as before, and takes time to find
-            made.__dict__.update({name: self.__dict__[name] for name in _ORDERS if name in self.__dict__})
+        if not new and not changes.gone:
+            self._ordered(made)
         if "total" in self.__dict__ and made.matrix.shape[1] == self.matrix.shape[1]:
             before, now = np.zeros(len(table), dtype=np.bool_), present & made.alive
             before[:first] = self.present & self.alive
@@ -272,6 +277,11 @@ class Columns:
                 matrix[np.flatnonzero(rows)].sum(axis=0, dtype=np.float64) for rows in (now & ~before, before & ~now)
             )
             made.__dict__["total"] = self.total + added - lost
+        return made
+
+    def _ordered(self, made: Columns) -> Columns:
+        """These columns, with the order of the same records, which takes time to find."""
+        made.__dict__.update({name: self.__dict__[name] for name in _ORDERS if name in self.__dict__})
         return made
 
     def _table(self, rows: Sequence[Row]) -> Table:
@@ -458,8 +468,8 @@ class RowIndex(SemanticIndex):
         self._kept_lock = threading.Lock()
 
     @abstractmethod
-    def changes(self, owner: Scope, number: int, epoch: int) -> Changes:
-        """What became of the owner's records since this number of changes of this epoch; -1 at first."""
+    def changes(self, owner: Scope, known: Columns) -> Changes:
+        """What became of the owner's records since these columns; their number and epoch are -1 at first."""
         ...
 
     def owner_columns(self, owner: Scope) -> Columns:
@@ -472,7 +482,7 @@ class RowIndex(SemanticIndex):
             gone = len(columns.alive) - columns.size[0]
             if gone > len(columns.alive) // LOADED_AGAIN + FAN:
                 columns = Columns()
-            columns = kept.columns = columns.after(self.changes(owner.owner, columns.number, columns.epoch))
+            columns = kept.columns = columns.after(self.changes(owner.owner, columns))
         if columns.nbytes != kept.nbytes:
             with self._kept_lock:
                 if self._kept.get(owner.owner) is kept:

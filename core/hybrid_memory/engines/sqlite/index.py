@@ -7,15 +7,14 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.engines.columns import CACHE_BYTES, Columns
+from hybrid_memory.arrays import Floats
+from hybrid_memory.engines.columns import CACHE_BYTES, Changes, Columns, Row, RowIndex
 from hybrid_memory.engines.sqlite import postings
-from hybrid_memory.engines.sqlite.caches import OwnerCaches
 from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.sqlite.rows import (
     INSERT,
+    REVISION,
     SELECT,
     delete_all,
     delete_records,
@@ -29,7 +28,6 @@ from hybrid_memory.index.port import (
     IndexSize,
     Matches,
     Query,
-    RecordColumns,
     SemanticIndex,
     Status,
     Use,
@@ -38,8 +36,26 @@ from hybrid_memory.index.port import (
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.scope import Scope
 
+_COLUMNS = (
+    "r.id, r.segment, r.ordinal, r.length, r.at, r.importance, r.uses, ifnull(r.last_used, 0), r.turn, "
+    "r.kind, r.category, r.origin, r.session"
+)
+_ROWS = (
+    f"SELECT {_COLUMNS}, e.vector FROM records r LEFT JOIN vectors v ON v.record = r.id "
+    "LEFT JOIN embeddings e ON e.id = v.embedding"
+)
+_HELD = "SELECT r.id, r.metadata FROM records r WHERE r.metadata <> '{}'"
+_VECTORS = (
+    f"SELECT {_COLUMNS}, r.metadata, NULL, e.vector FROM vectors v JOIN embeddings e ON e.id = v.embedding "
+    "JOIN records r ON r.id = v.record WHERE v.owner = ? AND v.seq > ?"
+)
+_STATE = (
+    f"SELECT {REVISION}, (SELECT ifnull(max(seq), 0) FROM vectors WHERE owner = ?), "
+    "(SELECT ifnull(max(seq), 0) FROM changes WHERE owner = ?) FROM revision"
+)
 
-class SqliteIndex(SemanticIndex):
+
+class SqliteIndex(RowIndex):
     """The semantic index in a store file.
 
     Args:
@@ -48,8 +64,41 @@ class SqliteIndex(SemanticIndex):
     """
 
     def __init__(self, database: Database, *, cache_bytes: int = CACHE_BYTES) -> None:
+        super().__init__(cache_bytes)
         self._db = database
-        self._caches = OwnerCaches(database, cache_bytes)
+
+    def changes(self, owner: Scope, known: Columns) -> Changes:
+        number = self._db.owner_id(owner)
+        if number is None:
+            return Changes()
+        ((revision, upto, seen),) = self._db.query(_STATE, (number,) * 3)
+        known = known if known.epoch == revision else Columns(number=0)
+        vectors, used, counted = known.marks or (0, 0, frozenset())
+        last, rows, gone = known.last, list[Row](), set[int]()
+        if seen > known.number:
+            changed = self._db.query(
+                "SELECT record FROM changes WHERE owner = ? AND seq > ?", (number, known.number)
+            )
+            gone = {record for (record,) in changed}
+            rows += self._rows(number, [record for record in gone if record <= last], "")
+            gone -= {row[0] for row in rows}
+        # Also those at the same instant, which may have been used twice.
+        uses = self._db.query(
+            "SELECT id, uses, last_used FROM records WHERE owner = ? AND last_used >= ?", (number, used)
+        )
+        if last:
+            rows += self._rows(number, [record for record, *_ in {*uses} - counted], None)
+        new = self._db.query(f"{_ROWS} WHERE r.owner = ? AND r.id > ? ORDER BY r.id", (number, last))
+        rows += _whole(new, self._db.query(f"{_HELD} AND r.owner = ? AND r.id > ?", (number, last)), "")
+        if last and upto > vectors:
+            rows += self._db.query(_VECTORS, (number, vectors))
+        used = max((at for _, _, at in uses), default=used)
+        return Changes(seen, revision, rows, [*gone], (upto, used, frozenset(row for row in uses if row[2] == used)))
+
+    def _rows(self, owner: int, ids: Sequence[int], terms: str | None) -> list[Row]:
+        chosen, asked = "r.id IN (SELECT value FROM json_each(?)) AND +r.owner = ?", (json.dumps([*ids]), owner)
+        rows = self._db.query(f"{_ROWS} WHERE {chosen}", asked) if ids else []
+        return _whole(rows, self._db.query(f"{_HELD} AND {chosen}", asked) if ids else [], terms)
 
     def status(
         self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
@@ -70,7 +119,7 @@ class SqliteIndex(SemanticIndex):
             tables = ("records", "vectors", "pending")
             counts = self._db.query(f"SELECT {', '.join(f'(SELECT count(*) FROM {table})' for table in tables)}")
         pending_ids = "SELECT record FROM pending WHERE owner = ? ORDER BY record LIMIT ?"
-        columns = self._caches.columns(number) if sums and number is not None else Columns()
+        columns = self.owner_columns(owner) if sums and owner is not None else Columns()
         return Status(
             applied=applied or 0,
             anchor=anchor or "",
@@ -183,25 +232,20 @@ class SqliteIndex(SemanticIndex):
         self._db.write(put)
 
     def search(self, query: Query, where: Where, k: int) -> Matches:
+        if query is None or isinstance(query, np.ndarray):
+            return super().search(query, where, k)
         number = self._db.owner_id(where.scope)
-        if number is None:
-            return Matches.best({}, 0)
-        if query is None:
-            return self._caches.columns(number).latest(where, k)
-        if isinstance(query, np.ndarray):
-            return self._caches.columns(number).nearest(query, where, k)
-        if not query:
+        if number is None or not query:
             return Matches.best({}, 0)
         ids, scores = postings.scored(self._db.query, number, query)
         if where != Where(where.scope.owner) and len(ids):
-            columns = self._caches.columns(number)
+            columns = self.owner_columns(where.scope)
             allowed = np.isin(ids, columns.ids[columns.visible(where)])
             ids, scores = ids[allowed], scores[allowed]
         return best(ids, scores, k)
 
-    def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
-        number = self._db.owner_id(where.scope)
-        return RecordColumns.of([]) if number is None else self._caches.columns(number).around(ids, where, radius)
+    # Of words the postings know, not the columns.
+    explore = SemanticIndex.explore
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         if owner is None:
@@ -209,13 +253,7 @@ class SqliteIndex(SemanticIndex):
             listed = ", ".join("?" * len(hashes))
             rows = self._db.query(f"SELECT key, vector FROM embeddings WHERE key IN ({listed})", hashes)
             return {key: np.frombuffer(vector, dtype=np.float32) for key, vector in rows}
-        ids = np.array(keys, dtype=np.int64)
-        vectors, present = self.vector_rows(owner, ids)
-        return dict(zip(ids[present].tolist(), vectors[present], strict=True))
-
-    def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        number = self._db.owner_id(owner)
-        return (Columns() if number is None else self._caches.columns(number)).vector_rows(ids)
+        return self.vectors_of(owner, keys)
 
     def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
         number = self._db.owner_id(owner)
@@ -237,5 +275,11 @@ class SqliteIndex(SemanticIndex):
         self._db.scrub()
 
     def close(self) -> None:
-        self._caches.close()
+        super().close()
         self._db.close()
+
+
+def _whole(rows: Sequence[Row], held: Sequence[Row], terms: str | None) -> list[Row]:
+    """The rows with their metadata, which is read apart: few records have any, and the index of columns has none."""
+    metadata: dict[int, str] = dict(held)
+    return [(*row[:-1], metadata.get(row[0], "{}"), terms, row[-1]) for row in rows]
