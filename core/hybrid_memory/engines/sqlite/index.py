@@ -76,9 +76,7 @@ class SqliteIndex(RowIndex):
         vectors, used, counted = known.marks or (0, 0, frozenset())
         last, rows, gone = known.last, list[Row](), set[int]()
         if seen > known.number:
-            changed = self._db.query(
-                "SELECT record FROM changes WHERE owner = ? AND seq > ?", (number, known.number)
-            )
+            changed = self._db.query("SELECT record FROM changes WHERE owner = ? AND seq > ?", (number, known.number))
             gone = {record for (record,) in changed}
             rows += self._rows(number, [record for record in gone if record <= last], "")
             gone -= {row[0] for row in rows}
