@@ -16,9 +16,9 @@ PARTS = {
     ("benchmarks",): Size(15_376, 112),
 }
 USED_ONCE = 0.450
-RECALL = Entered(390, 57)
-ASSEMBLE = Entered(641, 79)
-VERBS, ROOT = 52, 49
+RECALL = Entered(372, 53)
+ASSEMBLE = Entered(637, 75)
+VERBS, ROOT = 50, 49
 
 
 @pytest.mark.parametrize("folders", PARTS, ids="-".join)

@@ -35,7 +35,7 @@ def _listed_chats(value: Any) -> list[Any]:
 
 
 def _exported(
-    program: str, fits: Fits, branch: Callable[[Any], Sequence[Any]], said: tuple[Fits, Reads], title: tuple[str, ...]
+    program: str, fits: Fits, branch: Callable[[Any], Sequence[Any]], turn: tuple[Fits, Reads], title: tuple[str, ...]
 ) -> Callable[[Iterable[Record]], Iterator[Conversation]]:
     """Reads the conversations of a file, named by their titles and the beginnings of their ids.
 
@@ -43,7 +43,7 @@ def _exported(
         program: its name, for errors.
         fits: whether a value is a conversation.
         branch: the turns of a conversation from the first to the one shown last.
-        said: whether a value is a turn, and its messages.
+        turn: whether a value is one, and its messages.
         title: the field of the title, then those of the id.
     """
 
@@ -54,8 +54,8 @@ def _exported(
                 if isinstance(chat, list) or not fits(chat):
                     place.refuse(f"not a {program} conversation: {shown(chat)}")
                     continue
-                turns = ((place.part(turn, f"message {row}"), turn) for row, turn in enumerate(branch(chat), 1))
-                messages = [one for at, turn in turns for one in message_of(at, turn, program, *said)]
+                turns = ((place.part(value, f"message {row}"), value) for row, value in enumerate(branch(chat), 1))
+                messages = [one for at, value in turns for one in message_of(at, value, program, *turn)]
                 yield Conversation(messages, _titled(chat, title[0], title[1:]), stated_time(chat))
 
     return read
