@@ -29,7 +29,7 @@ SPREAD := --numprocesses auto --dist loadfile --max-worker-restart 1 $(addprefix
 # Every notebook, the site and the inspector in a browser, servers that are killed, attacks, growing logs, the benchmarks.
 LONG := $(wildcard tests/long tests/*/long)
 
-# Where processes share the cores, the threads of FAISS only wait for one another.
+# Where processes share the cores, the threads of models and matrices only wait for one another.
 test test-engines test-oldest test-full: export OMP_NUM_THREADS := 1
 
 # Of the tests of the adapters, what says nothing of a framework's version: long runs, paging, and what both adapters do

@@ -225,7 +225,7 @@ def main() -> None:
     table.show()
     results = {"outage": table.rows}
     if options.json:
-        names = ("hybrid-agent-memory", "numpy", "faiss-cpu", "redis", "pymilvus", "milvus-lite", "psycopg")
+        names = ("hybrid-agent-memory", "numpy", "redis", "pymilvus", "milvus-lite", "psycopg")
         versions = {name: version(name) for name in names} | {"python": sys.version.split()[0]}
         report = {"versions": versions, "machine": platform.machine(), "cores": os.cpu_count(), "results": results}
         options.json.write_text(json.dumps(report, indent=2, ensure_ascii=False), encoding="utf-8")

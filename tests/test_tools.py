@@ -96,8 +96,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("forget", {"handles": ["#1", "everything"]}, "not a handle"),
     ("forget", {"handles": ["#99"]}, "has no event with"),
     ("forget", {"handles": ["#1"], "code": "yes"}, "does not match"),
-    ("expand", {"handle": "the first"}, "not a handle"),
-    ("expand", {"handle": "#9-3"}, "ascend"), ("expand", {"handle": "#1-99999999"}, "ascend"),
+    ("fetch", {"handle": "the first"}, "not a handle"), ("fetch", {"handle": "#9-3"}, "ascend"),
     ("fetch", {"handle": "#1", "where": "900-901"}, "lines"), ("fetch", {"handle": "#1", "pattern": "("}, "pattern"),
     *(("fetch", {"handle": name}, "") for name in ("#4-2", "#700-800", "12 to 40", "#0-0")),
 ]  # fmt: skip
@@ -118,7 +117,6 @@ def test_a_handle_of_somebody_else_is_nothing(memory: HybridMemory, use: Use) ->
     alice = memory.scoped(user="alice", session="s1")
     code = code_in(use(bob, "forget", handles=["#1"]))
     for tool, arguments in (
-        ("expand", {"handle": "#1"}),
         ("fetch", {"handle": "#1"}),
         ("fetch", {"handle": "#1", "pattern": "safe"}),
         ("update", {"handle": "#1", "text": "It is 0000."}),
@@ -187,7 +185,7 @@ def test_a_long_text_is_read_page_by_page(alice: ScopedMemory, use: Use, words: 
     text = "\n".join(f"{number}: {words * 3}" for number in range(60))
     alice.remember(text)
     pieces = []
-    answer = use(alice, "expand", handle="#1")
+    answer = use(alice, "fetch", handle="#1")
     while True:
         head, _, rest = answer.text.partition("\n")
         piece, more, place = rest.partition("\n(more: fetch it with where='")
@@ -203,7 +201,6 @@ def test_a_long_text_is_read_page_by_page(alice: ScopedMemory, use: Use, words: 
 
 @pytest.mark.parametrize("words", [ENGLISH, CHINESE])
 def test_the_messages_of_a_stretch_are_read_page_by_page(alice: ScopedMemory, use: Use, words: str) -> None:
-    """A line of a summary may stand for more messages than `expand` takes."""
     said = [f"{number}: {words}" for number in range(600)]
     alice.remember([{"role": "user", "content": text} for text in said], at=MARCH)
     alice.remember("not of the stretch")
@@ -223,7 +220,7 @@ def test_the_messages_of_a_stretch_are_read_page_by_page(alice: ScopedMemory, us
     assert use(alice, "fetch", handle="#1-600", where="17").text.splitlines()[1].split() == (
         f"[2026-03-05 12:00] user: {said[16]}".split()
     )
-    assert use(alice, "expand", handle="[#2-#4]").text.splitlines() == [
+    assert use(alice, "fetch", handle="[#2-#4]").text.splitlines() == [
         f"[2026-03-05 12:00] user: {text}" for text in said[1:4]
     ]
     payload = alice.offload("\n".join(f"row {number}" for number in range(500)))
@@ -239,8 +236,8 @@ def test_the_messages_of_a_stretch_are_read_page_by_page(alice: ScopedMemory, us
 def test_answers_are_bounded_whatever_was_said(alice: ScopedMemory, use: Use, words: str) -> None:
     alice.remember([f"{number} {words * 200}" for number in range(12)])
     asked: list[tuple[str, dict[str, Any]]] = [
-        ("recall", {"query": "5 captain 船长", "k": 10}), ("expand", {"handle": "#1-12"}), ("expand", {"handle": "#1"}),
-        ("fetch", {"handle": "#1"}), ("fetch", {"handle": "#1", "pattern": "."}), ("fetch", {"handle": "#1-12"}),
+        ("recall", {"query": "5 captain 船长", "k": 10}), ("fetch", {"handle": "#1-12"}),
+        ("fetch", {"handle": "#1"}), ("fetch", {"handle": "#1", "pattern": "."}),
         ("fetch", {"handle": "#1-12", "where": "3-9"}), ("fetch", {"handle": "#1-12", "pattern": "."}),
         ("forget", {"handles": [f"#{number}" for number in range(1, 9)]}),
         ("fetch", {"handle": "#1", "where": words * 400}), ("recall", {"query": "a", "since": words * 4000}),

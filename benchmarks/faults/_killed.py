@@ -125,7 +125,6 @@ def warmed() -> None:
         memory.scoped(user="alice").recall("Where do I live?")
         memory.flush()
     for name in (
-        "faiss",
         "hybrid_memory.engines.sqlite",
         "hybrid_memory.engines.postgres",
         "hybrid_memory.engines.redis",

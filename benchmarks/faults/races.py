@@ -1,4 +1,4 @@
-"""Forget against folds, notes, learning, media, blocks and notes of agents: what is forgotten must not come back.
+"""Forget against folds, notes, learning, indexing, blocks and notes of agents: what is forgotten must not come back.
 
 In each race one derives something from turns, in another thread or another process, while they are forgotten. What
 remains of their word in the log, in any verb and, at the end, in the bytes of the store's files is counted.
@@ -12,7 +12,6 @@ import subprocess
 import sys
 import threading
 import time
-from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -23,7 +22,6 @@ from typing import Any, Self
 
 from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.testing.images import ColourEmbedder, picture
 from hybrid_memory.text.tokens import estimate_tokens
 
 ROUNDS = 40
@@ -97,16 +95,12 @@ def opened(url: str) -> HybridMemory:
         )
 
     config = MemoryConfig(url=url, power_safe=False)
-    return open_memory(config, embedder=ColourEmbedder(), language_model=slow, token_counter=estimate_tokens)
+    return open_memory(config, embedder="hashing", language_model=slow, token_counter=estimate_tokens)
 
 
 def tell(alice: ScopedMemory, word: str, number: int) -> list[str]:
     """Turns with the word, among others; returns the ids of those with the word."""
-    look = [
-        {"type": "text", "text": f"This is my {word}."},
-        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{b64encode(picture('red')).decode()}"}},
-    ]
-    said = alice.remember([f"I live in {word}. My password is {word}!", {"role": "user", "content": look}])
+    said = alice.remember([f"I live in {word}. My password is {word}!", f"This is my {word}."])
     rest: list[Any] = []
     for turn in range(3):
         rest += [f"Room {turn} has {number} chairs.", {"role": "assistant", "content": f"Noted: room {turn}."}]
@@ -128,9 +122,9 @@ def _learn(alice: ScopedMemory, _: list[str]) -> None:
     alice.profile()
 
 
-def _look(alice: ScopedMemory, _: list[str]) -> None:
+def _index(alice: ScopedMemory, _: list[str]) -> None:
     alice.flush()
-    alice.recall("What is red?", k=5)
+    alice.recall("What is this?", k=5)
 
 
 def _block(alice: ScopedMemory, ids: list[str]) -> None:
@@ -146,7 +140,7 @@ def _keep(alice: ScopedMemory, ids: list[str]) -> None:
 
 
 DERIVE: dict[str, Callable[[ScopedMemory, list[str]], None]] = {
-    "fold": _fold, "note": _note, "learning": _learn, "media": _look, "block": _block, "made of": _keep
+    "fold": _fold, "note": _note, "learning": _learn, "index": _index, "block": _block, "made of": _keep
 }  # fmt: skip
 
 

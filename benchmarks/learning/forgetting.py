@@ -2,7 +2,7 @@
 
 Canaries, words that stand nowhere else, are planted in turns of both sides, in what becomes a fact, in tool calls and
 results, in a payload, in a question whose prompt is noted, and in turns that are folded into a summary; and so is the
-vector of each of these turns. Every file beside the store is read, its FAISS folder too, for each canary in UTF-8 and
+vector of each of these turns. Every file beside the store is read for each canary in UTF-8 and
 UTF-16, in lower and upper case and as JSON escapes it; Chinese also for each pair of characters, as the text index has
 them. *places*: canaries and vectors that are in some file. After `forget` they are looked for while the store is open,
 and again when it is closed.
@@ -38,9 +38,6 @@ CANARIES = {
 VECTOR = "vectors"
 VECTOR_BYTES = 32
 """Of a row, enough to tell it from all others."""
-
-EXACT_LIMIT = 8
-"""So few vectors are searched exactly that FAISS has files here."""
 
 KEY = "correct horse battery staple"
 
@@ -168,7 +165,7 @@ def forgotten(
     """What one store shows before and after, and where it did before."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        config = MemoryConfig(url=f"sqlite:///{folder / 'memory.db'}", exact_limit=EXACT_LIMIT)
+        config = MemoryConfig(url=f"sqlite:///{folder / 'memory.db'}")
         with open_memory(config, embedder=embedder, key=key) as memory:
             alice = plant(memory)
             files = sum(path.is_file() for path in folder.rglob("*"))

@@ -38,7 +38,7 @@ _PIECE = re.compile(
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _PAIR = re.compile(rf"({_UUID}): ({_UUID})")
 _MORE = "(more: page="
-_CUT = " (more: expand it)"
+_CUT = " (more: fetch it)"
 _LINE = re.compile(r"(#\d+) \[[\d-]+\] ")
 _JOINT = " | "
 _WARNING = "Memory pressure"
@@ -139,11 +139,11 @@ def _next_page(searches: Sequence[Mapping[str, Any]], result: str, pages: int) -
     return page if page < pages and _MORE in result else None
 
 
-def _expandable(shown: Shown, lines: Sequence[str]) -> list[str]:
-    """The handles of those lines that are cut and were not expanded yet."""
+def _cut_ones(shown: Shown, lines: Sequence[str]) -> list[str]:
+    """The handles of those lines that are cut and were not fetched yet."""
     handles = [found[1] for line in lines if line.endswith(_CUT) and (found := _LINE.match(line))]
-    done = {call["arguments"].get("handle") for call in shown.calls if call["function"] == "expand"}
-    return [handle for handle in dict.fromkeys(handles) if handle not in done and "expand" in shown.functions]
+    done = {call["arguments"].get("handle") for call in shown.calls if call["function"] == "fetch"}
+    return [handle for handle in dict.fromkeys(handles) if handle not in done and "fetch" in shown.functions]
 
 
 def said(shown: Shown, text: str) -> str:
@@ -158,7 +158,7 @@ class Reader:
     """Answers with the sentence that has most of the question's words.
 
     It looks at what is in front of it, then searches with the question, a page at a time, until a sentence has enough
-    of the words, there are no more, or it has read ``pages``. Then it expands what is an excerpt among its best lines.
+    of the words, there are no more, or it has read ``pages``. Then it fetches what is an excerpt among its best lines.
     Warned of memory pressure, it keeps these in a block.
 
     Attributes:
@@ -182,8 +182,8 @@ class Reader:
             search = call(self.search, query=shown.question, page=wanted)
             keep = call("core_memory_append", label="human", content="\n".join(found))
             return f"{keep}\n{search}" if shown.warned and found else search
-        if handles := _expandable(shown, found):
-            return "\n".join(call("expand", handle=handle) for handle in handles)
+        if handles := _cut_ones(shown, found):
+            return "\n".join(call("fetch", handle=handle) for handle in handles)
         return said(shown, answer)
 
     @staticmethod
@@ -219,8 +219,8 @@ class Follower:
             return said(shown, UNKNOWN if end == start else end)
         if end != start or not searches:
             return call(self.search, query=end, page=0)
-        if handles := _expandable(shown, [line for line in shown.lines if f"{end}: " in line]):
-            return call("expand", handle=handles[0])
+        if handles := _cut_ones(shown, [line for line in shown.lines if f"{end}: " in line]):
+            return call("fetch", handle=handles[0])
         page = _next_page(searches, shown.results.get(self.search, ""), LOOKUP_PAGES)
         if page is not None:
             return call(self.search, query=end, page=page)

@@ -283,15 +283,13 @@ def approved(stage: Stage) -> None:
 
 
 def space_block(stage: Stage) -> None:
-    """A block of a space that a member writes into, attached by the user."""
+    """A block of a space that a member writes into, read by the user."""
     mallory = stage.space()
     shared = stage.owner.space("team")
     shared.block("plan").put("Pay the rent.")
     mallory.block("plan").edit(append=stage.text)
     mallory.block("more").put(stage.text)
-    stage.reader = stage.owner
-    for label in ("plan", "more"):
-        stage.owner.block(label).attach(space="team")
+    stage.reader = shared
 
 
 def own_block_in_space(stage: Stage) -> None:

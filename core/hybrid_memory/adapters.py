@@ -40,7 +40,7 @@ from hybrid_memory.log.event import TimeOrderedIds, handle
 from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Origin, Role
 from hybrid_memory.memory import HybridMemory, ScopedMemory
-from hybrid_memory.memory.faces import Part, owned
+from hybrid_memory.memory.faces import Part
 from hybrid_memory.memory.faces import faces as verb_faces
 from hybrid_memory.memory.files import MemoryFiles
 from hybrid_memory.memory.items import SWEEP_EVERY
@@ -227,7 +227,8 @@ class _Portions(Part):
     ) -> Portion:
         scope = self._memory.scope
         words = (await kept_out(run, self._services, scope)).masked(query.strip())
-        shared = await reached(run, self._services, owned(self._memory).principal, spaces, "recall") if spaces else []
+        principal = self._memory._principal  # noqa: SLF001 - a part of it
+        shared = await reached(run, self._services, principal, spaces, "recall") if spaces else []
         services = await in_view(run, self._services, scope)
         rules = await rules_of(run, services, shared)
         marks, count = services.config.prompt, services.count
@@ -263,7 +264,8 @@ class _Portions(Part):
     portion, aportion = verb_faces(_portion, needs=Right.READ, verb="recall")
 
     async def _reach(self, run: Runner, spaces: Collection[str] | Literal["all"]) -> None:
-        await reached(run, self._services, owned(self._memory).principal, spaces, "assemble")
+        principal = self._memory._principal  # noqa: SLF001 - a part of it
+        await reached(run, self._services, principal, spaces, "assemble")
 
     reach, areach = verb_faces(_reach, needs=Right.READ, verb="assemble")
 

@@ -37,7 +37,7 @@ from hybrid_memory.log.port import (
     Reading,
     Selection,
 )
-from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
+from hybrid_memory.models.port import Embedder, LanguageModel, Ranker, TextCompressor
 from hybrid_memory.store.engine import Engine, Finding
 from hybrid_memory.text.tokens import TokenCounter
 
@@ -64,7 +64,6 @@ __all__ = [
     "LanguageModel",
     "LogSize",
     "Matches",
-    "MediaEmbedder",
     "Progress",
     "Query",
     "Ranker",

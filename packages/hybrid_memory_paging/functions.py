@@ -280,11 +280,6 @@ PAGING_FUNCTIONS = (
         SearchingDate,
         search_date,
     ),
-    replace(
-        reading.EXPAND,
-        name="expand",
-        description="The exact words behind a handle such as #12, or #12-40 of a summary.",
-    ),
     FETCH,
     SEND,
 )

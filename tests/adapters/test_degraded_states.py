@@ -65,7 +65,7 @@ class Store:
 
     def none_at_once(self) -> None:
         """No recall makes vectors itself, as with thousands to make."""
-        self.patch.setattr("hybrid_memory.store.following.AT_ONCE", -1)
+        self.patch.setattr("hybrid_memory.store.indexing.AT_ONCE", -1)
 
 
 def no_vectors(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""Appends to a block that is attached from a shared space while other processes do the same."""
+"""Appends to a block of a shared space while other processes do the same."""
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,8 +11,7 @@ EACH = 5
 
 def work(memory: HybridMemory, name: str) -> None:
     """Of one agent."""
-    agent = memory.scoped(user="alice", agent=name)
-    agent.block("task").attach(space="team")
+    agent = memory.scoped(user="alice", agent=name).space("team")
     for number in range(EACH):
         agent.block("task").edit(append=f"{name} {number}")
         agent.block("task").edit(append=f"{name} {number}?")

@@ -178,4 +178,4 @@ def test_the_command_starts_without_a_framework_or_numbers() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)  # noqa: S603
     loaded = set(done.stdout.split())
-    assert not loaded & {"langchain", "langchain_core", "llama_index", "numpy", "faiss", "matplotlib", "jinja2"}
+    assert not loaded & {"langchain", "langchain_core", "llama_index", "numpy", "matplotlib", "jinja2"}

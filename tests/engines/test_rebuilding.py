@@ -43,8 +43,7 @@ class Held(HashingEmbedder):
 
 @pytest.fixture
 def memory(engines: str, new_config: Config, monkeypatch: pytest.MonkeyPatch) -> Iterator[HybridMemory]:
-    for module in ("following", "indexing"):
-        monkeypatch.setattr(f"hybrid_memory.store.{module}.EMBED_BATCH", 4)
+    monkeypatch.setattr("hybrid_memory.store.indexing.EMBED_BATCH", 4)
     with open_memory(new_config(engines)) as memory:
         memory.scoped(user="alice").remember(CATS)
         memory.scoped(user="bob").remember(CATS[6:])

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hybrid_memory.apps.transcripts import import_transcripts, read_transcript
+from hybrid_memory.apps.transcripts import read_transcript
 from hybrid_memory_evaluation import Transcript
 
 
@@ -45,7 +45,7 @@ def test_what_is_broken_is_named_and_the_rest_is_imported(tmp_path: Path) -> Non
     path, refusals = tmp_path / "conversations.json", []  # type: ignore[var-annotated]
     turns = [said("m1", "Rome?"), {"sender": "king"}, said("m2", "Yes.", "assistant", created_at=None), 7]
     path.write_text(json.dumps([{"name": "no messages"}, chat(*turns), "no"]), encoding="utf-8")
-    (rome,) = import_transcripts(path, refusals)
+    (rome,) = read_transcript(path, refusals=refusals)
     assert [message.id for message in rome.messages] == ["m1", "m2"]
     assert rome.messages[1].at == rome.messages[0].at
     assert [name.split(": ")[0].partition("line 1, ")[2] for name in refusals] == [

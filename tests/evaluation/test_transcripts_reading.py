@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory.apps.transcripts import import_transcripts, read_transcript
+from hybrid_memory.apps.transcripts import read_transcript
 from hybrid_memory.errors import InvalidInputError
 
 FORMS = ["openai", "langchain", "claude-ai", "chatgpt"]
@@ -101,7 +101,7 @@ PIECES: dict[str, tuple[bytes, int, str]] = {
 def test_an_import_takes_what_it_can_and_names_the_rest(tmp_path: Path, case: str) -> None:
     text, count, message = PIECES[case]
     refusals: list[str] = []
-    (chat,) = import_transcripts(written(tmp_path, text), refusals)
+    (chat,) = read_transcript(written(tmp_path, text), refusals=refusals)
     assert len(chat.messages) == count
     assert [message in refusal for refusal in refusals] == [True]
 
@@ -114,10 +114,10 @@ def test_an_unknown_time_is_that_of_the_conversation_and_never_newer_than_a_stat
     ]
     chats = [stated, {"messages": stated[:1], "created_at": "2025-01-01"}, stated[:1]]
     path = written(tmp_path, "\n".join(map(json.dumps, chats)))
-    times = [[f"{message.at:%Y-%m-%d}" for message in chat.messages] for chat in import_transcripts(path, [])]
+    times = [[f"{message.at:%Y-%m-%d}" for message in chat.messages] for chat in read_transcript(path, refusals=[])]
     assert times == [["2026-03-02"] * 3, ["2025-01-01"], ["2025-01-01"]]
     os.utime(written(tmp_path, turn("a"), "b.jsonl"), (1772442000, 1772442000))
-    (chat,) = import_transcripts(tmp_path / "b.jsonl", [])
+    (chat,) = read_transcript(tmp_path / "b.jsonl", refusals=[])
     assert f"{chat.messages[0].at:%Y-%m-%d}" == "2026-03-02"
 
 
@@ -191,4 +191,4 @@ def test_whatever_json_a_file_holds_it_is_read_or_refused(tmp_path: Path, value:
     else:
         assert all(transcript.messages for transcript in found)
     refusals: list[str] = []
-    assert import_transcripts(path, refusals, form=form) or refusals
+    assert read_transcript(path, form=form, refusals=refusals) or refusals

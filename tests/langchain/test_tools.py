@@ -28,7 +28,6 @@ OWN: dict[str, dict[str, Any]] = {
     "memory_recall": {"query": "tea", "k": 3, "since": "2026-01-01"},
     "memory_update": {"handle": "#1", "text": "I like coffee."},
     "memory_forget": {"handles": ["#1"]},
-    "memory_expand": {"handle": "#1"},
     "memory_fetch": {"handle": "#1", "where": "1-1"},
     "memory_file": {"command": "view", "path": "/memories"},
 }
@@ -42,7 +41,6 @@ PAGING: dict[str, dict[str, Any]] = {
     "archival_memory_search": {"query": "boiler", "page": 0},
     "conversation_search": {"query": "tea", "page": 0},
     "conversation_search_date": {"start_date": "2026-01-01", "end_date": "2099-12-31", "page": 0},
-    "expand": {"handle": "#1"},
     "fetch": {"handle": "#1", "where": "1-1"},
     "send_message": {"message": "Hello."},
 }
@@ -212,7 +210,7 @@ def test_a_message_that_is_sent_ends_the_run(filled: HybridMemory, invoke: Invok
         ("core_memory_append", {"label": "rules", "content": "none"}, "read-only"),
         ("core_memory_replace", {"label": "human", "old_content": "Bob", "new_content": ""}, "Bob"),
         ("core_memory_append", {"label": "human"}, "content"),
-        ("expand", {"handle": "twelve"}, "#12"),
+        ("fetch", {"handle": "twelve"}, "#12"),
     ],
 )
 def test_a_wrong_call_of_paging_is_answered_and_the_run_goes_on(

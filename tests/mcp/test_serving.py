@@ -33,7 +33,7 @@ async def test_all_tools_are_offered_with_schemas_and_hints(memory: HybridMemory
         assert tool.annotations.open_world_hint is False
     hints = {name.removeprefix("memory_"): tool.annotations for name, tool in offered.items() if tool.annotations}
     assert {name for name, hint in hints.items() if hint.read_only_hint} == {
-        "recall", "expand", "fetch", "why", "profile",
+        "recall", "fetch", "why", "profile",
     }  # fmt: skip
     assert [name for name, hint in hints.items() if hint.destructive_hint] == ["forget"]
 
@@ -59,7 +59,7 @@ async def test_handles_and_ids_of_another_owner_lead_nowhere(memory: HybridMemor
     about = written.format(receipt.positions[0], receipt.ids[0])
     memory.scoped(user="alice").remember("I like tea.")
     calls: list[tuple[str, dict[str, Any]]] = [
-        ("expand", {"handle": about}), ("fetch", {"handle": about}), ("fetch", {"handle": about, "pattern": "."}),
+        ("fetch", {"handle": about}), ("fetch", {"handle": about, "pattern": "."}),
         ("why", {"about": about}), ("why", {"about": about, "query": "vault code"}),
         ("update", {"handle": about, "text": "The vault code is 1"}), ("forget", {"handles": [about]}),
         ("share", {"space": "team", "handle": about}),
@@ -79,10 +79,9 @@ async def test_a_handle_that_is_somebodys_and_one_that_is_nobodys_are_told_alike
 ) -> None:
     place = memory.scoped(user="bob").remember(SECRET).positions[0]
     async with Client(server(memory, Binding(user="alice"))) as client:
-        for tool in ("expand", "fetch"):
-            _, there = await said(client, tool, handle=f"#{place}")
-            _, nowhere = await said(client, tool, handle="#99999")
-            assert there.replace(f"#{place}", "#99999") == nowhere
+        _, there = await said(client, "fetch", handle=f"#{place}")
+        _, nowhere = await said(client, "fetch", handle="#99999")
+        assert there.replace(f"#{place}", "#99999") == nowhere
 
 
 @pytest.mark.parametrize("name", ["private", "team ", "TEAM", "all", "*", "te%", "team' OR '1'='1"])
@@ -97,7 +96,7 @@ async def test_a_space_that_is_not_bound_is_closed_even_to_who_may_read_it(
         assert (failed, "is not open here: choose one of team" in text) == (True, True)
         assert await said(client, "share") == (False, "Shared spaces: team.")
         assert await said(client, "recall", query="vault code") == (False, "Nothing is remembered about that.")
-        assert (await said(client, "expand", handle=f"#{place}"))[0]
+        assert (await said(client, "fetch", handle=f"#{place}"))[0]
     assert len(alice.space("private").history()) == 1
 
 
@@ -116,7 +115,7 @@ async def test_what_is_not_certain_is_said_to_be_so(memory: HybridMemory, said: 
         ("recall", {"query": "x", "k": 99}, "k: Input should be less than or equal to 10"),
         ("recall", {"query": ["x"]}, "query: Input should be a valid string"),
         ("recall", {"query": "x", "since": "soon"}, "since must be a date"),
-        ("expand", {"handle": "twelve"}, "'twelve' is not a handle"),
+        ("fetch", {"handle": "twelve"}, "'twelve' is not a handle"),
         ("remember", {"text": " "}, "text is empty"),
         ("share", {"space": "team", "text": "a", "handle": "#1"}, "give either text or handle"),
         ("why", {"about": "horoscope"}, "'horoscope' is not a handle"),

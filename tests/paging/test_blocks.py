@@ -259,7 +259,7 @@ def test_blocks_beyond_their_share_are_cut_in_the_prompt_only(face: Face, alice:
 def test_after_close_every_verb_of_blocks_says_so(face: Face, memory: HybridMemory, alice: ScopedMemory) -> None:
     alice.block("human").put("Name: Ada")
     face(memory).close()
-    for verb, options in [*LATE_VERBS, ("history", {}), ("attach", {"space": "team"})]:
+    for verb, options in [*LATE_VERBS, ("history", {})]:
         with pytest.raises(MemoryClosedError, match="open_memory"):
             getattr(face(alice.block("human")), verb)(**options)
     with pytest.raises(MemoryClosedError, match="open_memory"):

@@ -219,7 +219,7 @@ CALLS = st.one_of(
         page=st.integers(0, 3),
     ),
     asking("conversation_search_date", start_date=st.just("2026-03-05"), page=st.integers(0, 3)),
-    asking("expand", handle=st.sampled_from(["#2", "#3", "#2-20", "#99"])),
+    asking("fetch", handle=st.sampled_from(["#2", "#3", "#2-20", "#99"])),
     asking("fetch", handle=st.sampled_from(["#2", "#4"]), pattern=PATTERNS, where=WHERE),
     asking("core_memory_replace", label=st.just("human"), old_content=st.just("absent")),
     asking("core_memory_append", label=st.just("nobody"), content=st.just("x" * 5000)),

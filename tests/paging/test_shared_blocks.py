@@ -1,4 +1,4 @@
-"""Blocks of a shared space that several agents have attached: who may do what, and what comes of edits at once."""
+"""Blocks of a shared space that several agents edit: who may do what, and what comes of edits at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from hybrid_memory import HybridMemory, PagingConfig, Right, ScopedMemory, SpaceMemory
+from hybrid_memory import HybridMemory, Right, ScopedMemory, SpaceMemory
 from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError
 from hybrid_memory.log.port import EventLog
 from tests.faces import Face, Open
@@ -33,33 +33,24 @@ def team(memory: HybridMemory) -> SpaceMemory:
     return team
 
 
-def attached(
-    memory: HybridMemory, team: SpaceMemory, user: str, agent: str | None = None, **given: Any
-) -> ScopedMemory:
-    """Somebody's memory with the block of the space in it."""
+def member(memory: HybridMemory, team: SpaceMemory, user: str, agent: str | None = None, **given: Any) -> SpaceMemory:
+    """Somebody's view of the space."""
     team.grant(user=user, agent=agent, **{"right": "write", **given})
-    owner = memory.scoped(user=user, agent=agent, session="s")
-    owner.block("task").attach(space="team")
-    return owner
+    return memory.scoped(user=user, agent=agent, session="s").space("team")
 
 
 def text(owner: ScopedMemory) -> str:
     return owner.blocks()["task"].value
 
 
-def test_an_attached_block_is_the_one_in_the_space(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
-    bob, coach = attached(memory, team, "bob"), attached(memory, team, "bob", "coach")
-    assert face(bob.block("task")).attach(space="team").value == "Book the hall."
-    face(bob.block("human")).put("Name: Bob")
+def test_all_members_edit_one_block(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
+    bob, coach = member(memory, team, "bob"), member(memory, team, "bob", "coach")
     assert face(bob.block("task")).edit(append="Order cake.").value == "Book the hall.\nOrder cake."
     face(team.block("task")).edit(append="Invite Ann.")
     face(coach.block("task")).edit(old="cake", new="two cakes")
-    whole = "Book the hall.\nOrder two cakes.\nInvite Ann."
-    for owner, shared in ((bob, "team"), (coach, "team"), (team, None)):
+    for owner in (bob, coach, team):
         block = face(owner).blocks()["task"]
-        assert (block.value, block.space, block.description) == (whole, shared, "What to do.")
-    assert list(face(bob).blocks()) == ["task", "human"]
-    assert list(face(team).blocks()) == ["task"]
+        assert (block.value, block.description) == ("Book the hall.\nOrder two cakes.\nInvite Ann.", "What to do.")
     history = face(coach.block("task")).history()
     assert [(block.change, block.author) for block in history] == [
         ("put", "user='alice'"), ("replace", "user='alice'"), ("append", "user='bob'"), ("append", "user='alice'"),
@@ -77,7 +68,7 @@ def test_an_attached_block_is_the_one_in_the_space(face: Face, memory: HybridMem
 def test_an_edit_takes_the_right_to_write_and_trust(
     face: Face, memory: HybridMemory, team: SpaceMemory, given: dict[str, Any], *, may: bool
 ) -> None:
-    bob = attached(memory, team, "bob", **given)
+    bob = member(memory, team, "bob", **given)
     assert face(bob).blocks()["task"].value == "Book the hall."
     assert len(face(bob.block("task")).history()) == 2
     for verb, options in EDITS if not may else []:
@@ -88,89 +79,6 @@ def test_an_edit_takes_the_right_to_write_and_trust(
     assert denied == ([] if may else [("user='bob'", f"{verb}_block", Right.WRITE) for verb, _ in EDITS])
     for verb, options in EDITS if may else []:
         getattr(face(bob.block("task")), verb)(**options)
-    # To detach it is his own affair.
-    face(bob.block("task")).remove()
-    assert face(bob).blocks() == {}
-    assert "task" in team.blocks()
-
-
-def test_what_may_not_be_read_cannot_be_attached(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
-    eve = memory.scoped(user="eve")
-    with pytest.raises(AccessDeniedError, match="user='eve' may not attach_block in the space 'team'"):
-        face(eve.block("task")).attach(space="team")
-    with pytest.raises(AccessDeniedError):
-        face(memory.scoped(tenant="north", user="alice").block("task")).attach(space="team")
-    assert face(eve).blocks() == {}
-    assert [(denial.who, denial.verb) for denial in team.audit()] == [("user='eve'", "attach_block")]
-
-
-def test_what_is_missing_or_taken_cannot_be_attached(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
-    bob = attached(memory, team, "bob")
-    with pytest.raises(InvalidInputError, match="no block 'plan'; there are: 'task'"):
-        face(bob.block("plan")).attach(space="team")
-    wrong: list[Any] = ["", None, ["team"]]
-    for name in wrong:
-        with pytest.raises(InvalidInputError, match=r"name of a space|space must be text"):
-            face(bob.block("task")).attach(space=name)
-    alice = memory.scoped(user="alice")
-    face(alice.block("task")).put("My own.")
-    with pytest.raises(InvalidInputError, match="there is a block 'task' already: remove it first"):
-        face(alice.block("task")).attach(space="team")
-    face(alice.block("task")).remove()
-    face(alice.block("task")).attach(space="team")
-    assert text(alice) == "Book the hall."
-    assert alice.block("task").history()[0].author == "user='alice'", "the history of the space, not of her own"
-
-
-def test_a_revoked_right_takes_the_block_out_of_the_prompt(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
-    bob = attached(memory, team, "bob")
-    bob.block("human").put("Name: Bob")
-    bob.remember("Hello.")
-
-    def prompts() -> str:
-        paged = face(bob).assemble(max_tokens=1000, paging=PagingConfig(), layout="queue")
-        return f"{face(bob).assemble('What is to do?', max_tokens=1000, k=0).text} {paged.text}"
-
-    assert prompts().count("Book the hall.") == 2
-    team.revoke(user="bob")
-    assert list(face(bob).blocks()) == ["human"]
-    assert "Book the hall." not in prompts()
-    assert prompts().count("Name: Bob") == 2
-    assert team.audit() == [], "a prompt asks for nothing"
-    for verb, options in [*EDITS, ("history", {})]:
-        with pytest.raises(AccessDeniedError):
-            getattr(face(bob.block("task")), verb)(**options)
-    assert [denial.verb for denial in team.audit()] == [*(f"{verb}_block" for verb, _ in EDITS), "block_history"]
-    team.grant(user="bob", right="read")
-    assert text(bob) == "Book the hall."
-
-
-def test_a_block_that_its_space_removed_is_gone_for_all(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
-    bob, ann = (attached(memory, team, user) for user in ("bob", "ann"))
-    face(team.block("task")).remove()
-    assert face(bob).blocks() == face(ann).blocks() == {}
-    with pytest.raises(InvalidInputError, match="no block 'task'"):
-        face(bob.block("task")).edit(append="x")
-    face(bob.block("task")).undo()
-    assert text(ann) == text(team) == "Book the hall."
-    face(team.block("task")).remove()
-    face(team.block("task")).put("Anew.", read_only=True)
-    assert text(ann) == "Anew."
-    with pytest.raises(InvalidInputError, match="read-only"):
-        face(ann.block("task")).edit(append="x")
-
-
-def test_only_a_rollback_of_the_space_is_seen_by_all(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
-    bob, ann = (attached(memory, team, user) for user in ("bob", "ann"))
-    place = team.remember("Until here.").positions[0]
-    mine = bob.remember("Until here.").positions[0]
-    bob.block("task").edit(append="Order cake.")
-    face(bob).rollback(mine)
-    assert text(ann) == text(bob) == "Book the hall.\nOrder cake."
-    face(team).rollback(place)
-    assert text(ann) == text(bob) == "Book the hall."
-    assert face(ann.block("task")).edit(append="Invite Ann.").value == "Book the hall.\nInvite Ann."
-    assert [block.change for block in team.block("task").history()] == ["put", "replace", "append"]
 
 
 def at_once(work: Callable[[int], Any], threads: int = THREADS) -> list[Any]:
@@ -187,9 +95,9 @@ def refusal(owner: ScopedMemory, **edit: Any) -> str:
     return ""
 
 
-def crowd(team: SpaceMemory, memories: Sequence[HybridMemory]) -> list[ScopedMemory]:
-    """Agents that have the block attached, in these memories in turn."""
-    return [attached(memories[number % len(memories)], team, "alice", f"agent{number}") for number in range(THREADS)]
+def crowd(team: SpaceMemory, memories: Sequence[HybridMemory]) -> list[SpaceMemory]:
+    """Agents in the space, in these memories in turn."""
+    return [member(memories[number % len(memories)], team, "alice", f"agent{number}") for number in range(THREADS)]
 
 
 @dataclass

@@ -38,11 +38,11 @@ CANARIES = ["The passphrase is {0}xylophone quartz", "密码是{0}麒麟貔貅�
 class Store:
     """A log with its index, filled with turns that have a number each; ``name`` makes their ids."""
 
-    def __init__(self, database: Database, *, exact_limit: int = 50) -> None:
+    def __init__(self, database: Database) -> None:
         self.database = database
         self.name = name
         self.log = SqliteLog(database)
-        self.index = SqliteIndex(database, exact_limit=exact_limit)
+        self.index = SqliteIndex(database)
 
     def say(self, numbers: list[int]) -> list[int]:
         """Append turns; returns their positions."""
@@ -69,10 +69,9 @@ class Store:
         return positions
 
     def fill(self) -> None:
-        """A hundred and twenty turns; number n is said at position n + 1; with an approximate index beside the file."""
+        """A hundred and twenty turns; number n is said at position n + 1."""
         for start in range(0, 120, 10):
             self.write(list(range(start, start + 10)))
-        self.index.train(ALICE)
 
     def erase(self, positions: list[int], rewritten: dict[int, dict[str, str]] | None = None) -> None:
         """Destroy the events."""

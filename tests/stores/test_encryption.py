@@ -61,23 +61,6 @@ def test_no_file_shows_a_word_or_a_vector(
     assert [file.name for file in tmp_path.iterdir()] == ["memory.db"]
 
 
-def test_a_file_of_vectors_is_neither_written_nor_read_beside_an_encrypted_store(
-    open_store: OpenStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    with closing(open_store()) as plain:
-        plain.fill()
-    assert list((tmp_path / "memory.db.faiss").glob("*.vectors"))
-    (tmp_path / "memory.db").unlink()
-    (tmp_path / "memory.db.faiss" / "owner-1.vectors").write_bytes(b"not to be read")
-    with closing(open_store(key=RAW)) as store:
-        store.fill()
-        cache = store.index._caches.vectors(1)
-        assert cache is not None
-        assert cache.quantized is not None
-    assert "damaged" not in caplog.text
-    assert (tmp_path / "memory.db.faiss" / "owner-1.vectors").read_bytes() == b"not to be read"
-
-
 @pytest.mark.parametrize(
     ("made", "asked", "message"),
     [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -13,14 +12,12 @@ import numpy as np
 import pytest
 
 from hybrid_memory import Record, Scope
-from hybrid_memory.engines.sqlite import Database, SqliteIndex, rows, vector_files
-from hybrid_memory.engines.sqlite.quantized import opened, quantized
+from hybrid_memory.engines.sqlite import Database, SqliteIndex, rows
 from hybrid_memory.index.record import Where
 from hybrid_memory.ports import Entry, Ids
 from tests.stores.conftest import DIM, NOON, Store, vector
 
 OWNER = Scope(user="alice")
-FILE = "memory.db.faiss/owner-1.vectors"
 
 
 @pytest.fixture
@@ -32,7 +29,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     def counted(self: Database, sql: str, parameters: Any = ()) -> list[tuple[Any, ...]]:
         found = query(self, sql, parameters)
         counts[0] += sum(any(isinstance(value, bytes) and len(value) == 4 * DIM for value in row) for row in found)
-        counts[1] += len(found) if sql.startswith("SELECT id, segment") else 0
+        counts[1] += len(found) if sql.startswith("SELECT r.id, r.segment") else 0
         return found
 
     monkeypatch.setattr(Database, "query", counted)
@@ -41,9 +38,8 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.fixture
 def index(tmp_path: Path) -> Any:
-    """An index whose owners are searched exactly up to a thousand vectors."""
     database = Database(tmp_path / "memory.db", power_safe=False)
-    with closing(SqliteIndex(database, exact_limit=1000)) as made:
+    with closing(SqliteIndex(database)) as made:
         yield made
 
 
@@ -75,34 +71,27 @@ def columns(index: SqliteIndex) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("trained", [False, True])
-def test_a_deletion_reads_nothing_of_what_it_leaves(tmp_path: Path, read: list[int], trained: bool) -> None:
-    database = Database(tmp_path / "memory.db", power_safe=False)
-    with closing(SqliteIndex(database, exact_limit=50 if trained else 1000)) as index:
-        put(index, list(range(1, 301)))
-        put(index, list(range(301, 400)), Scope(user="bob"))
-        if trained:
-            index.train(OWNER)
-        nearest(index, 7), columns(index), nearest(index, 301, owner=Scope(user="bob"))
-        read[:] = [0, 0]
-        index.delete([7, 8, 200])
-        assert nearest(index, 7, 300) == nearest(index, 7, 400)
-        assert not {7, 8, 200} & set(nearest(index, 7, 400))
-        assert read[0] == (3 * 297 if trained else 0), "those that score what three searches found"
-        assert columns(index) == [n for n in range(1, 301) if n not in {7, 8, 200}]
-        assert read[1] == 0
-        put(index, [8])
-        read[:] = [0, 0]
-        assert nearest(index, 8) == [8]
-        assert read[0] <= 1 + 4
-        assert 8 in columns(index)
-        assert read[1] == 1
+def test_a_deletion_reads_nothing_of_what_it_leaves(index: SqliteIndex, read: list[int]) -> None:
+    put(index, list(range(1, 301)))
+    put(index, list(range(301, 400)), Scope(user="bob"))
+    nearest(index, 7), columns(index), nearest(index, 301, owner=Scope(user="bob"))
+    read[:] = [0, 0]
+    index.delete([7, 8, 200])
+    assert nearest(index, 7, 300) == nearest(index, 7, 400)
+    assert not {7, 8, 200} & set(nearest(index, 7, 400))
+    assert columns(index) == [n for n in range(1, 301) if n not in {7, 8, 200}]
+    assert read == [0, 0]
+    put(index, [8])
+    read[:] = [0, 0]
+    assert nearest(index, 8) == [8]
+    assert 8 in columns(index)
+    assert max(read) <= 2, "once with its record, once with its vector"
 
 
 def test_memory_stays_under_its_bound_while_owners_come_and_go(tmp_path: Path) -> None:
     database = Database(tmp_path / "memory.db", power_safe=False)
     bound = 64 << 10
-    with closing(SqliteIndex(database, exact_limit=1000, cache_bytes=bound)) as index:
+    with closing(SqliteIndex(database, cache_bytes=bound)) as index:
         owners = [Scope(user=f"u{number}") for number in range(40)]
         for number, owner in enumerate(owners):
             put(index, list(range(50 * number + 1, 50 * number + 51)), owner)
@@ -111,11 +100,11 @@ def test_memory_stays_under_its_bound_while_owners_come_and_go(tmp_path: Path) -
             for number, owner in enumerate(owners):
                 assert nearest(index, 50 * number + 3, owner=owner) == [50 * number + 3]
                 assert len(index.columns(ids(50 * number + 3), Where(owner), 1).ids) > 1
-                most = max(most, index._caches._nbytes)
-        kept = [owner for owner in index._caches._kept.values() if owner.nbytes]
+                most = max(most, index._nbytes)
+        kept = [owner for owner in index._kept.values() if owner.nbytes]
         assert 3 < len(kept) < 10
         assert bound / 2 < most <= bound
-        assert index._caches._nbytes == sum(owner.nbytes for owner in kept)
+        assert index._nbytes == sum(owner.nbytes for owner in kept)
 
 
 def test_columns_follow_what_is_replaced_and_comes_between(index: SqliteIndex) -> None:
@@ -141,72 +130,7 @@ def test_too_many_changes_make_all_anew(index: SqliteIndex, monkeypatch: pytest.
     assert index._db.query("SELECT count(*) FROM changes")[0][0] <= 5
 
 
-@pytest.fixture
-def codes(tmp_path: Path) -> Callable[[list[int]], list[bytes]]:
-    """The bytes of these records in the file of vectors."""
-
-    def read(numbers: list[int]) -> list[bytes]:
-        file = opened(tmp_path / FILE)
-        return [file.codes[row].tobytes() for row in file.rows(ids(*numbers))]
-
-    return read
-
-
-def test_erased_vectors_leave_the_mapped_file(
-    tmp_path: Path, filled: Store, codes: Callable[[list[int]], list[bytes]], open_store: Callable[..., Store]
-) -> None:
-    other = open_store()
-    assert other.index.nearest(vector(4), Where(OWNER), 1).ids.tolist() == [5]
-    gone = codes([5, 6])
-    filled.index.delete([5, 6])
-    assert 5 not in other.index.nearest(vector(4), Where(OWNER), 200).ids.tolist()
-    filled.log.scrub()
-    content = (tmp_path / FILE).read_bytes()
-    assert not any(code in content for code in gone)
-    for store in (filled, other, open_store()):
-        assert sorted(store.index.nearest(vector(4), Where(OWNER), 200).ids.tolist()) == [
-            n for n in range(1, 121) if n not in {5, 6}
-        ]
-        total = store.index.status(OWNER, sums=True).total
-        assert total is not None
-        np.testing.assert_allclose(total, np.sum([vector(n) for n in range(120) if n not in {4, 5}], axis=0), atol=0.05)
-
-
-def test_what_a_crash_left_in_the_mapped_file_goes_at_the_next_opening(
-    tmp_path: Path, filled: Store, codes: Callable[[list[int]], list[bytes]], open_store: Callable[..., Store]
-) -> None:
-    gone = codes([5])
-    filled.index.delete([5])
-    stray = tmp_path / "memory.db.faiss" / "owner-1.12345.tmp"
-    stray.write_bytes(gone[0])
-    (stray.parent / "owner-2.vectors").write_bytes(b"of nobody")
-    assert gone[0] in (tmp_path / FILE).read_bytes()
-    open_store()
-    assert gone[0] not in (tmp_path / FILE).read_bytes()
-    assert [file.name for file in stray.parent.iterdir()] == ["owner-1.vectors"]
-
-
-def test_what_is_deleted_while_vectors_are_quantized_is_not_saved(
-    tmp_path: Path, filled: Store, codes: Callable[[list[int]], list[bytes]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gone = codes([5])
-    filled.write(list(range(120, 150)))
-
-    def delayed(*arguments: Any) -> Any:
-        result = quantized(*arguments)
-        filled.index.delete([5, 130])
-        return result
-
-    monkeypatch.setattr(vector_files, "quantized", delayed)
-    filled.index.train(OWNER)
-    assert gone[0] not in (tmp_path / FILE).read_bytes()
-    cache = filled.index._caches.vectors(1)
-    assert cache is not None
-    assert (cache.recent, len(cache)) == (0, 148)
-    assert not {5, 130} & set(filled.index.nearest(vector(4), Where(OWNER), 500).ids.tolist())
-
-
-def test_searches_go_on_while_others_write_delete_and_quantize(tmp_path: Path, filled: Store) -> None:
+def test_searches_go_on_while_others_write_and_delete(filled: Store) -> None:
     over = threading.Event()
     failed: list[BaseException] = []
 
@@ -223,7 +147,6 @@ def test_searches_go_on_while_others_write_delete_and_quantize(tmp_path: Path, f
     for step in range(12):
         filled.write(list(range(120 + 20 * step, 140 + 20 * step)))
         filled.index.delete([5 * step + 1, 5 * step + 2])
-        filled.index.train(OWNER)
         if step % 4 == 0:
             filled.index.scrub()
     over.set()

@@ -110,7 +110,6 @@ def test_what_is_shared_is_found_by_others_with_its_author(memory: HybridMemory,
     assert place(use(alice, "share", space="team", text="the launch is on Friday")) == noted, "once is enough"
     found = use(carol, "recall", query="When is the launch?").text
     assert re.fullmatch(rf"#{noted} \[[\d-]+\] \(team, by alice\) The launch is on Friday\.", found)
-    assert "The launch is on Friday." in use(carol, "expand", handle=f"#{noted}").text
     assert "The launch is on Friday." in use(carol, "fetch", handle=f"#{noted}").text
     assert use(carol, "why", about=f"#{noted}", query="launch").text.startswith(f"#{noted} does come back")
     assert not alice.history()

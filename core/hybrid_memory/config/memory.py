@@ -418,10 +418,7 @@ class MemoryConfig(Settings):
         language_model: what writes summaries and reads facts, as ``provider:model``, such as ``ollama:qwen3``; None
             leaves it to `open_memory`, and without one all is deterministic.
         power_safe: fsync before a write is acknowledged, so that it survives a power cut and not only a crash.
-        exact_limit: up to this many vectors of one owner are searched exactly; beyond, the embedded store searches
-            vectors of one byte a dimension in a memory-mapped file and scores the candidates exactly.
-        cache_megabytes: memory for vectors, columns and words of recently used owners; mapped files do not count, and
-            the current owner may take more.
+        cache_megabytes: memory for vectors, columns and words of recently used owners; the current one may take more.
         cleaning: ``off`` leaves fillers and stutters in what is indexed and summarised; log and prompts always do.
         recall: how recall searches and scores.
         compaction: how long conversations are compacted.
@@ -443,7 +440,6 @@ class MemoryConfig(Settings):
     embedder: str = "auto"
     language_model: str | None = None
     power_safe: bool = True
-    exact_limit: int = Field(default=50_000, ge=1)
     cache_megabytes: int = Field(default=512, ge=0)
     cleaning: CleaningLevel = "light"
     recall: RecallConfig = RecallConfig()

@@ -211,11 +211,11 @@ async def _of_hit(run: Runner, services: Services, scope: Scope, hit: Hit) -> Ex
     home = await origin(run, services, scope, hit.record.scope, "why")
     view = await in_view(run, services, home)
     known = (await knowledge(run, view)).facts
-    place = hit.record.turn if hit.record.kind is RecordKind.MEDIA else hit.record.id
+    place = hit.record.id
     behind = [
         fact
         for fact in known
-        if place in fact.records or (hit.record.kind in {RecordKind.TURN, RecordKind.MEDIA} and place in fact.positions)
+        if place in fact.records or (hit.record.kind is RecordKind.TURN and place in fact.positions)
     ]
     steps = [hit.why(), *(f"{'says' if fact.current else 'once said'} {_described(fact)}" for fact in behind)]
     turns = await _turns(run, services, home, [hit.record.turn])

@@ -106,17 +106,16 @@ def shortened(
         return message.model_copy(update={"content": named}) if is_long(message.text) else message
     changes: dict[str, Any] = {}
     content = message.content
-    content = short(content) if isinstance(content, str) else [_block(block, short) for block in content]
+    if isinstance(content, str):
+        content = short(content)
+    else:
+        content = [{**one, "text": short(one["text"])} if isinstance(one.get("text"), str) else one for one in content]
     if content != message.content:
         changes["content"] = content
     calls = [_call(call, max_tokens, count) if is_long(call.written_arguments) else call for call in message.tool_calls]
     if calls != message.tool_calls:
         changes["tool_calls"] = calls
     return message.model_copy(update=changes) if changes else message
-
-
-def _block(block: dict[str, Any], short: Callable[[str], str]) -> dict[str, Any]:
-    return {**block, "text": short(block["text"])} if isinstance(block.get("text"), str) else block
 
 
 def faded(messages: Sequence[Message], turns: int | None, *, asking: bool) -> dict[int, frozenset[int]]:

@@ -37,13 +37,12 @@ class Block:
         description: tells the model what belongs into it.
         read_only: whether only `BlockHandle.put`, not the model, can change it.
         revision: the number of its last change, from 1.
-        change: the kind of that change: put, append, replace, rethink, undo, attach or remove; write, edit or insert
+        change: the kind of that change: put, append, replace, rethink, undo or remove; write, edit or insert
             if it was changed as a file.
         at: when it was changed; author: by whom, in a shared space.
         sources: ids of the messages in which the model requested it.
         origin: the lowest origin of those who wrote its text; only text by operator and user goes into a system
             message.
-        space: the shared space that it is attached from; None if it is the owner's own.
         removed: whether this change removed it.
     """
 
@@ -58,7 +57,6 @@ class Block:
     author: str = ""
     sources: tuple[str, ...] = ()
     origin: Origin = Origin.OPERATOR
-    space: str | None = None
     removed: bool = False
 
     def __str__(self) -> str:
@@ -72,7 +70,7 @@ class Block:
         return f"{head}\n{self.value}" if self.value else head
 
     def __repr__(self) -> str:
-        marks = "".join([", read-only" if self.read_only else "", f", shared in {self.space!r}" if self.space else ""])
+        marks = ", read-only" if self.read_only else ""
         return f"<Block {self.label} {len(self.value)}/{self.max_chars}{marks}: {shown(self.value)}>"
 
 
@@ -204,7 +202,6 @@ class Revision:
     description: str = ""
     max_chars: int = MAX_CHARS
     read_only: bool = False
-    space: str | None = None
 
     @property
     def content_number(self) -> int:
@@ -239,7 +236,7 @@ class Revision:
         """The block with this content."""
         return Block(
             label_of(self.path), self.text, self.description, self.max_chars, self.read_only, self.number, self.change,
-            self.at, self.author, self.sources, self.origin, self.space, self.removed,
+            self.at, self.author, self.sources, self.origin, self.removed,
         )  # fmt: skip
 
     def as_payload(self) -> dict[str, Any]:
@@ -252,7 +249,7 @@ class Revision:
             values |= {"path": self.path, "parts": [list(part) for part in self.parts]}
         if self.base is not None:
             values["base"] = self.base
-        optional = {"call": self.call, "moved": self.moved, "removed": self.removed, "space": self.space}
+        optional = {"call": self.call, "moved": self.moved, "removed": self.removed}
         return values | {name: value for name, value in optional.items() if value}
 
 
@@ -278,7 +275,6 @@ def revision(event: Event) -> Revision:
         description=payload["description"] if block else "",
         max_chars=payload["max_chars"] if block else MAX_CHARS,
         read_only=payload["read_only"] if block else False,
-        space=payload.get("space"),
     )
 
 

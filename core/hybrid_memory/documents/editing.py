@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from hybrid_memory import sharing
 from hybrid_memory.documents.document import (
     MAX_CHARS,
     Block,
@@ -32,7 +31,6 @@ from hybrid_memory.log.message import Origin, lowest
 from hybrid_memory.log.port import Draft
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.sharing import Asked, Member, Right
 from hybrid_memory.store.keepout import kept_out
 from hybrid_memory.store.projection import head
 from hybrid_memory.store.remember import forgotten, stored_text
@@ -60,16 +58,10 @@ Written: TypeAlias = tuple[list[Revision], list[Draft]]
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """The owner of the documents, and the user and agent who call; ``attached`` is the space, as they see it."""
+    """The owner of the documents, as a view shows them."""
 
     services: Services
     scope: Scope
-    principal: Scope
-    attached: str | None = None
-
-    def seen(self, block: Block) -> Block:
-        """The block as seen from where it is attached."""
-        return block if self.attached is None else replace(block, space=self.attached)
 
 
 async def current_documents(run: Runner, owned: Owned) -> Documents:
@@ -87,17 +79,6 @@ async def messages_of(run: Runner, owned: Owned, revisions: Iterable[Revision]) 
         for start in range(0, len(ids), AT_ONCE):
             events += await run.call(view.truth.get, owned.scope.owner, ids[start : start + AT_ONCE])
     return events
-
-
-async def home(run: Runner, owned: Owned, path: str, verb: str, needed: Right = Right.WRITE) -> Owned:
-    """The owner of a document: for a block that is attached from a space, the space."""
-    block = (await current_documents(run, owned)).get(path) if is_block(path) else None
-    if block is None or block.space is None:
-        return owned
-    member = Member(owned.principal, sharing.named(owned.principal, block.space))
-    asked = Asked(verb, needed, trusted=needed is not Right.READ)
-    admission = await sharing.admitted(run, owned.services, member, asked)
-    return Owned(sharing.entered(owned.services, member, admission), member.space, owned.principal, block.space)
 
 
 async def writing_of(
@@ -163,7 +144,6 @@ async def changed(
 
 async def write(run: Runner, owned: Owned, path: str, change: Change, writing: Writing) -> Revision:
     """The document with its text changed; concurrent changes are merged, since each starts from the current text."""
-    owned = await home(run, owned, path, "edit_block")
     services = owned.services
 
     async def make(kept: Documents) -> Written:
@@ -198,7 +178,7 @@ async def write(run: Runner, owned: Owned, path: str, change: Change, writing: W
         return [made], [*drafts, *_superseding(services, [event for event in events if event.id not in there])]
 
     made = await changed(run, owned, path, make)
-    return replace(made or Revision(path, writing.change, removed=True), space=owned.attached)
+    return made or Revision(path, writing.change, removed=True)
 
 
 def _next(start: Revision, writing: Writing, **fields: Any) -> Revision:
@@ -208,14 +188,12 @@ def _next(start: Revision, writing: Writing, **fields: Any) -> Revision:
 async def put(run: Runner, owned: Owned, block: Block) -> Block:
     """Set a block, even if it is read-only; raises `InvalidInputError`."""
     path = block_path(block.label)
-    owned = await home(run, owned, path, "put_block")
     made = _checked_block(owned.services, block)
 
-    async def make(kept: Documents) -> Written:
-        _refuse_attached(kept.get(path))
+    async def make(_: Documents) -> Written:
         return [made], []
 
-    return owned.seen((await changed(run, owned, path, make) or made).block)
+    return (await changed(run, owned, path, make) or made).block
 
 
 async def begin(run: Runner, owned: Owned, blocks: Sequence[Block]) -> None:
@@ -231,28 +209,8 @@ async def begin(run: Runner, owned: Owned, blocks: Sequence[Block]) -> None:
         await changed(run, owned, revisions[0].path, make)
 
 
-async def attach(run: Runner, owned: Owned, label: str, space: str) -> Block:
-    """Attach the space's block with this label, and return it."""
-    path = block_path(label)
-    (owner,) = await sharing.reached(run, owned.services, owned.principal, [space], "attach_block")
-    there = await current_documents(run, replace(owned, scope=owner))
-    shared = there.get(path)
-    if shared is None:
-        raise missing(path, there)
-    _refuse_attached(shared)
-
-    async def make(kept: Documents) -> Written:
-        before = kept.get(path)
-        if before is not None and before.space != space:
-            raise InvalidInputError(f"there is a block {label!r} already: remove it first")
-        return [Revision(path, "attach", origin=Origin.OPERATOR, space=space)], []
-
-    await changed(run, owned, path, make)
-    return replace(shared.block, space=space)
-
-
 async def delete(run: Runner, owned: Owned, path: str) -> None:
-    """Remove a document, or all files in a folder; a block that is attached is detached. The history remains."""
+    """Remove a document, or all files in a folder. The history remains."""
 
     async def make(kept: Documents) -> Written:
         removed = kept.named(path)
@@ -291,9 +249,8 @@ async def rename(run: Runner, owned: Owned, old: str, new: str, change: str = "r
     await changed(run, owned, old, make)
 
 
-async def undo(run: Runner, owned: Owned, path: str) -> Revision | None:
-    """The document after its last effective change was undone; None if it no longer exists then."""
-    owned = await home(run, owned, path, "undo_block")
+async def undo(run: Runner, owned: Owned, path: str) -> Revision:
+    """The document after its last effective change was undone."""
     renamed_from = ""
 
     async def make(kept: Documents) -> Written:
@@ -320,46 +277,22 @@ async def undo(run: Runner, owned: Owned, path: str) -> Revision | None:
     made = await changed(run, owned, path, make)
     if renamed_from:
         await rename(run, owned, path, renamed_from, "undo")
-        return None
-    return made if made is None or owned.attached is None else replace(made, space=owned.attached)
+    return Revision(path, "undo", removed=True) if made is None or renamed_from else made
 
 
 async def blocks(run: Runner, owned: Owned) -> dict[str, Block]:
-    """The existing blocks by label; attached ones with the current text of their space, if it is readable."""
-    shown_here = {}
-    for made in (await current_documents(run, owned)).current:
-        if not is_block(made.path):
-            continue
-        block = made.block
-        if block.space is not None:
-            space = sharing.named(owned.principal, block.space)
-            right = (await sharing.standing(run, owned.services, space)).right(owned.principal)
-            # Left out without a denial in the audit: nobody asked for it, the prompt did.
-            there = None if right is None else await current_documents(run, replace(owned, scope=space))
-            shared = None if there is None else there.get(made.path)
-            if shared is None or shared.space is not None:
-                continue
-            block = replace(shared.block, space=block.space)
-        shown_here[block.label] = block
-    return shown_here
-
-
-async def undo_block(run: Runner, owned: Owned, label: str) -> Block:
-    """The block after its last change was undone; of a block that is attached again, what its space says."""
-    path = block_path(label)
-    made = await undo(run, owned, path)
-    if made is None:
-        raise missing(path, await current_documents(run, owned))
-    return (await blocks(run, owned)).get(label, made.block)
+    """The existing blocks by label."""
+    return {
+        label_of(made.path): made.block for made in (await current_documents(run, owned)).current if is_block(made.path)
+    }
 
 
 async def block_history(run: Runner, owned: Owned, path: str) -> list[Block]:
     """A block after each of its changes, oldest first; raises `InvalidInputError` if it never existed."""
-    owned = await home(run, owned, path, "block_history", Right.READ)
     kept = await current_documents(run, owned)
     if path not in kept.histories:
         raise missing(path, kept)
-    return [owned.seen(made.block) for made in kept.histories[path]]
+    return [made.block for made in kept.histories[path]]
 
 
 def block_change(path: str, *, append: str | None, old: str | None, new: str, value: str | None) -> tuple[str, Change]:
@@ -466,20 +399,11 @@ def _superseding(services: Services, gone: Sequence[Event], restored: Sequence[E
 def _check_editable(before: Revision | None, writing: Writing) -> None:
     if before is None:
         return
-    _refuse_attached(before)
     name = _called(before.path)
     if before.read_only:
         raise FileError("read_only", f"{name} is read-only")
     if writing.whole and writing.seen is not None and writing.seen != before.number:
         raise InvalidInputError(f"{name} was changed in the meantime: merge both versions; it now says:\n{before.text}")
-
-
-def _refuse_attached(block: Revision | None) -> None:
-    """Refuse to attach an attached block: across two memories nobody would see an edit."""
-    if block is not None and block.space is not None:
-        raise InvalidInputError(
-            f"{_called(block.path)} is attached there from the space {block.space!r}: attach it from that one"
-        )
 
 
 def _checked_block(services: Services, block: Block) -> Revision:

@@ -200,14 +200,12 @@ class KeptItems:
     Attributes:
         items: by namespace and key.
         dead: positions of events that no longer count but are still in the log, such as replaced values.
-        first_expiry: no item expires earlier, in seconds since 1970.
         cleaned: when the files were last cleaned; soiled: whether they need cleaning again.
     """
 
     position: int = 0
     items: Mapping[Namespace, Mapping[str, KeptItem]] = field(default_factory=dict)
     dead: frozenset[int] = frozenset()
-    first_expiry: float = math.inf
     cleaned: datetime | None = None
     soiled: bool = False
 
@@ -232,8 +230,6 @@ class KeptItems:
     def expired(self, now: datetime) -> int:
         """How many items have expired."""
         seconds = now.timestamp()
-        if self.first_expiry > seconds:
-            return 0
         return sum(item.expires <= seconds for keys in self.items.values() for item in keys.values())
 
     def after(self, events: Iterable[Event]) -> KeptItems:
@@ -252,10 +248,8 @@ class _Changes:
         self._open: dict[Namespace, dict[str, KeptItem]] = {}
         self._dead = set(start.dead)
         self._position = start.position
-        self._first_expiry = start.first_expiry
         self._cleaned = start.cleaned
         self._soiled = start.soiled
-        self._places: dict[int, tuple[Namespace, str]] | None = None
 
     def add(self, event: Event) -> None:
         payload = event.payload
@@ -275,7 +269,7 @@ class _Changes:
 
     def result(self) -> KeptItems:
         items = {namespace: keys for namespace, keys in self._items.items() if keys}
-        return KeptItems(self._position, items, frozenset(self._dead), self._first_expiry, self._cleaned, self._soiled)
+        return KeptItems(self._position, items, frozenset(self._dead), self._cleaned, self._soiled)
 
     def _keys(self, namespace: Namespace) -> dict[str, KeptItem]:
         if namespace not in self._open:
@@ -303,16 +297,9 @@ class _Changes:
             texts=(event.position,),
             indexed="text" in event.payload,
         )
-        self._first_expiry = min(self._first_expiry, keys[key].expires)
-        if self._places is not None:
-            self._places[event.position] = namespace, key
 
     def _refresh(self, event: Event) -> None:
-        if self._places is None:
-            self._places = {
-                item.position: (namespace, key) for namespace, keys in self._items.items() for key, item in keys.items()
-            }
-        namespace, key = self._places.get(event.payload["refreshed"], ((), ""))
+        namespace, key = tuple(event.payload["namespace"]), event.payload["key"]
         item = self._items.get(namespace, {}).get(key)
         if item is None or item.position != event.payload["refreshed"] or item.expired(event.at):
             self._dead.add(event.position)
@@ -326,13 +313,10 @@ class _Changes:
         """Drop items that had expired by then, even if they were refreshed later."""
         self._dead.add(event.position)
         self._soiled = True
-        self._first_expiry = math.inf
         for namespace, keys in list(self._items.items()):
             for key, item in list(keys.items()):
                 if item.expired(event.at):
                     self._dead.update(self._keys(namespace).pop(key).positions)
-                else:
-                    self._first_expiry = min(self._first_expiry, item.expires)
 
     def _erase(self, event: Event) -> None:
         """Account for what another process may have destroyed that was not known to be dead here."""
@@ -392,7 +376,7 @@ class _Batch:
     kept: KeptItems
     now: datetime
     puts: dict[Name, PutItem] = field(default_factory=dict)
-    refreshed: dict[int, None] = field(default_factory=dict)
+    refreshed: dict[Name, int] = field(default_factory=dict)
 
     def get(self, namespace: Namespace, key: str) -> KeptItem | None:
         item = self.kept.get(namespace, key)
@@ -403,7 +387,7 @@ class _Batch:
     ) -> Item:
         left = item.expires - self.now.timestamp()
         if refresh and left < (1 - REFRESHED) * item.ttl:
-            self.refreshed[item.position] = None
+            self.refreshed[namespace, key] = item.position
         return Item(namespace, key, deepcopy(item.value), item.created, item.updated, score)
 
 
@@ -423,7 +407,10 @@ async def batch(
     due = job.kept.cleaned is None or now - job.kept.cleaned >= sweep_every
     sweep = bool(puts) and due and bool(job.kept.soiled or job.kept.expired(now))
     drafts = [draft for put in puts for draft in _drafts(services, job, put)]
-    drafts += [_draft(services, now, {"refreshed": position}) for position in job.refreshed]
+    drafts += [
+        _draft(services, now, {"refreshed": position, "namespace": list(namespace), "key": key})
+        for (namespace, key), position in job.refreshed.items()
+    ]
     drafts += [_draft(services, now, {"swept": True})] if sweep else []
     if drafts:
         await run.call(services.truth.append, owner, drafts)

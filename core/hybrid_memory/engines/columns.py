@@ -60,6 +60,7 @@ LOADED_AGAIN = 4
 """An owner is loaded again when one in this many rows stands for a record that is gone or was replaced."""
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
+Table: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +72,14 @@ class Changes:
         epoch: another value than before means that ``rows`` are all records, and older ones are void.
         rows: new and changed records, in the order of their ids; see `ROW`.
         gone: ids of removed records, older than the rows.
+        marks: what else the engine wants to know the next time.
     """
 
     number: int = 0
     epoch: int = 0
     rows: Sequence[Row] = ()
     gone: Sequence[int] = ()
+    marks: Any = None
 
 
 class Terms:
@@ -137,6 +140,8 @@ class Terms:
 
 
 _NO_IDS: Ids = np.empty(0, dtype=np.int64)
+_ORDERS = ("ids", "order", "places", "size")
+"""Properties of `Columns` that depend on which records there are, and on their places."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +149,7 @@ class Columns:
     """The records of an owner at one instant. It never changes: `after` makes the next one.
 
     Attributes:
-        number, epoch: see `Changes`.
+        number, epoch, marks: see `Changes`.
         table: a row for each record that there is or was, with the numbers of `ROW` and its labels as numbers.
         alive: the rows of records that there are.
         words: how many terms each row has, plus one.
@@ -155,7 +160,7 @@ class Columns:
 
     number: int = -1
     epoch: int = -1
-    table: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty((0, _LABELS)))
+    table: Table = field(default_factory=lambda: np.empty((0, _LABELS)))
     alive: Mask = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
     words: Ids = field(default_factory=lambda: _NO_IDS)
     matrix: Floats = field(default_factory=lambda: np.empty((0, 0), dtype=np.float32))
@@ -163,6 +168,7 @@ class Columns:
     terms: tuple[Terms, ...] = ()
     labels: dict[str | None, int] = field(default_factory=dict)
     metadata: dict[int, dict[str, Any]] = field(default_factory=dict)
+    marks: Any = None
 
     @property
     def nbytes(self) -> int:
@@ -178,6 +184,11 @@ class Columns:
         """The rows of records that there are, by id."""
         rows = np.flatnonzero(self.alive)
         return rows[np.argsort(self.ids[rows], kind="stable")]
+
+    @property
+    def last(self) -> int:
+        """The highest id of a record that there is; 0 without any."""
+        return int(self.ids[self.order[-1]]) if len(self.order) else 0
 
     @cached_property
     def places(self) -> tuple[Ids, Ids]:
@@ -212,7 +223,8 @@ class Columns:
             return replace(Columns(), epoch=changes.epoch).after(changes)
         rows, number = changes.rows, max(changes.number, self.number)
         if not rows and not changes.gone:
-            return self if number == self.number else replace(self, number=number)
+            same = (number, changes.marks) == (self.number, self.marks)
+            return self if same else self._ordered(replace(self, number=number, marks=changes.marks))
         alive, metadata = self.alive.copy(), {**self.metadata}
         alive[self._rows(np.array([*changes.gone], dtype=np.int64))[0]] = False
         new = [row for row in rows if row[_TERMS] is not None]
@@ -241,7 +253,7 @@ class Columns:
         terms = (*self.terms, Terms.of(texts, first)) if texts else self.terms
         while len(terms) >= FAN and len(terms[-FAN]) <= FAN * max(len(terms[-1]), 1):  # many of about one size
             terms = (*terms[:-FAN], Terms.merged(terms[-FAN:]))
-        return Columns(
+        made = Columns(
             number=number,
             epoch=self.epoch,
             table=table,
@@ -254,9 +266,25 @@ class Columns:
             terms=terms,
             labels=self.labels,
             metadata=metadata,
+            marks=changes.marks,
         )
+        if not new and not changes.gone:
+            self._ordered(made)
+        if "total" in self.__dict__ and made.matrix.shape[1] == self.matrix.shape[1]:
+            before, now = np.zeros(len(table), dtype=np.bool_), present & made.alive
+            before[:first] = self.present & self.alive
+            added, lost = (
+                matrix[np.flatnonzero(rows)].sum(axis=0, dtype=np.float64) for rows in (now & ~before, before & ~now)
+            )
+            made.__dict__["total"] = self.total + added - lost
+        return made
 
-    def _table(self, rows: Sequence[Row]) -> npt.NDArray[np.float64]:
+    def _ordered(self, made: Columns) -> Columns:
+        """These columns, with the order of the same records, which takes time to find."""
+        made.__dict__.update({name: self.__dict__[name] for name in _ORDERS if name in self.__dict__})
+        return made
+
+    def _table(self, rows: Sequence[Row]) -> Table:
         number = self.labels.setdefault  # numbers are never taken back, so that others may read them meanwhile
         numbers = [
             (*row[:_NUMBERS], *(number(label, len(self.labels)) for label in row[_NUMBERS:_LABELS])) for row in rows
@@ -440,8 +468,8 @@ class RowIndex(SemanticIndex):
         self._kept_lock = threading.Lock()
 
     @abstractmethod
-    def changes(self, owner: Scope, number: int, epoch: int) -> Changes:
-        """What became of the owner's records since this number of changes of this epoch; -1 at first."""
+    def changes(self, owner: Scope, known: Columns) -> Changes:
+        """What became of the owner's records since these columns; their number and epoch are -1 at first."""
         ...
 
     def owner_columns(self, owner: Scope) -> Columns:
@@ -454,7 +482,7 @@ class RowIndex(SemanticIndex):
             gone = len(columns.alive) - columns.size[0]
             if gone > len(columns.alive) // LOADED_AGAIN + FAN:
                 columns = Columns()
-            columns = kept.columns = columns.after(self.changes(owner.owner, columns.number, columns.epoch))
+            columns = kept.columns = columns.after(self.changes(owner.owner, columns))
         if columns.nbytes != kept.nbytes:
             with self._kept_lock:
                 if self._kept.get(owner.owner) is kept:

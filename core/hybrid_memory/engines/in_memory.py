@@ -35,8 +35,8 @@ class InMemoryEngine(Engine):
     def log(self) -> EventLog:
         return InMemoryLog() if self.url == "memory://" else super().log()
 
-    def index(self, suffix: str = "") -> SemanticIndex:
-        return InMemoryIndex() if self.url == "memory://" else super().index(suffix)
+    def index(self) -> SemanticIndex:
+        return InMemoryIndex() if self.url == "memory://" else super().index()
 
 
 _position = attrgetter("position")

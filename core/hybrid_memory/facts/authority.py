@@ -53,19 +53,10 @@ def _about_themselves(turn: Event, claim: Claim) -> bool:
     assistant noted for a member is not a fact about that member.
     """
     subject, name = person_of(claim.subject), person_of(" ".join(_name_of(turn).split()))
-    return (
-        turn.origin in _PEOPLE
-        and not is_order(claim.attribute)
-        and subject != USER
-        and (subject == name != "" or _may_be_shared(turn, subject))
-    )
-
-
-def _may_be_shared(turn: Event, subject: str) -> bool:
-    if turn.scope.space is None:
-        return False
-    writer = principal_of(turn.author).user if turn.author else None
-    return turn.origin is Origin.PERSON or subject != person_of(writer or "")
+    writer = person_of((principal_of(turn.author).user if turn.author else None) or "")
+    shared = turn.scope.space is not None and (turn.origin is Origin.PERSON or subject != writer)
+    own = subject == name != ""
+    return turn.origin in _PEOPLE and not is_order(claim.attribute) and subject != USER and (own or shared)
 
 
 def _notes_of_the_user(turn: Event, claim: Claim) -> bool:
@@ -170,22 +161,17 @@ def scope_in(claim: Claim, text: str) -> FactScope:
     if not is_order(claim.attribute):
         return FactScope.ALWAYS
     parts = sentences(text)
-    place = next((number for number, part in enumerate(parts) if _said_in(claim.value, part)), None)
-    said = [claim.value] if place is None else [parts[place], *_asides(parts[place + 1 : place + 2])]
+    value = " ".join(claim.value.rstrip("…").split()).casefold()
+    place = next((number for number, part in enumerate(parts) if value in " ".join(part.split()).casefold()), None)
+    said = [claim.value] if place is None else parts[place : place + 2]
+    if len(said) > 1 and not (len(said[1]) <= MAX_ASIDE_CHARS and _ASIDE.match(said[1])):
+        said.pop()
     return scope_of(" ".join(said))
 
 
 def scoped(claim: Claim, text: str) -> Claim:
     """The claim with its scope, unless that is set already."""
     return claim if claim.scope is not FactScope.ALWAYS else replace(claim, scope=scope_in(claim, text))
-
-
-def _said_in(value: str, sentence: str) -> bool:
-    return " ".join(value.rstrip("…").split()).casefold() in " ".join(sentence.split()).casefold()
-
-
-def _asides(following: Iterable[str]) -> list[str]:
-    return [part for part in following if len(part) <= MAX_ASIDE_CHARS and _ASIDE.match(part)]
 
 
 def within_project(fact: Fact) -> str:

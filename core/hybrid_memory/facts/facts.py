@@ -165,16 +165,14 @@ class Knowledge:
                     saying[number].add(record)
             found: dict[int, set[int]] = {}
             for record in ids:
-                if self._gone(self._by_record.get(record, 0)):
+                known = self._known.get(self._by_record.get(record, 0))
+                if known is not None and not known.fact.state.standing:
                     found[record] = set()
                     continue
                 newer = [self._newer(number, record, ids, saying) for number in self._by_turn.get(record, ())]
                 if any(newer):
                     found[record] = set[int]().union(*newer)
             return found
-
-    def _gone(self, number: int) -> bool:
-        return number in self._known and not self._known[number].fact.state.standing
 
     def _facts_of(self, record: int) -> Iterator[int]:
         """Ids of the facts stated by a turn, or by the record of a claim."""

@@ -179,13 +179,10 @@ class _Wording:
     weekdays: tuple[str, ...]
 
 
-def _english() -> str:
-    return ", ".join(
-        name if name.replace("_", " ") == known.english else f"{name} ({known.english})"
-        for name, known in ATTRIBUTES.items()
-    )
-
-
+_NAMES = ", ".join(
+    name if name.replace("_", " ") == known.english else f"{name} ({known.english})"
+    for name, known in ATTRIBUTES.items()
+)
 _ENGLISH = _Wording(
     task=(
         "You note for a memory what people say about themselves. From the numbered turns list the lasting facts that "
@@ -200,7 +197,7 @@ _ENGLISH = _Wording(
         "stance: holds; ended if it is no longer so; done or dropped for a task that was done or given up.\n"
         "since (YYYY-MM-DD), due (YYYY-MM-DD HH:MM): only if the turn says when.\n"
         "\n"
-        f'Attributes: {_english()}, "{RULE}<of what>" (standing rule for code or texts){{own}}'
+        f'Attributes: {_NAMES}, "{RULE}<of what>" (standing rule for code or texts){{own}}'
     ),
     own="\nAlso wanted:",
     before="Said before, for reference:",

@@ -22,7 +22,6 @@ class RecordKind(StrEnum):
     TURN = "turn"
     FACT = "fact"
     ITEM = "item"
-    MEDIA = "media"
 
 
 @dataclass(frozen=True, slots=True)

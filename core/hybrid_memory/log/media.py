@@ -129,12 +129,6 @@ def media_of(block: Mapping[str, Any]) -> Media | None:
     return Media(family if family in _SENSES else _sense(found) or family, found, content, _name(block))
 
 
-def media_in(data: bytes) -> Media:
-    """The media in raw bytes, recognized by their magic numbers."""
-    found = _magic(data[:12]) or ""
-    return Media(_sense(found), found, data)
-
-
 def _sense(media_type: str) -> str:
     family = media_type.partition("/")[0]
     return family if family in _SENSES else ""

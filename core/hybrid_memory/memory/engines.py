@@ -41,9 +41,6 @@ EXTRAS = {
     "chdb": "clickhouse",
 }
 
-MEDIA = "-media"
-"""Added to the name of a store, it is that of its media."""
-
 
 def secret(key: Key | None) -> Any:
     """The passphrase or the bytes, None without a key; a callable that returns None would make a plain store."""
@@ -83,13 +80,11 @@ class Engines:
     """What a memory stands on.
 
     Attributes:
-        index: of words; media: the same engine, for what is no text.
         opened: the engines themselves, of which some may be encrypted.
     """
 
     log: EventLog
     index: SemanticIndex
-    media: SemanticIndex | None = None
     archive: Expiring | None = None
     outbox: EventLog | None = None
     opened: list[Engine] = field(default_factory=list)
@@ -102,21 +97,19 @@ class Engines:
 
     def close(self) -> None:
         """Release them all."""
-        for part in (self.index, self.media, self.log, self.outbox):
+        for part in (self.index, self.log, self.outbox):
             if part is not None:
                 part.close()
 
 
 def open_engines(
-    config: MemoryConfig, key: Key | None, *, media: bool, engine: Engine | None = None, read_only: bool = False
+    config: MemoryConfig, key: Key | None, *, engine: Engine | None = None, read_only: bool = False
 ) -> Engines:
     """The engines that the settings name; what was opened is closed again where another cannot be.
 
     Args:
         config: the settings.
         key: of an encrypted store.
-        media: whether there may be new media; what is there of an embedded store is opened in any case, so that
-            forgetting reaches it.
         engine: in place of the one that ``config.url`` names.
         read_only: nothing will be written.
     """
@@ -132,9 +125,6 @@ def open_engines(
         index = second.index()
         opened.callback(index.close)
         engines = Engines(log, index, opened=[first, second])
-        if media or second.holds(MEDIA):
-            engines.media = second.index(MEDIA)
-            opened.callback(engines.media.close)
         if config.outbox is not None:
             file = Path(config.outbox).expanduser().resolve()  # with the key of the store
             taken = [getattr(engine, "path", None) for engine in engines.opened]

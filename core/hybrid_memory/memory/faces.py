@@ -141,7 +141,7 @@ class Part(Verbs):
 class BlockHandle(Part):
     """The block with one label, which need not exist yet; made by `ScopedMemory.block`.
 
-    Every change is an event in the log. A block attached from a shared space is changed in that space.
+    Every change is an event in the log.
 
     Attributes:
         label: the block's label.
@@ -176,7 +176,6 @@ class BlockHandle(Part):
 
         Raises:
             InvalidInputError: the label or an argument is out of range. Nothing was changed.
-            AccessDeniedError: the block is attached from a space that may not be written.
         """
         return await editing.put(run, self._owned, Block(self.label, value, description, max_chars, read_only))
 
@@ -213,7 +212,6 @@ class BlockHandle(Part):
         Raises:
             InvalidInputError: the block does not exist, is read-only or would be too long, ``old`` does not occur
                 exactly once, or the revision differs. Nothing was changed.
-            AccessDeniedError: the block is attached from a space that may not be written.
         """
         path = block_path(self.label)
         name, change = editing.block_change(path, append=append, old=old, new=new, value=value)
@@ -230,9 +228,8 @@ class BlockHandle(Part):
 
         Raises:
             InvalidInputError: there is nothing to undo.
-            AccessDeniedError: the block is attached from a space that may not be written.
         """
-        return await editing.undo_block(run, self._owned, self.label)
+        return (await editing.undo(run, self._owned, block_path(self.label))).block
 
     undo, aundo = faces(_undo, needs=Right.WRITE, verb="undo_block")
 
@@ -241,25 +238,13 @@ class BlockHandle(Part):
 
         Raises:
             InvalidInputError: no block ever had this label.
-            AccessDeniedError: the block is attached from a space that may not be read.
         """
         return await editing.block_history(run, self._owned, block_path(self.label))
 
     history, ahistory = faces(_history, needs=Right.READ, verb="block_history")
 
-    async def _attach(self, run: Runner, *, space: str) -> Block:
-        """Use the block with this label from a shared space, together with everyone else who attached it.
-
-        Raises:
-            InvalidInputError: this memory already has a block with this label, or the space has none.
-            AccessDeniedError: the space may not be read.
-        """
-        return await editing.attach(run, self._owned, self.label, space)
-
-    attach, aattach = faces(_attach, needs=Right.WRITE, verb="attach_block")
-
     async def _remove(self, run: Runner) -> None:
-        """Remove the block from the prompt, or detach it; its history is kept, and `undo` restores it.
+        """Remove the block from the prompt; its history is kept, and `undo` restores it.
 
         Raises:
             InvalidInputError: there is no such block.
@@ -273,5 +258,5 @@ class BlockHandle(Part):
 
 
 def owned(memory: Handle) -> editing.Owned:
-    """Whose documents these are, and who asks."""
-    return editing.Owned(memory._services, memory.scope, memory._principal)  # noqa: SLF001 - a part of this handle
+    """Whose documents these are."""
+    return editing.Owned(memory._services, memory.scope)  # noqa: SLF001 - a part of this handle

@@ -276,7 +276,7 @@ class MemoryFiles(Part):
         """
         whose = owned(self._memory)
         made = await editing.undo(run, whose, _writable(path))
-        return None if made is None or made.removed else _file(whose, made)
+        return None if made.removed else _file(whose, made)
 
     undo, aundo = faces(_undo, needs=Right.WRITE, verb="undo_file")
 

@@ -42,15 +42,13 @@ from hybrid_memory.index.record import Where
 from hybrid_memory.log.event import TimeOrderedIds
 from hybrid_memory.log.port import Clock, EventLog, Key
 from hybrid_memory.log.views import ReadOnlyLog
-from hybrid_memory.media import MediaIndex
 from hybrid_memory.memory import HybridMemory
 from hybrid_memory.memory.engines import Engines, engine_at, open_engines
 from hybrid_memory.models import tokenizers
 from hybrid_memory.models.batching import BatchingEmbedder
 from hybrid_memory.models.embedders import AGREE, WrappedEmbedder, model_in
-from hybrid_memory.models.media import as_media_embedder
 from hybrid_memory.models.named import any_embedder, embedder_of, given_embedder, language_model_of
-from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
+from hybrid_memory.models.port import Embedder, LanguageModel, Ranker, TextCompressor
 from hybrid_memory.models.rerankers import LimitedRanker, WrappedReranker, as_reranker, is_ranker
 from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.runtime.breaker import limited, model_limit
@@ -60,11 +58,12 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.sharing import GrantsProjection
 from hybrid_memory.sockets import load
 from hybrid_memory.store.engine import Engine, Finding, check_contents
-from hybrid_memory.store.indexing import TextIndex, content_key
+from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.keepout import KeepingOutLog, KeepOuts
 from hybrid_memory.store.projection import Projection
 from hybrid_memory.store.remember import RedactingLog, TombstonesProjection
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.vectors import content_key
 from hybrid_memory.store.view import Views
 from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import bounded, shown
@@ -152,7 +151,6 @@ def open_memory(
     model = given_embedder(embedder, config.embedder) if named is None else embedder_of(named)
     writer = language_model_of(config.language_model if language_model is None else language_model)
     timeout = config.orchestration.model_timeout
-    seeing = None if named is not None else as_media_embedder(embedder, timeout)
     wanted = config.learning.extractor if extractor is None else extractor
     rules: FactExtractor = _made("extractor", wanted, EXTRACTORS)
     rules = (
@@ -161,13 +159,11 @@ def open_memory(
         else LimitedExtractor(_able(rules, "extract"), timeout)
     )
     ranking, reranker = _rankers(config.recall.ranker, ranker, timeout=timeout)
-    engines = open_engines(config, key, media=seeing is not None, engine=engine, read_only=read_only)
-    model, keeping = _fitting(engines, model, seeing, config), KeepOuts()
+    engines = open_engines(config, key, engine=engine, read_only=read_only)
+    model, keeping = _fitting(engines, model, config), KeepOuts()
     services = Services(
         log=ReadOnlyLog(engines.log) if read_only else _guarded(KeepingOutLog(engines.log, keeping), config.redaction),
         index=engines.index,
-        media=engines.media,
-        media_embedder=seeing,
         archive=engines.archive,
         outbox=None if engines.outbox is None else _guarded(engines.outbox, config.redaction),
         embedder=None if model is None else batched(model),
@@ -322,13 +318,9 @@ def _reader(model: LanguageModel, profile: type[UserProfile]) -> FactExtractor:
     return ModelExtractor(model, fields=field_guide(profile))
 
 
-def _fitting(
-    engines: Engines, model: Embedder | None, seeing: MediaEmbedder | None, config: MemoryConfig
-) -> Embedder | None:
+def _fitting(engines: Engines, model: Embedder | None, config: MemoryConfig) -> Embedder | None:
     """The embedder under the name that the store has for it; the engines are closed if its vectors are of others."""
     try:
-        if engines.media is not None and seeing is not None:
-            under_stored_name(engines.media, (), seeing, config.cleaning)
         return None if model is None else under_stored_name(engines.index, engines.log.heads(), model, config.cleaning)
     except BaseException:
         engines.close()
@@ -348,7 +340,6 @@ def projections(
         FactsProjection(profile),
         RecallProjection(),
         TextIndex(embeddings),
-        MediaIndex(),
         QueueProjection(),
         GrantsProjection(),
         RulesProjection(),
@@ -376,7 +367,7 @@ def check_store(config: MemoryConfig, *, key: Key | None = None) -> list[Finding
             raise
         return [Finding("store", "wrong", str(error))]
     try:
-        engines = open_engines(config, key, media=False)
+        engines = open_engines(config, key)
     except StoreError as error:
         return [*findings, Finding("store", "wrong", str(error))]
     try:
@@ -396,10 +387,10 @@ LOOKED_AT = 20
 COMPARED_CHARS = 1_000
 """Longer texts are not compared: some packages cut them, others average."""
 
-E = TypeVar("E", bound=Embedder | MediaEmbedder)
 
-
-def under_stored_name(index: SemanticIndex, owners: Iterable[Scope], embedder: E, cleaning: CleaningLevel) -> E:
+def under_stored_name(
+    index: SemanticIndex, owners: Iterable[Scope], embedder: Embedder, cleaning: CleaningLevel
+) -> Embedder:
     """The embedder, under the name stored for it.
 
     Raises:
@@ -414,12 +405,12 @@ def under_stored_name(index: SemanticIndex, owners: Iterable[Scope], embedder: E
         model = model_in(embedder.name)
         if model is None or model != model_in(stored[0]):
             raise EmbedderMismatchError(stored, (embedder.name, None))
-        cosine = _cosine(index, owners, cast("Embedder", embedder), stored[0], cleaning)
+        cosine = _cosine(index, owners, embedder, stored[0], cleaning)
         if cosine is None or cosine < AGREE:
             raise EmbedderMismatchError(stored, (embedder.name, None), cosine=cosine)
     same: Any = copy(embedder)  # the caller's keeps its name
     same.name = stored[0]
-    return cast("E", same)
+    return cast("Embedder", same)
 
 
 def _cosine(

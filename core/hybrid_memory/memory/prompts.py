@@ -121,9 +121,7 @@ class Prompts(Turns):
     assemble, aassemble = faces(_assemble, needs=Right.WRITE)
 
     async def _blocks(self, run: Runner, *, begin: Sequence[Block] = ()) -> dict[str, Block]:
-        """All blocks by label, in the order of their creation; attached blocks with their current text.
-
-        An attached block is left out while its space does not have it, or may not be read.
+        """All blocks by label, in the order of their creation.
 
         Args:
             begin: blocks to create first, all or none, unless the owner ever had one; takes the right to write.
@@ -140,7 +138,7 @@ class Prompts(Turns):
 
     @checked
     def block(self, label: str) -> BlockHandle:
-        """The handle of one block, to put, edit, undo, attach or remove it."""
+        """The handle of one block, to put, edit, undo or remove it."""
         return BlockHandle(self, label)
 
     async def _compact(

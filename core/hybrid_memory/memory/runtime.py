@@ -29,7 +29,7 @@ from hybrid_memory.runtime.tasks import PATIENT, Task, at_priority
 from hybrid_memory.runtime.tracing import in_background
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.forget import archive
-from hybrid_memory.store.indexing import indexes
+from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.migrate import flush
 from hybrid_memory.store.remember import drain
 from hybrid_memory.store.services import Services
@@ -137,7 +137,7 @@ class Runtime:
         """Let the vectors be made now that a recall did without."""
         if self._services.read_only or not self._services.config.orchestration.background:
             return
-        for owner in {owner for index in indexes(self._services) for owner in index.left.copy()}:
+        for owner in self._services.state(TextIndex).left.copy():
             work = Task(_loosely(self._index, owner), kind="indexing", priority=BACKGROUND, scope=owner)
             self.scheduler.debounced(("index", owner), timedelta(0), work)
 
@@ -206,17 +206,17 @@ class Runtime:
 
     def _index(self, owner: Scope) -> None:
         services = self._services
-        for index in indexes(services):
-            drive(index.follow(INLINE, services, owner))
-            if index.embeds(services):
-                with index.filling(owner):
-                    drive(index.embed_alone(INLINE, services, owner, self._unless_closing))
+        index = services.state(TextIndex)
+        drive(index.follow(INLINE, services, owner))
+        if services.embedder is not None:
+            with index.filling(owner):
+                drive(index.embed_alone(INLINE, services, owner, self._unless_closing))
 
     def _resume(self) -> None:
         """Index what is in the log and not in the index."""
         services = self._services
         newest = services.truth.newest([None])
-        for owner in set().union(*(drive(index.unfinished(INLINE, services, newest)) for index in indexes(services))):
+        for owner in drive(services.state(TextIndex).unfinished(INLINE, services, newest)):
             work = _loosely(self._index, owner)
             self.scheduler.schedule(Task(work, kind="indexing", priority=BACKGROUND, scope=owner))
 
@@ -271,7 +271,7 @@ def _note_last_uses(services: Services) -> None:
 
 
 def _close(services: Services) -> None:
-    for part in (services.index, services.media, services.log, services.outbox):
+    for part in (services.index, services.log, services.outbox):
         if part is not None:
             part.close()
 

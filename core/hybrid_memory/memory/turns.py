@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from hybrid_memory import media
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import conversation as logged
 from hybrid_memory.context.request import Host
@@ -17,7 +16,7 @@ from hybrid_memory.log.message import Message, Origin, Role
 from hybrid_memory.log.port import Receipt
 from hybrid_memory.memory.faces import Handle, faces
 from hybrid_memory.recall.cache import count_uses
-from hybrid_memory.recall.hit import Hit, Hits
+from hybrid_memory.recall.hit import Hits
 from hybrid_memory.recall.plan import Intent, Request
 from hybrid_memory.recall.recall import asks_by_request, finds
 from hybrid_memory.recall.recall import recall as search
@@ -237,43 +236,3 @@ class Turns(Handle):
         return hits
 
     recall, arecall = faces(_recall, needs=Right.READ)
-
-    async def _recall_media(
-        self,
-        run: Runner,
-        query: str | bytes | Mapping[str, Any],
-        *,
-        k: int = 10,
-        kinds: Collection[str] = (),
-        since: datetime | None = None,
-        until: datetime | None = None,
-        scope: Literal["user", "session"] = "user",
-    ) -> list[Hit]:
-        """The images or sounds in messages that match a text or resemble an example best, best first.
-
-        A text query scores ``0.7 * vector + 0.3 * text``, where the text is the message around the medium and its file
-        name. An example scores by vector alone. Only media whose data is part of a message are found: links are not
-        followed, and system messages are skipped.
-
-        A hit holds no bytes. Its ``record.metadata`` has ``handle`` (pass it to `expand` to get the message), ``block``
-        (the index of the content block), ``media`` (the media type) and ``bytes`` (the size).
-
-        Args:
-            query: a text, the bytes of an example, or a content block with its data, as messages have it.
-            k: the most hits to return.
-            kinds: ``image``, ``audio``; empty means any that the embedder supports.
-            since: only messages from this instant on, timezone-aware.
-            until: only messages before this instant, timezone-aware.
-            scope: search all sessions of the owner, or only this session.
-
-        Raises:
-            InvalidInputError: the memory has no embedder for this kind of media, the example cannot be decoded, or as
-                for `recall`.
-            ModelError: the embedder failed on an example. A text query falls back to words, with a note on each hit.
-        """
-        services = self._services
-        with at_priority(INTERACTIVE), services.statistics.timed("recall_media"):
-            request = media.MediaRequest.of(self.scope, query, k=k, kinds=kinds, since=since, until=until, within=scope)
-            return await media.recall_media(run, services, request)
-
-    recall_media, arecall_media = faces(_recall_media, needs=Right.READ)

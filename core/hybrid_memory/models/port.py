@@ -32,36 +32,6 @@ class Embedder(Protocol):
         ...
 
 
-class MediaEmbedder(Protocol):
-    """An embedder that turns images or sounds, and texts that describe them, into vectors of one space.
-
-    Every method raises `ModelError` if the model fails.
-    """
-
-    @property
-    def name(self) -> str:
-        """Of model and variant."""
-        ...
-
-    @property
-    def dim(self) -> int:
-        """Width of the vectors."""
-        ...
-
-    @property
-    def kinds(self) -> frozenset[str]:
-        """The kinds of media that it embeds: ``image``, ``audio`` or both."""
-        ...
-
-    def embed_media(self, media: Sequence[bytes], kind: str) -> Floats:
-        """Unit rows of shape (n, dim); a row of zeros for a medium that the model cannot read."""
-        ...
-
-    def embed_query(self, text: str) -> Floats:
-        """A unit vector of shape (dim,)."""
-        ...
-
-
 class LanguageModel(Protocol):
     """A language model. It is optional everywhere: everything that uses one has a deterministic default.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
-from urllib.parse import parse_qsl, urlencode
 
 from hybrid_memory.config import MemoryConfig
 from hybrid_memory.display import counted
@@ -80,17 +79,13 @@ class Engine:
             f"cannot open {shown_url(self.url)!r} as a log: use {LOGS}, or the path of a .yaml file"
         )
 
-    def index(self, suffix: str = "") -> SemanticIndex:
-        """The index (L2) at this URL; with a suffix, a second one whose name ends with it."""
+    def index(self) -> SemanticIndex:
+        """The index (L2) at this URL."""
         raise InvalidConfigError(f"cannot open {shown_url(self.url)!r} as an index: use {INDEXES}")
 
     def archive(self) -> Archive:
         """The archive at this URL."""
         raise InvalidConfigError(f"cannot open {shown_url(self.url)!r} as an archive: use {ARCHIVES}")
-
-    def holds(self, suffix: str) -> bool:
-        """Whether an index with this suffix is known to exist, without opening it."""
-        return False
 
     def prepare_rekey(self, key: str | bytes) -> None:
         """Make sure that either key opens what is open, whatever happens; called before any engine's `rekey`."""
@@ -108,16 +103,6 @@ class Engine:
     def check(self) -> list[Finding]:
         """Problems below the level of log and index, such as a damaged page of a file; empty if there are none."""
         return []
-
-
-def renamed(url: str, suffix: str, default: str) -> str:
-    """The URL with the suffix appended to its ``prefix`` setting, whose default is given."""
-    if not suffix:
-        return url
-    base, _, query = url.partition("?")
-    settings = dict(parse_qsl(query))
-    settings["prefix"] = settings.get("prefix", default) + suffix
-    return f"{base}?{urlencode(settings)}"
 
 
 def check_contents(log: EventLog, index: SemanticIndex, outbox: EventLog | None = None) -> Iterator[Finding]:

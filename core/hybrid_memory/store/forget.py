@@ -21,7 +21,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import SAID, Erasure, holds, plain, sources_of, stream, texts_of
-from hybrid_memory.store.indexing import TextIndex, erase, indexes
+from hybrid_memory.store.indexing import TextIndex, erase
 from hybrid_memory.store.keepout import Term, distinctive, keep, notes_of, term_of, unsaid, within
 from hybrid_memory.store.projection import head, projections
 from hybrid_memory.store.remember import DIGESTS, drain, tombstones_of
@@ -192,8 +192,7 @@ async def _clean(run: Runner, services: Services, owner: Scope | None) -> None:
     for projection in projections(services):
         projection.clear(owner)
     await run.call(services.truth.scrub)
-    for index in indexes(services):
-        await index.scrub(run, services)
+    await services.state(TextIndex).scrub(run, services)
 
 
 async def _destroy(run: Runner, services: Services, erasure: Erasure, *, dry_run: bool) -> Receipt:

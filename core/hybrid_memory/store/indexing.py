@@ -1,42 +1,68 @@
-"""The index of texts (L2): its records, their vectors, and the erasure of events with all that is indexed of them."""
+"""The index of texts (L2): it follows the log, makes vectors, drops what was erased, and goes back with the log."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
-from typing import Any, TypeVar
+from operator import attrgetter
+from typing import Any, TypeAlias, TypeVar
+from uuid import uuid4
 
 import numpy as np
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.config import CleaningLevel
-from hybrid_memory.display import Progress
-from hybrid_memory.errors import ModelError
-from hybrid_memory.index.derive import Derived, derive, index_terms, passage_and_alone
-from hybrid_memory.index.port import Entry, SemanticIndex, Status
+from hybrid_memory.display import Progress, counted
+from hybrid_memory.errors import ModelError, StoreUnavailableError
+from hybrid_memory.index.derive import Derived, derive, index_terms
+from hybrid_memory.index.port import Entry, SemanticIndex, Status, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.port import LogState, Receipt
 from hybrid_memory.log.views import runs
-from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Span, traced
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.following import EMBED_BATCH, Erased, IndexProjection, Pending, scrubbed
-from hybrid_memory.store.projection import projections
+from hybrid_memory.store.engine import anchor_of, anchored, astray
+from hybrid_memory.store.projection import Newest, Projection, projections
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.vectors import content_key, passages, put_vectors
 from hybrid_memory.store.view import at_positions
-from hybrid_memory.text.asking import SHORT_CHARS, SURE, emptiness, says_nothing, tells
 
 T = TypeVar("T")
 
+Erased: TypeAlias = Mapping[str, Any]
+"""The payload of an event that records an erasure."""
 
-def indexes(services: Services) -> list[IndexProjection]:
-    """The indexes of this memory."""
-    return [state for state in services.states if isinstance(state, IndexProjection) and state.exists(services)]
+EMBED_BATCH = 32
+
+EVENT_BATCH = 2048
+"""Events followed at once."""
+
+TAKEN = 512
+"""Records whose vectors are taken over at once."""
+
+LEASE_SECONDS = 30.0
+"""For so long a process works for an owner alone: one that dies keeps others waiting."""
+
+LEASE_PAUSE = 0.05
+
+AT_ONCE = 2_000
+"""A recall makes up to this many missing vectors itself; more are left to background work, if enabled."""
+
+SEEN_CACHE = 4096
+"""For how many owners a process remembers the last event it saw."""
+
+MAX_LISTED = 1_000_000
+"""Records of one owner listed at once."""
+
+_log = logging.getLogger(__name__)
 
 
 async def erase(
@@ -49,7 +75,7 @@ async def erase(
     seen: int | None = None,
     **more: Any,
 ) -> int:
-    """Destroy events of the owner, rewrite others, and remove both from the indexes.
+    """Destroy events of the owner, rewrite others, and remove both from the index.
 
     Returns how many records were removed. The log notes ``more``: ``scrub``, if followers should clean up immediately,
     and the tombstones.
@@ -60,47 +86,14 @@ async def erase(
     gone = sorted(positions)
     payload = {"positions": [list(stretch) for stretch in runs(gone)], **more}
     begun = (await run.call(services.truth.heads, owner)).get(owner.owner, 0)
+    index = services.state(TextIndex)
     # A process that has read the events already can then no longer index them.
-    for index in indexes(services):
-        await index.follow(run, services, owner)
+    await index.follow(run, services, owner)
     note = services.draft(EventKind.ERASED, payload)
     noted = await run.call(services.truth.erase, owner, gone, rewritten or {}, note, seen=seen)
     upto, kinds = noted.position, (EventKind.MESSAGE,)
     between = await run.call(services.truth.read, owner.owner, after=begun, upto=upto, kinds=kinds)
-    return sum([await index.drop(run, services, owner, payload, between) for index in indexes(services)])
-
-
-async def put_vectors(
-    run: Runner,
-    index: SemanticIndex,
-    embedder: str,
-    content: Mapping[int, tuple[bytes, T]],
-    embed: Callable[[list[T]], Awaitable[Floats]],
-    *,
-    is_needed: Callable[[], bool] = lambda: True,
-    storing: AbstractContextManager[Any] | None = None,
-) -> bool:
-    """Give records the vectors for their content keys; each distinct content is embedded only once.
-
-    Returns False and stores nothing if the vectors are no longer ``is_needed`` once they were made; ``storing`` is held
-    while that is asked and they are stored.
-    """
-    by_key = dict(content.values())
-    known = await run.call(index.known, list(by_key))
-    missing = [key for key in by_key if key not in known]
-    fresh = dict(zip(missing, await embed([by_key[key] for key in missing]), strict=True)) if missing else {}
-    # The width is the vectors': to ask a model for it may cost a call.
-    width = len(next(iter((fresh or known).values())))
-    keys = {number: key for number, (key, _) in content.items()}
-
-    def put() -> bool:
-        with storing or nullcontext():
-            if is_needed():
-                index.put_vectors((embedder, width), keys, fresh)
-                return True
-            return False
-
-    return await run.call(put)
+    return await index.drop(run, services, owner, payload, between)
 
 
 async def embedding(run: Runner, method: Callable[[T], Floats], argument: T) -> Floats:
@@ -113,51 +106,36 @@ async def embedding(run: Runner, method: Callable[[T], Floats], argument: T) -> 
         raise ModelError(f"the embedder failed: {type(error).__name__}: {error}") from error
 
 
-def content_key(embedder: str, text: str) -> bytes:
-    """A key for a text embedded by this embedder."""
-    return hashlib.blake2b(f"{embedder}\x00{text}".encode(), digest_size=16).digest()
-
-
 def embedded(span: Span, count: int) -> None:
     """Add the number of new vectors to the span of an index."""
     span.attributes["count"] = count
 
 
-async def passages(
-    pending: Pending,
-    cleaning: CleaningLevel,
-    embedder: str,
-    embed: Callable[[list[str]], Awaitable[Floats]],
-) -> dict[int, str]:
-    """The passages by record id. Otherwise "Alright." after a question would be as similar to it as a real answer."""
-    texts: dict[int, str] = {}
-    doubtful: dict[int, str] = {}
-    for record, before in pending:
-        texts[record.id], alone = passage_and_alone(record, before, cleaning)
-        if texts[record.id] == alone:
-            continue
-        if says_nothing(record.text):
-            texts[record.id] = alone
-        elif len(record.text) <= SHORT_CHARS and tells(embedder):
-            doubtful[record.id] = alone
-    if doubtful:
-        told = emptiness(await embed(list(doubtful.values())))
-        texts |= {number: doubtful[number] for number, share in zip(doubtful, told, strict=True) if share > SURE}
-    return texts
-
-
-class TextIndex(IndexProjection):
-    """The index of texts.
+class TextIndex(Projection):
+    """The index of texts, which follows the log.
 
     Args:
         embeddings: vectors of queries and texts, as cached for the embedder.
+
+    Attributes:
+        version: of the derivation; an index of another version is derived again when it is next followed.
+        emptied: whether it was dropped and does not contain everything in the log yet.
+        left: owners whose vectors a recall left to background work.
+        storing: held while vectors are stored, and while the embedder is replaced.
     """
 
     version = "3"
 
     def __init__(self, embeddings: LruCache[bytes, Floats] | None = None) -> None:
-        super().__init__()
         self._embeddings = embeddings
+        self._seen: LruCache[Scope, tuple[int, str]] = LruCache(SEEN_CACHE)
+        self._filling = Counter[Scope]()
+        self._holder = uuid4().hex
+        self._alone: dict[Scope, float] = {}
+        self._lock = threading.Lock()
+        self.storing = threading.Lock()
+        self.emptied = False
+        self.left: set[Scope] = set()
 
     def clear(self, owner: Scope | None = None) -> None:
         """Drop the cached vectors of texts, which have no owner, when everything is rebuilt."""
@@ -167,20 +145,103 @@ class TextIndex(IndexProjection):
     def sources(self, item: object) -> Sequence[str] | None:
         return item.sources if isinstance(item, Record) else None
 
-    def port(self, services: Services) -> SemanticIndex:
-        return services.index
+    async def follow(self, run: Runner, services: Services, owner: Scope) -> int:
+        """Derive records from new events, and drop those of erased ones; returns how many are new."""
+        state = await run.call(services.truth.state, owner)
+        return (await self._followed(run, services, owner, state))[0]
 
-    def model(self, services: Services) -> Embedder | None:
-        return services.embedder
+    async def _followed(
+        self, run: Runner, services: Services, owner: Scope, state: LogState, *, pending: int = 0, sums: bool = False
+    ) -> tuple[int, Status]:
+        """Bring the index up to this state of the log; returns how many records are new, and the index's own state."""
+        count, index, head = 0, services.index, state.head
+        marks = {0: "", head: state.mark}  # of the log's events, by position
+        while True:
+            status = await run.call(index.status, owner, pending=pending, sums=sums)
+            after = status.applied
+            if after not in marks:
+                marks[after] = await run.call(services.truth.mark, owner, after)
+            mark, version = anchored(status)
+            older = after and version != self.version
+            if older or (mark != marks[after] and await run.call(astray, services.truth, owner, status)):
+                with services.statistics.timed("realigning"):
+                    await self._realign(run, services, owner, status)
+                continue
+            await self._note(run, services, owner.owner, (after, marks[after]), marks)
+            if after >= head:
+                return count, status
+            events = await run.call(services.truth.read, owner.owner, after=after, upto=head, limit=EVENT_BATCH)
+            if erased := [event.payload for event in events if event.kind is EventKind.ERASED]:
+                for one in erased:
+                    await self._unindex(run, services, owner, one)
+                if any(one.get("scrub", "now") == "now" for one in erased):
+                    # The process that erased it may have been killed before it cleaned the log.
+                    await scrubbed(run, services.truth.scrub)
+            derived, cleaning = await _derived(run, services, owner, events), services.config.cleaning
+            entries = [Entry(item.record, index_terms(item.record, cleaning)) for item in derived]
+            upto = events[-1].position if len(events) == EVENT_BATCH else head
+            if upto < head:
+                marks[upto] = events[-1].mark
+            anchor, uses = anchor_of(marks[upto], self.version), uses_of(events)
+            # Another process may have indexed the same events meanwhile; then nothing was stored, and we look again.
+            seen = status.anchor
+            if await run.call(
+                index.upsert, owner, entries, after=after, seen=seen, upto=upto, anchor=anchor, uses=uses
+            ):
+                count += len(entries)
 
-    async def entries(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> list[Entry]:
-        derived, cleaning = await _derived(run, services, owner, events), services.config.cleaning
-        return [Entry(item.record, index_terms(item.record, cleaning)) for item in derived]
+    async def _note(
+        self, run: Runner, services: Services, owner: Scope, seen: tuple[int, str], marks: Mapping[int, str]
+    ) -> None:
+        """Drop cached data of a history that the log no longer has, if another process repaired the index."""
+        before = self._seen.get(owner)
+        if before == seen:
+            return
+        if before is not None:
+            mark = marks.get(before[0]) or await run.call(services.truth.mark, owner, before[0])
+            if mark != before[1]:
+                _clear(services)
+        self._seen.put(owner, seen)
 
-    async def records(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> Sequence[Record]:
-        return [item.record for item in await _derived(run, services, owner, events)]
+    async def _realign(self, run: Runner, services: Services, owner: Scope, status: Status) -> None:
+        """Go back to where the index agrees with the log, without records of later events; to 0 in another version.
 
-    async def unindex(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> int:
+        The position is written last, so that whoever follows next finishes what a crash left undone.
+        """
+        index, truth = services.index, services.truth
+        older = anchored(status)[1] != self.version
+        upto, standing = (0, set[int]()) if older else await self._agreement(run, services, owner, status.applied)
+        size = await run.call(index.size)
+        stored = await run.call(index.latest, Where(owner.owner), min(size.records, MAX_LISTED))
+        stale = [number for number in stored.tolist() if number not in standing]
+        anchor = anchor_of(await run.call(truth.mark, owner, upto), self.version) if upto else ""
+        at, seen = status.applied, status.anchor
+        # Where another process was faster, nothing goes: what is stale here may be new by now, under the same id.
+        if await run.call(index.upsert, owner, [], after=at, seen=seen, upto=upto, anchor=anchor, gone=stale):
+            reason = "is of another version" if older else "had seen events that the restored log no longer has"
+            _log.warning(
+                "the index of %s, at #%d, %s: %d records were dropped, and events after #%d are indexed again",
+                *(owner.owner, at, reason, len(stale), upto),
+            )
+        _clear(services)
+
+    async def _agreement(self, run: Runner, services: Services, owner: Scope, applied: int) -> tuple[int, set[int]]:
+        """The position up to which the index agrees with the log, and the ids of the records up to there."""
+        standing: set[int] = set()
+        upto, same = 0, attrgetter("scope", "kind", "text", "at", "turn", "sources")
+        while events := await run.call(services.truth.read, owner.owner, after=upto, upto=applied, limit=EVENT_BATCH):
+            records = [item.record for item in await _derived(run, services, owner, events)]
+            there = await run.call(services.index.get, [record.id for record in records])
+            stored = {record.id: same(record) for record in there}  # made from the same events
+            differing = [record.id for record in records if stored.get(record.id) != same(record)]
+            end = min(differing, default=applied + 1)
+            standing |= {one.id for one in records if one.id < end}
+            upto = max([upto, *(event.position for event in events if event.position < end)])
+            if end <= applied:
+                break
+        return upto, standing
+
+    async def _unindex(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> int:
         """Drop the records of erased events; the turns after them are embedded again without their words."""
         index, positions = services.index, [p for first, last in erased["positions"] for p in range(first, last + 1)]
         records = await run.call(index.get, positions)
@@ -200,8 +261,13 @@ class TextIndex(IndexProjection):
     async def drop(
         self, run: Runner, services: Services, owner: Scope, erased: Erased, between: Sequence[Event]
     ) -> int:
-        """Remove it, along with terms that another process derived from it for turns written at this moment."""
-        count = await super().drop(run, services, owner, erased, between)
+        """Remove what the log has just erased from the index; returns how many records there were.
+
+        ``between`` are turns that came after the index last followed and before the erasure: another process may have
+        derived terms from it for them at this moment.
+        """
+        count = await self._unindex(run, services, owner, erased)
+        await self.follow(run, services, owner)
         while True:
             status = await run.call(services.index.status, owner)
             if await self._again(run, services, owner, status, [event.position for event in between]):
@@ -217,15 +283,120 @@ class TextIndex(IndexProjection):
         at, anchor = status.applied, status.anchor
         return not entries or await run.call(services.index.upsert, owner, entries, after=at, upto=at, anchor=anchor)
 
-    async def clean(self, run: Runner, services: Services, erased: Sequence[Erased], count: int) -> None:
-        """Clean up the log after another process erased something, unless that can wait."""
-        if any(one.get("scrub", "now") == "now" for one in erased):
-            await scrubbed(run, services.truth.scrub)
-
     async def scrub(self, run: Runner, services: Services) -> None:
         """Overwrite destroyed data, if the index has files of its own."""
         if services.config.index.url not in {None, services.config.url}:
             await run.call(services.index.scrub)
+
+    async def derive(self, run: Runner, services: Services, owner: Scope, progress: Progress | None) -> Receipt:
+        """Bring the owner's part of the index up to date, including vectors."""
+        indexed = await self.follow(run, services, owner)
+        if services.embedder is None:
+            return Receipt(indexed=indexed)
+        with self.filling(owner):
+            embedded = await self.embed_alone(run, services, owner, progress)
+        await run.call(services.index.train, owner)
+        return Receipt(indexed=indexed, embedded=embedded)
+
+    async def unfinished(self, run: Runner, services: Services, newest: Newest) -> set[Scope]:
+        statuses = await run.call(services.index.statuses, list(newest))
+        return {
+            owner
+            for owner, status in statuses.items()
+            if None not in (last := newest[owner])
+            or anchored(status) != (last[None].mark, self.version)
+            or (services.embedder is not None and status.pending)
+        }
+
+    @contextmanager
+    def filling(self, owner: Scope) -> Iterator[None]:
+        """Inside the block, background work makes this owner's vectors, and a recall does not wait for all of them."""
+        self.left.discard(owner)
+        with self._lock:
+            self._filling[owner] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._filling -= Counter([owner])
+
+    async def catch_up(
+        self, run: Runner, services: Services, owner: Scope, state: LogState | None = None
+    ) -> tuple[Status, str]:
+        """Index new events before a recall.
+
+        Returns the state of the index, with sums if its records get vectors, and a note if vectors are missing or
+        nothing may be indexed. ``state`` is that of the owner's log, if known.
+        """
+        embeds, most = services.embedder is not None, EMBED_BATCH if self._filling[owner] else AT_ONCE
+        state = await run.call(services.truth.state, owner) if state is None else state
+        if services.read_only:
+            status = await run.call(services.index.status, owner, pending=int(embeds), sums=embeds)
+            if anchored(status)[0] != state.mark and await run.call(astray, services.truth, owner, status):
+                raise StoreUnavailableError(f"the log of {owner} was restored to before its index: open it for writing")
+            if status.applied < state.head:
+                behind = await run.call(services.truth.count, owner, after=status.applied)
+                return status, f"read-only: {behind:,} new events are not indexed"
+            return status, await self._missing(run, services) if status.pending else ""
+        pending = most + 1 if embeds else 0
+        _, status = await self._followed(run, services, owner, state, pending=pending, sums=embeds)
+        if not status.pending:
+            return status, ""
+        note = await self._embedded(run, services, owner, len(status.pending), most)
+        return await run.call(services.index.status, owner, sums=True), note
+
+    async def _embedded(self, run: Runner, services: Services, owner: Scope, pending: int, most: int) -> str:
+        """Make some of the missing vectors, as far as a recall waits for them; returns a note if some remain."""
+        work = services.config.orchestration
+        if pending > most and (self._filling[owner] or work.background):
+            self.left |= set() if self._filling[owner] else {owner}
+            return await self._missing(run, services)
+        until = time.monotonic() + work.model_timeout.total_seconds()
+
+        def enough(done: int, total: int) -> None:
+            if done < total and time.monotonic() > until:
+                raise ModelError(_unmade(total - done))
+
+        try:
+            await self.embed(run, services, owner, enough)
+        except ModelError as error:
+            _log.warning("%s; the records are indexed, their vectors are made later", error)
+            return str(error)
+        return ""
+
+    async def _missing(self, run: Runner, services: Services) -> str:
+        return _unmade((await run.call(services.index.size)).pending)
+
+    async def embed_alone(self, run: Runner, services: Services, owner: Scope, progress: Progress | None) -> int:
+        """Like `embed`, after what another process does for this owner."""
+        if not (await run.call(services.index.status, owner, pending=1)).pending:
+            return 0
+        async with self.alone(run, services, owner, progress):
+            return await self.embed(run, services, owner, progress)
+
+    @asynccontextmanager
+    async def alone(
+        self, run: Runner, services: Services, owner: Scope, progress: Progress | None
+    ) -> AsyncIterator[None]:
+        """Inside the block, no other process that asks for it works for this owner, as long as it calls `go_on`."""
+        index = services.index
+        while not await run.call(index.lease, owner, self._holder, LEASE_SECONDS):
+            if progress is not None:
+                progress(0, 0)  # which raises where nobody waits any more
+            await run.call(time.sleep, LEASE_PAUSE)
+        self._alone[owner] = time.monotonic()
+        try:
+            yield
+        finally:
+            self._alone.pop(owner, None)
+            await run.call(index.lease, owner, self._holder, 0)
+
+    async def go_on(self, run: Runner, services: Services, owner: Scope) -> None:
+        """Keep other processes waiting, inside the block of `alone`; elsewhere it does nothing."""
+        since = self._alone.get(owner)
+        if since is not None and time.monotonic() - since > LEASE_SECONDS / 3:
+            await run.call(services.index.lease, owner, self._holder, LEASE_SECONDS)
+            self._alone[owner] = time.monotonic()
 
     @traced("index", after=embedded)
     async def embed(self, run: Runner, services: Services, owner: Scope, progress: Progress | None = None) -> int:
@@ -241,9 +412,8 @@ class TextIndex(IndexProjection):
 
         while is_needed() and (pending := await run.call(services.index.pending, owner, EMBED_BATCH)):
             texts = await passages(pending, cleaning, embedder.name, embed)
-            content = {number: (content_key(embedder.name, text), text) for number, text in texts.items()}
             if await put_vectors(
-                run, services.index, embedder.name, content, embed, is_needed=is_needed, storing=self.storing
+                run, services.index, embedder.name, texts, embed, is_needed=is_needed, storing=self.storing
             ):
                 count += len(pending)
             await self.go_on(run, services, owner)
@@ -256,19 +426,32 @@ class TextIndex(IndexProjection):
                 break
         return count
 
-    async def keys(
-        self, run: Runner, services: Services, owner: Scope, pending: Pending, donor: SemanticIndex
-    ) -> dict[int, bytes]:
-        stored: tuple[str, int] | None = await run.call(donor.embedder)
-        name, dim = stored or ("", 0)
+    async def take_over(
+        self, run: Runner, services: Services, owner: Scope, donor: SemanticIndex
+    ) -> AsyncIterator[int]:
+        """Give pending records vectors that another index has for their content; yields how many, per batch."""
+        index, without = services.index, 0
+        model, embedder = services.embedder, await run.call(donor.embedder)
+        if model is None or embedder is None or embedder[0] != model.name:
+            return
+        (name, dim), cleaning = embedder, services.config.cleaning
 
         async def known(texts: list[str]) -> Floats:
-            found = await run.call(donor.known, keys := [content_key(name, text) for text in texts])
+            there = await run.call(donor.known, keys := [content_key(name, text) for text in texts])
             none = np.full(dim, np.nan, dtype=np.float32)
-            return np.stack([found.get(key, none) for key in keys])
+            return np.stack([there.get(key, none) for key in keys])
 
-        texts = await passages(pending, services.config.cleaning, name, known)
-        return {number: content_key(name, text) for number, text in texts.items()}
+        while pending := (await run.call(index.status, owner, pending=without + TAKEN)).pending[without:]:
+            records = await run.call(index.get, pending)
+            before = await run.call(index.previous, owner, records)
+            texts = await passages([(one, before.get(one.id)) for one in records], cleaning, name, known)
+            keys = {number: content_key(name, text) for number, text in texts.items()}
+            vectors = await run.call(donor.known, list(dict.fromkeys(keys.values())))
+            found = {number: key for number, key in keys.items() if key in vectors}
+            if found:
+                await run.call(index.put_vectors, embedder, found, vectors)
+            without += len(pending) - len(found)
+            yield len(found)
 
     async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
         size, unindexed = await run.call(services.index.size), 0
@@ -299,3 +482,31 @@ async def _derived(run: Runner, services: Services, owner: Scope, events: Sequen
     news = learnt(services, events)
     sessions = list(dict.fromkeys(event.scope.session for event in news))
     return derive(news, await run.call(services.index.tails, owner, sessions))
+
+
+def _unmade(count: int) -> str:
+    return f"{counted(count, 'vector')} still to be made, what has none is found by its words"
+
+
+def _clear(services: Services) -> None:
+    for projection in projections(services):
+        projection.clear()
+
+
+def uses_of(events: Sequence[Event]) -> dict[int, Use]:
+    """How often these events record a use of each record."""
+    uses: dict[int, Use] = {}
+    for event in events:
+        if event.kind is EventKind.USED:
+            for number, count in event.payload["uses"]:
+                before = uses.get(number, Use(0, event.at))
+                uses[number] = Use(before.count + count, max(before.at, event.at))
+    return uses
+
+
+async def scrubbed(run: Runner, scrub: Callable[[], None]) -> None:
+    """Scrub now, or report that it will be done later if another process prevents it."""
+    try:
+        await run.call(scrub)
+    except StoreUnavailableError as error:
+        _log.warning("%s; erased data is cleaned up later", error)

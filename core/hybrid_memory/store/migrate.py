@@ -16,7 +16,7 @@ from hybrid_memory.log.port import Receipt
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.indexing import embedding, indexes
+from hybrid_memory.store.indexing import TextIndex, embedding
 from hybrid_memory.store.projection import projections
 from hybrid_memory.store.remember import drain
 from hybrid_memory.store.services import Services
@@ -51,24 +51,20 @@ async def derived(
     run: Runner, source: Services, target: Services, copies: Sequence[OwnerCopy], progress: Progress
 ) -> Migration:
     """Index the copied events. Vectors of the same embedder are taken over; others are made."""
-    indexed = embedded = 0
+    index, embedded = target.state(TextIndex), 0
+    indexed = sum([await index.follow(run, target, copy.owner) for copy in copies])
+    total = (await run.call(target.index.size)).pending
     for copy in copies:
-        indexed += sum([await index.follow(run, target, copy.owner) for index in indexes(target)])
-    vectored = [index for index in indexes(target) if index.embeds(target)]
-    total = sum([(await run.call(index.port(target).size)).pending for index in vectored])
-    for index in [index for index in vectored if index.exists(source)]:
-        for copy in copies:
-            async for count in index.take_over(run, target, copy.owner, index.port(source)):
-                embedded += count
-                progress(embedded, total)
+        async for count in index.take_over(run, target, copy.owner, source.index):
+            embedded += count
+            progress(embedded, total)
 
     def further(done: int, left: int) -> None:
         progress(embedded + done, embedded + left)
 
-    for index in indexes(target):
-        for copy in copies:
-            made = await index.derive(run, target, copy.owner, further)
-            indexed, embedded = indexed + made.indexed, embedded + made.embedded
+    for copy in copies:
+        made = await index.derive(run, target, copy.owner, further)
+        indexed, embedded = indexed + made.indexed, embedded + made.embedded
     digest = hashlib.sha256("".join(copy.digest.hexdigest() for copy in copies).encode())
     return Migration(len(copies), sum(copy.events for copy in copies), indexed, embedded, digest.hexdigest())
 
@@ -121,37 +117,32 @@ async def unfinished(run: Runner, services: Services) -> list[Scope]:
 async def rebuild(
     run: Runner, services: Services, embedder: Embedder | None, progress: Progress | None = None
 ) -> Receipt:
-    """Drop the indexes and rebuild them, with this embedder from now on; a new embedder must answer first.
+    """Drop the index and rebuild it, with this embedder from now on; a new embedder must answer first.
 
     All texts are indexed before the first vector is made. In the meantime recall uses the log, then words, and says so.
     """
     present(services)
     if embedder is not None and embedder is not services.embedder:
         await embedding(run, embedder.embed_documents, PROBE)
-    indexed, derived = 0, indexes(services)
+    index, indexed = services.state(TextIndex), 0
 
     def replaced() -> None:
-        with ExitStack() as stack:
-            for index in derived:
-                stack.enter_context(index.storing)
+        with index.storing:
             services.embedder = embedder
 
     await run.call(replaced)  # first: what the background makes with the old one is not stored any more
     try:
-        for index in derived:
-            index.emptied = True
-            await run.call(index.port(services).delete, None)
+        index.emptied = True
+        await run.call(services.index.delete, None)
         for owner in await run.call(services.truth.heads):
-            indexed += sum([await index.follow(run, services, owner) for index in derived])
+            indexed += await index.follow(run, services, owner)
     finally:
-        for index in derived:
-            index.emptied = False
+        index.emptied = False
         for projection in projections(services):
             projection.clear()
     with ExitStack() as stack:
         for owner in await run.call(services.truth.heads):
-            for index in derived:
-                stack.enter_context(index.filling(owner))
+            stack.enter_context(index.filling(owner))
         done = await flush(run, services, progress=progress)
     return replace(done, indexed=done.indexed + indexed)
 

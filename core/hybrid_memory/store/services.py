@@ -11,7 +11,7 @@ from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import Origin
 from hybrid_memory.log.port import Clock, Draft, EventLog, Expiring, IdSource
 from hybrid_memory.log.views import Horizon
-from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
+from hybrid_memory.models.port import Embedder, LanguageModel, Ranker, TextCompressor
 from hybrid_memory.models.rerankers import WrappedReranker
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tracing import Tracer
@@ -50,8 +50,6 @@ class Services:
     reranker: WrappedReranker | None = None
     language_model: LanguageModel | None = None
     compressor: TextCompressor | None = None
-    media: SemanticIndex | None = None
-    media_embedder: MediaEmbedder | None = None
     outbox: EventLog | None = None
     archive: Expiring | None = None
     states: tuple[object, ...] = ()

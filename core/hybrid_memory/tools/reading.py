@@ -1,9 +1,10 @@
-"""Tools that read: `memory_recall`, `memory_expand` and `memory_fetch`, `memory_why` and `memory_profile`."""
+"""Tools that read: `memory_recall`, `memory_fetch`, `memory_why` and `memory_profile`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
@@ -149,7 +150,7 @@ def line_of(record: Record, query: str, max_tokens: int = LINE_TOKENS, *, whose:
     is_note = record.kind is RecordKind.FACT or NOTED_WITH in record.metadata
     whose_words = record.origin
     who = "" if is_note and whose_words not in MARKED else f"{speaker(whose_words, record.speaker, text)}: "
-    more = "" if short == " ".join(text.split()) else " (more: expand it)"
+    more = "" if short == " ".join(text.split()) else " (more: fetch it)"
     return f"{named(record.turn)} [{record.at:%Y-%m-%d}] {whose}{who}{escaped(short)}{more}"
 
 
@@ -168,30 +169,6 @@ def shortened(text: str, query: str, max_tokens: int = LINE_TOKENS) -> str:
     return short
 
 
-class Expanding(CheckedModel):
-    """What to show."""
-
-    handle: str = Field(description="Such as '#12', or '#3-9' for a range of this conversation")
-
-
-async def expand(call: Call, memory: ScopedMemory, request: Expanding) -> str:
-    """The verbatim messages behind a handle."""
-    first, last = stretch(request.handle)
-    memory = await home(call, memory, first)
-    messages: list[Message] = await call(memory.expand, handle(first, last))
-    room, lines = _room(call), list[str]()
-    for line in _lines(messages):
-        room -= estimate_tokens(line) + 1
-        if room < 0:
-            break
-        lines.append(line)
-    if not lines:
-        result = await _fitting(call, lambda chars: call(memory.fetch, named(first), max_chars=chars))
-        return _written(result, named(first))
-    left = len(messages) - len(lines)
-    return "\n".join([*lines, *([f"({left} more messages: ask for a shorter range)"] if left else [])])
-
-
 class Fetching(CheckedModel):
     """What to read."""
 
@@ -203,52 +180,40 @@ class Fetching(CheckedModel):
 
 
 async def fetch(call: Call, memory: ScopedMemory, request: Fetching) -> str | Answer:
-    """A page of a long text or of several messages, or the lines that match; images, sounds and files themselves."""
-    first, last = stretch(request.handle, most=None)
+    """The messages behind a handle, or a page of what is long, or its lines that match; or a medium itself."""
+    first, last = stretch(request.handle)
     name, memory = handle(first, last), await home(call, memory, first)
     where = request.where.strip() or None
-    medium = _MEDIUM.fullmatch(where or "")
-    if medium or (where is None and first == last and not request.pattern):
-        shown = await _shown(call, memory, name, int(medium[1]) if medium else None)
-        if shown is not None:
-            return shown
-    if first == last:
+    messages: list[Message] = []
+    with suppress(InvalidInputError) if first == last else nullcontext():  # it may be an offloaded text
+        messages = await call(memory.expand, name)
+    media = [block for message in messages for block in media_blocks(message.content).values()]
+    if medium := _MEDIUM.fullmatch(where or ""):
+        if not 0 < (number := int(medium[1])) <= len(media):
+            raise InvalidInputError(f"{name} has {len(media)} media: there is no media {number}")
+        shown = media[number - 1]
+        return Answer(f"{name} media {number}: {digest_media(shown)}", media=(standard_media(shown),))
+    media = media if first == last else []
+    text = "\n".join(_lines(messages))
+    if messages and where is None and not request.pattern and (media or estimate_tokens(text) <= _room(call)):
+        return Answer(text, media=tuple(map(standard_media, media)))
 
-        async def read(max_chars: int) -> Page:
+    async def read(max_chars: int) -> Page:
+        if first == last:
             asked: dict[str, Any] = {"pattern": request.pattern} if request.pattern else {"where": where}
             part: Page = await call(memory.fetch, name, max_chars=max_chars, **asked)
             return part
-    else:
-        messages: list[Message] = await call(memory.expand, name)
-        text = "\n".join(_lines(messages))
-
-        async def read(max_chars: int) -> Page:
-            if request.pattern:
-                return grep(text, request.pattern, max_chars=max_chars)
-            return page(text, where, max_chars=max_chars)
+        if request.pattern:
+            return grep(text, request.pattern, max_chars=max_chars)
+        return page(text, where, max_chars=max_chars)
 
     result = await _fitting(call, read)
     if not request.pattern:
-        return _written(result, name)
+        more = f"\n(more: fetch it with where='{result.next}')" if result.next else ""
+        size = f"{result.total_lines} lines, {result.total_chars} characters"
+        return f"{name} {result.where}, of {size}:\n{result.text}{more}"
     head = f"{result.shown_matches} of {result.total_matches} matching lines, of {result.total_lines}"
     return f"{name}: {head}\n{result.text}" if result.total_matches else f"No line of {name} matches."
-
-
-async def _shown(call: Call, memory: ScopedMemory, name: str, number: int | None) -> Answer | None:
-    """A message with all its media, or the medium of this number among several messages; None if there is none."""
-    try:
-        messages: list[Message] = await call(memory.expand, name)
-    except InvalidInputError:  # it may be an offloaded text
-        return None
-    media = [block for message in messages for block in media_blocks(message.content).values()]
-    if number is not None and not 0 < number <= len(media):
-        raise InvalidInputError(f"{name} has {len(media)} media: there is no media {number}")
-    if number is not None:
-        media = media[number - 1 : number]
-        text = f"media {number}: {digest_media(media[0])}"
-    else:
-        text = "\n".join(_lines(messages))
-    return Answer(f"{name} {text}", media=tuple(map(standard_media, media))) if media else None
 
 
 def _lines(messages: Sequence[Message]) -> list[str]:
@@ -278,11 +243,6 @@ async def _fitting(call: Call, read: Callable[[int], Awaitable[Page]]) -> Page:
     return piece
 
 
-def _written(part: Page, name: str) -> str:
-    more = f"\n(more: fetch it with where='{part.next}')" if part.next else ""
-    return f"{name} {part.where}, of {part.total_lines} lines, {part.total_chars} characters:\n{part.text}{more}"
-
-
 RECALL = MemoryTool(
     "memory_recall",
     "Search all earlier conversations and notes. Use it before you answer about the user, their past or earlier work. "
@@ -290,11 +250,10 @@ RECALL = MemoryTool(
     Recalling,
     recall,
 )
-EXPAND = MemoryTool("memory_expand", "The exact words behind a handle of the memory.", Expanding, expand)
 FETCH = MemoryTool(
     "memory_fetch",
-    "Read the exact words behind a handle of the memory: a long text (#12), or the messages behind a line of a "
-    "summary (#12-40); page by page, or only the lines that match a pattern. Also images and files.",
+    "Read the exact words behind a handle of the memory: a message or long text (#12), or the messages behind a line "
+    "of a summary (#12-40); page by page, or only the lines that match a pattern. Also images and files.",
     Fetching,
     fetch,
 )

@@ -36,7 +36,6 @@ REPLACES = "replaces"
 
 UPDATED = "memory_update"
 
-MAX_STRETCH = 500
 MAX_UPDATES = 1000
 """How many updates are considered, those nearest to the question first."""
 
@@ -165,14 +164,14 @@ def bounded(text: str, max_tokens: int = MAX_TOKENS) -> str:
     return kept
 
 
-def stretch(text: str, most: int | None = MAX_STRETCH) -> tuple[int, int]:
-    """The first and last position of a handle; raises `InvalidInputError` if it is invalid or longer than ``most``."""
+def stretch(text: str) -> tuple[int, int]:
+    """The first and last position of a handle; raises `InvalidInputError` if it is invalid."""
     match = _HANDLE.fullmatch(text.strip())
     if match is None:
         raise InvalidInputError(f"{shown(text)} is not a handle: give one from memory_recall, such as '#12'")
     first, last = int(match[1]), int(match[2] or match[1])
-    if last < first or (most is not None and last >= first + most):
-        raise InvalidInputError(f"{shown(text)} must be ascending{f' and cover at most {most} turns' if most else ''}")
+    if last < first:
+        raise InvalidInputError(f"{shown(text)} must be ascending")
     return first, last
 
 

@@ -62,12 +62,9 @@ def read_transcripts(paths: Sequence[Path], form: Any, refusals: list[str] | Non
     """
     from hybrid_memory.apps import transcripts  # noqa: PLC0415 - half a second that help need not take
 
-    def read(path: Path) -> list[Transcript]:
-        if refusals is None:
-            return transcripts.read_transcript(path, form=form)
-        return transcripts.import_transcripts(path, refusals, form=form)
-
-    results = [(path, chat) for path in paths for chat in read(path)]
+    results = [
+        (path, chat) for path in paths for chat in transcripts.read_transcript(path, form=form, refusals=refusals)
+    ]
     names = Counter(chat.name for _, chat in results)
     return [
         chat

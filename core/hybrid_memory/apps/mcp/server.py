@@ -138,7 +138,6 @@ KINDS: Mapping[str, ToolAnnotations] = {
     "memory_recall": READS,
     "memory_update": CHANGES,  # the history keeps the old words
     "memory_forget": DESTROYS,
-    "memory_expand": READS,
     "memory_fetch": READS,
     "memory_why": READS,
     "memory_profile": READS,

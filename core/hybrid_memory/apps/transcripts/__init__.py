@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias, get_args
 
 from hybrid_memory import Message, Role, ToolCall, as_messages
-from hybrid_memory.apps.transcripts.documents import MAX_LOOKED_AT, PLAIN_FILES, Reader, Record, records
+from hybrid_memory.apps.transcripts.documents import MAX_LOOKED_AT, PLAIN_FILES, Reader, Record, records, refuse
 from hybrid_memory.apps.transcripts.exports import CHATGPT, CLAUDE_AI, OF_ACCOUNTS
 from hybrid_memory.apps.transcripts.messages import (
     dated,
@@ -23,7 +23,7 @@ from hybrid_memory.apps.transcripts.messages import (
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.validation import shown
 
-__all__ = ["Form", "Transcript", "file_time", "import_transcripts", "read_transcript"]
+__all__ = ["Form", "Transcript", "file_time", "read_transcript"]
 
 Form: TypeAlias = Literal["openai", "langchain", "claude-ai", "chatgpt"]
 """The program that wrote a file."""
@@ -36,7 +36,9 @@ _READERS: dict[Form, Reader] = {
 }
 
 
-def read_transcript(path: str | Path, *, form: Form | Literal["auto"] = "auto") -> list[Transcript]:
+def read_transcript(
+    path: str | Path, *, form: Form | Literal["auto"] = "auto", refusals: list[str] | None = None
+) -> list[Transcript]:
     """The conversations in a file, or in all files of a folder and its subfolders, by name.
 
     It keeps roles, names, texts, content blocks, tool calls with results, and times; it skips thinking and empty
@@ -48,33 +50,27 @@ def read_transcript(path: str | Path, *, form: Form | Literal["auto"] = "auto") 
         path: JSON or JSONL in UTF-8; JSONL is read line by line.
         form: the program that wrote it; ``auto`` detects it. In a folder a given form reads only files with its names:
             ``conversations*.json`` for ``chatgpt`` and ``claude-ai``; ``auto`` skips files about the account.
+        refusals: gets what cannot be read, and the rest is read. Then a conversation without any time has that of its
+            file, when it must have been said already, or that of the first message with a time in its file: it is never
+            newer than one that has a time.
 
     Raises:
-        InvalidInputError: the file does not exist, a line is invalid, the form is unknown, or there are no messages.
+        InvalidInputError: the form is unknown; or, without ``refusals``, the file does not exist, a line is invalid, or
+            there are no messages.
     """
-    return [chat for _, chats in _read(Path(path), form, None) for chat in chats]
-
-
-def import_transcripts(path: Path, refusals: list[str], *, form: Form | Literal["auto"] = "auto") -> list[Transcript]:
-    """All conversations as of `read_transcript`, but for what cannot be read, which is added to ``refusals``.
-
-    A conversation without any time has that of its file, when it must have been said already, or that of the first
-    message with a time in its file: it is never newer than one that has a time.
-    """
-    before = len(refusals)
-    try:
-        read = list(_read(path, form, refusals))
-    except InvalidInputError as error:
-        refusals.append(str(error))
-        return []
-    if not any(chats for _, chats in read) and len(refusals) == before:
-        refusals.append(f"{path} holds no messages")
-    results = []
-    for file, chats in read:
-        stated = [message.at for chat in chats for message in chat.messages if message.at is not None]
-        oldest = min([file_time(file), *stated])
-        results += [replace(chat, messages=tuple(dated(chat.messages, oldest))) for chat in chats]
-    return results
+    if form != "auto" and form not in _READERS:
+        raise InvalidInputError(f"unknown format {shown(form)}: choose auto, {_known()}")
+    path, before = Path(path), len(refusals or ())
+    found: list[Transcript] = []
+    for file in _files(path, form, refusals):
+        chats = _transcripts(file, file.relative_to(path).as_posix() if path.is_dir() else file.name, form, refusals)
+        if refusals is not None:
+            oldest = min([file_time(file), *(one.at for chat in chats for one in chat.messages if one.at is not None)])
+            chats = [replace(chat, messages=tuple(dated(chat.messages, oldest))) for chat in chats]
+        found += chats
+    if not found and len(refusals or ()) == before:
+        refuse(f"{path} holds no messages", refusals)
+    return found
 
 
 def file_time(file: Path) -> datetime:
@@ -82,45 +78,32 @@ def file_time(file: Path) -> datetime:
     return datetime.fromtimestamp(file.stat().st_mtime, UTC)
 
 
-def _read(
-    path: Path, form: Form | Literal["auto"], refusals: list[str] | None
-) -> Iterator[tuple[Path, list[Transcript]]]:
-    """The conversations of each file; see `Record` for what refusals are."""
-    if form != "auto" and form not in _READERS:
-        raise InvalidInputError(f"unknown format {shown(form)}: choose auto, {_known()}")
+def _files(path: Path, form: Form | Literal["auto"], refusals: list[str] | None) -> list[Path]:
+    """The file, or those of a folder that may be of this form; see `Record` for what refusals are."""
     if not path.exists():
-        raise InvalidInputError(f"{path}: no such file or folder")
-    empty = True
-    files = [path]
-    if path.is_dir():
-        patterns = PLAIN_FILES if form == "auto" else _READERS[form].files
-        matching = {file for pattern in patterns for file in path.rglob(pattern)}
-        files = sorted(file for file in matching if file.is_file() and not file.name.startswith("."))
-        files = [file for file in files if form != "auto" or file.name not in OF_ACCOUNTS]
-        if not files:
-            raise InvalidInputError(f"{path} has no file named {' or '.join(patterns)}")
-    for file in files:
-        name = file.relative_to(path).as_posix() if path.is_dir() else file.name
-        chats = _transcripts(file, name, form, refusals)
-        empty = empty and not chats
-        yield file, chats
-    if empty and refusals is None:
-        raise InvalidInputError(f"{path} holds no messages")
+        refuse(f"{path}: no such file or folder", refusals)
+        return []
+    if not path.is_dir():
+        return [path]
+    patterns = PLAIN_FILES if form == "auto" else _READERS[form].files
+    matching = {file for pattern in patterns for file in path.rglob(pattern)}
+    files = sorted(file for file in matching if file.is_file() and not file.name.startswith("."))
+    files = [file for file in files if form != "auto" or file.name not in OF_ACCOUNTS]
+    if not files:
+        refuse(f"{path} has no file named {' or '.join(patterns)}", refusals)
+    return files
 
 
 def _transcripts(file: Path, name: str, given: Form | Literal["auto"], refusals: list[str] | None) -> list[Transcript]:
     values = records(file, refusals)
     form, values = _detected(values) if given == "auto" else (given, values)
-    if form is None:
-        return []
-    said = [chat for chat in _READERS[form].read(values) if chat.messages]
-    single = len(said) == 1 and not said[0].name
-    names = [name if single else f"{name}#{chat.name or number}" for number, chat in enumerate(said, 1)]
-    read = [
-        Transcript.of(paired(chat.messages), name=title, form=form, key=chat.name)
-        for title, chat in zip(names, said, strict=True)
-    ]
-    return [replace(one, messages=tuple(dated(one.messages, chat.at))) for one, chat in zip(read, said, strict=True)]
+    said = [] if form is None else [chat for chat in _READERS[form].read(values) if chat.messages]
+    single, read = len(said) == 1 and not said[0].name, list[Transcript]()
+    for number, chat in enumerate(said, 1):
+        title = name if single else f"{name}#{chat.name or number}"
+        one = Transcript.of(paired(chat.messages), name=title, form=form or "", key=chat.name)
+        read.append(replace(one, messages=tuple(dated(one.messages, chat.at))))
+    return read
 
 
 def _detected(values: Iterator[Record]) -> tuple[Form | None, Iterator[Record]]:
@@ -207,45 +190,31 @@ def paired(messages: Iterable[Message]) -> list[Message]:
     first call of that name. A call keeps its id unless an earlier call has the same. A result without a call is
     unchanged.
     """
-    book = _Calls()
-    return [book.paired(message) for message in messages]
-
-
-class _Calls:
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-        self._numbers = count(1)
-        self._ids: dict[str, list[str]] = {}
-        """By id in the file: the unanswered calls of the latest message with this id, in order."""
-        self._waiting: dict[str, str] = {}
-        """The tools of the latest message's unanswered calls, by our id."""
-
-    def paired(self, message: Message) -> Message:
+    numbers, taken, results = count(1), set[str](), list[Message]()
+    ids: dict[str, list[str]] = {}  # by id in the file: the unanswered calls of the latest message with this id
+    waiting: dict[str, str] = {}  # the tools of the latest message's unanswered calls, by our id
+    for message in messages:
         if message.tool_calls:
-            calls = self._asked(message.tool_calls)
-            return message if calls == message.tool_calls else message.model_copy(update={"tool_calls": calls})
-        if message.role is not Role.TOOL:
-            return message
-        if message.tool_call_id:
-            ids = self._ids.get(message.tool_call_id, [message.tool_call_id])
-            id_: str | None = ids.pop(0) if len(ids) > 1 else ids[0]
+            waiting, given, calls = {}, dict[str, list[str]](), list[ToolCall]()
+            for call in message.tool_calls:
+                unused = (name for number in numbers if (name := f"call-{number}") not in taken)
+                own = call.id if call.id and call.id not in taken else next(unused)
+                taken.add(own)
+                waiting[own] = call.name
+                if call.id:
+                    given.setdefault(call.id, []).append(own)
+                calls.append(call.model_copy(update={"id": own}))
+            ids |= given
+            results.append(message.model_copy(update={"tool_calls": calls}))
+        elif message.role is Role.TOOL:
+            if message.tool_call_id:
+                known = ids.get(message.tool_call_id, [message.tool_call_id])
+                answered: str | None = known.pop(0) if len(known) > 1 else known[0]
+            else:
+                named = (own for own, tool in waiting.items() if message.name in (None, tool))
+                answered = next(named, next(iter(waiting), None))
+            waiting.pop(answered or "", None)
+            results.append(message.model_copy(update={"tool_call_id": answered}))
         else:
-            tools = (id_ for id_, tool in self._waiting.items() if message.name in (None, tool))
-            id_ = next(tools, next(iter(self._waiting), None))
-        self._waiting.pop(id_ or "", None)
-        return message if id_ == message.tool_call_id else message.model_copy(update={"tool_call_id": id_})
-
-    def _asked(self, calls: Iterable[ToolCall]) -> list[ToolCall]:
-        self._waiting = {}
-        given: dict[str, list[str]] = {}
-        results = []
-        for call in calls:
-            unused = (name for number in self._numbers if (name := f"call-{number}") not in self._taken)
-            id_ = call.id if call.id and call.id not in self._taken else next(unused)
-            self._taken.add(id_)
-            self._waiting[id_] = call.name
-            if call.id:
-                given.setdefault(call.id, []).append(id_)
-            results.append(call if call.id == id_ else call.model_copy(update={"id": id_}))
-        self._ids |= given
-        return results
+            results.append(message)
+    return results

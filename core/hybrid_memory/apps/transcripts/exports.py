@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from hybrid_memory import Message, Role
-from hybrid_memory.apps.transcripts.documents import Conversation, Reader, Record, message_of
+from hybrid_memory.apps.transcripts.documents import Conversation, Fits, Reader, Reads, Record, message_of
 from hybrid_memory.apps.transcripts.messages import items, mapping, messages_of
 from hybrid_memory.validation import shown, stated_time
 
@@ -34,21 +34,31 @@ def _listed_chats(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _read_chatgpt(records: Iterable[Record]) -> Iterator[Conversation]:
-    """The conversations of a file, named by their titles and the beginnings of their ids.
+def _exported(
+    program: str, fits: Fits, branch: Callable[[Any], Sequence[Any]], turn: tuple[Fits, Reads], title: tuple[str, ...]
+) -> Callable[[Iterable[Record]], Iterator[Conversation]]:
+    """Reads the conversations of a file, named by their titles and the beginnings of their ids.
 
-    Raises:
-        InvalidInputError: a value is not such a conversation, or a message in it cannot be stored.
+    Args:
+        program: its name, for errors.
+        fits: whether a value is a conversation.
+        branch: the turns of a conversation from the first to the one shown last.
+        turn: whether a value is one, and its messages.
+        title: the field of the title, then those of the id.
     """
-    for record in records:
-        for number, chat in enumerate(_listed_chats(record.value), 1):
-            place = record.part(chat, f"conversation {number}")
-            if isinstance(chat, list) or not _fits_chatgpt(chat):
-                place.refuse(f"not a ChatGPT conversation: {shown(chat)}")
-                continue
-            branch = _branch(chat)
-            messages = [said for node in branch for said in message_of(place, node, "ChatGPT", bool, _chatgpt_messages)]
-            yield Conversation(messages, _titled(chat, "title", ("conversation_id", "id")), stated_time(chat))
+
+    def read(records: Iterable[Record]) -> Iterator[Conversation]:
+        for record in records:
+            for number, chat in enumerate(_listed_chats(record.value), 1):
+                place = record.part(chat, f"conversation {number}")
+                if isinstance(chat, list) or not fits(chat):
+                    place.refuse(f"not a {program} conversation: {shown(chat)}")
+                    continue
+                turns = ((place.part(value, f"message {row}"), value) for row, value in enumerate(branch(chat), 1))
+                messages = [one for at, value in turns for one in message_of(at, value, program, *turn)]
+                yield Conversation(messages, _titled(chat, title[0], title[1:]), stated_time(chat))
+
+    return read
 
 
 def _titled(chat: Mapping[str, Any], key: str, id_keys: Sequence[str]) -> str:
@@ -124,10 +134,13 @@ def _parts(content: Mapping[str, Any]) -> list[Any]:
     return parts
 
 
-CHATGPT = Reader(("conversations*.json",), _fits_chatgpt, _read_chatgpt)
+CHATGPT = Reader(
+    ("conversations*.json",),
+    _fits_chatgpt,
+    _exported("ChatGPT", _fits_chatgpt, _branch, (bool, _chatgpt_messages), ("title", "conversation_id", "id")),
+)
 
 
-_CLAUDE = "Claude.ai"
 _ROLES_OF_CLAUDE = {"human": Role.USER, "assistant": Role.ASSISTANT}
 
 
@@ -136,22 +149,6 @@ def _fits_claude(value: Any) -> bool:
     return any(
         isinstance(chat, Mapping) and isinstance(chat.get("chat_messages"), list) for chat in _listed_chats(value)
     )
-
-
-def _read_claude(records: Iterable[Record]) -> Iterator[Conversation]:
-    """The conversations of a file, named by their titles and the beginnings of their ids."""
-    for record in records:
-        for number, chat in enumerate(_listed_chats(record.value), 1):
-            place = record.part(chat, f"conversation {number}")
-            if isinstance(chat, list) or not _fits_claude(chat):
-                place.refuse(f"not a {_CLAUDE} conversation: {shown(chat)}")
-                continue
-            turns = [
-                message
-                for row, turn in enumerate(_claude_branch(chat), 1)
-                for message in message_of(place.part(turn, f"message {row}"), turn, _CLAUDE, _is_turn, _claude_messages)
-            ]
-            yield Conversation(turns, _titled(chat, "name", ("uuid",)), stated_time(chat))
 
 
 def _is_turn(value: Any) -> bool:
@@ -196,4 +193,8 @@ def _claude_messages(turn: Mapping[str, Any]) -> list[Message]:
     return results
 
 
-CLAUDE_AI = Reader(("conversations*.json",), _fits_claude, _read_claude)
+CLAUDE_AI = Reader(
+    ("conversations*.json",),
+    _fits_claude,
+    _exported("Claude.ai", _fits_claude, _claude_branch, (_is_turn, _claude_messages), ("name", "uuid")),
+)

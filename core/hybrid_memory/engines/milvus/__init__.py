@@ -10,7 +10,7 @@ from typing import Literal
 
 from hybrid_memory.engines.milvus.index import MilvusIndex
 from hybrid_memory.index.port import SemanticIndex
-from hybrid_memory.store.engine import Engine, renamed
+from hybrid_memory.store.engine import Engine
 
 __all__ = ["MilvusEngine", "MilvusIndex"]
 
@@ -20,11 +20,10 @@ KINDS: dict[str, Literal["IVF_FLAT", "HNSW", "FLAT"]] = {"ivf_flat": "IVF_FLAT",
 class MilvusEngine(Engine):
     """``milvus://host:19530``, or ``milvus:///folder.db`` for Milvus Lite."""
 
-    def index(self, suffix: str = "") -> SemanticIndex:
+    def index(self) -> SemanticIndex:
         settings = self.config.index
-        url = renamed(self.url, suffix.replace("-", "_"), "hybrid_memory")
         return MilvusIndex(
-            url,
+            self.url,
             index_type=KINDS[settings.algorithm or "ivf_flat"],
             nlist=settings.nlist,
             engine_timeout=self.config.orchestration.engine_timeout.total_seconds(),

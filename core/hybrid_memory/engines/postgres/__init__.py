@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hybrid_memory.config import MemoryConfig
 from hybrid_memory.engines.postgres.connection import PostgresConnection
 from hybrid_memory.engines.postgres.index import PostgresIndex
 from hybrid_memory.engines.postgres.log import PostgresLog
@@ -17,25 +16,22 @@ __all__ = ["PostgresConnection", "PostgresEngine", "PostgresIndex", "PostgresLog
 class PostgresEngine(Engine):
     """``postgresql://user:password@host:5432/database?schema=hybrid_memory``; log and index share a connection pool."""
 
-    def __init__(self, url: str, config: MemoryConfig, key: str | bytes | None = None) -> None:
-        super().__init__(url, config, key)
-        self._opened: dict[str, PostgresConnection] = {}
+    _connection: PostgresConnection | None = None
 
     def log(self) -> EventLog:
-        return PostgresLog(self._connected(""))
+        return PostgresLog(self._connected())
 
-    def index(self, suffix: str = "") -> SemanticIndex:
+    def index(self) -> SemanticIndex:
         if (algorithm := self.config.index.algorithm or "flat") != "flat":
             raise InvalidConfigError(f"Postgres has no index of type {algorithm!r} here: use flat")
-        return PostgresIndex(self._connected(suffix), cache_bytes=self.config.cache_megabytes << 20)
+        return PostgresIndex(self._connected(), cache_bytes=self.config.cache_megabytes << 20)
 
-    def _connected(self, suffix: str) -> PostgresConnection:
-        if suffix not in self._opened:
-            self._opened[suffix] = PostgresConnection(
+    def _connected(self) -> PostgresConnection:
+        if self._connection is None:
+            self._connection = PostgresConnection(
                 self.url,
-                suffix=suffix.replace("-", "_"),
                 engine_timeout=self.config.orchestration.engine_timeout.total_seconds(),
                 power_safe=self.config.power_safe,
                 read_only=self.read_only,
             )
-        return self._opened[suffix]
+        return self._connection

@@ -70,7 +70,6 @@ class PostgresConnection:
         url: a libpq URL, ``postgresql://[user:password@]host[:port][,host...]/database``. Besides libpq's options, such
             as ``sslmode`` and ``target_session_attrs``, it takes ``schema`` (of the library's tables; default
             ``hybrid_memory``) and ``pool`` (the most connections).
-        suffix: appended to the schema's name.
         engine_timeout: seconds that a read may take while a caller waits; see `OrchestrationConfig.engine_timeout`.
         power_safe: whether a commit waits for the disk. Without it, a server crash loses the last moments, but never a
             part of a transaction.
@@ -90,12 +89,11 @@ class PostgresConnection:
         self,
         url: str,
         *,
-        suffix: str = "",
         engine_timeout: float = ENGINE_SECONDS,
         power_safe: bool = True,
         read_only: bool = False,
     ) -> None:
-        self._address = address = _parsed(url, suffix)
+        self._address = address = _parsed(url)
         self.schema, self.address = address.schema, address.place
         self.read_only = read_only
         self._closed = False
@@ -394,13 +392,13 @@ class _Address:
     secrets: tuple[str | None, ...] = field(repr=False)
 
 
-def _parsed(url: str, suffix: str) -> _Address:
+def _parsed(url: str) -> _Address:
     scheme, found, rest = url.partition("://")
     if scheme not in _SCHEMES or not found:
         raise InvalidConfigError(f"a Postgres URL begins with postgresql://, got {shown_url(url)!r}")
     named, _, query = rest.partition("?")
     options = dict(parse_qsl(query, keep_blank_values=True))
-    schema, pool = options.pop("schema", "hybrid_memory") + suffix, options.pop("pool", str(MAX_CONNECTIONS))
+    schema, pool = options.pop("schema", "hybrid_memory"), options.pop("pool", str(MAX_CONNECTIONS))
     options.setdefault("application_name", "hybrid-memory")
     if not _SCHEMA.fullmatch(schema):
         raise InvalidConfigError(

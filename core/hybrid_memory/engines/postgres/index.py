@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.engines.columns import CACHE_BYTES, Changes, RowIndex
+from hybrid_memory.engines.columns import CACHE_BYTES, Changes, Columns, RowIndex
 from hybrid_memory.engines.postgres.connection import EVERYBODY, PostgresConnection
 from hybrid_memory.engines.postgres.pool import PatientConnection
 from hybrid_memory.engines.stored import RECORD_FIELDS, owner_scope, record_in, row_of, to_micros
@@ -102,11 +102,11 @@ class PostgresIndex(RowIndex):
         super().__init__(cache_bytes)
         self._db = connection
 
-    def changes(self, owner: Scope, number: int, epoch: int) -> Changes:
-        known = self._db.owner_id(owner)
-        asked = [epoch, number, known, known, known]
+    def changes(self, owner: Scope, known: Columns) -> Changes:
+        mine, number = self._db.owner_id(owner), known.number
+        asked = [known.epoch, number, mine, mine, mine]
         statement = _ALL if number < 0 else _CHANGED
-        rows = [] if known is None else self._db.query(statement, asked, owner=known, keep=number >= 0)
+        rows = [] if mine is None else self._db.query(statement, asked, owner=mine, keep=number >= 0)
         if not rows:
             return Changes()
         number, epoch, gone = rows[0][:3]

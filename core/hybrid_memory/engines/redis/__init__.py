@@ -8,7 +8,7 @@ from hybrid_memory.engines.redis.log import RedisLog
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.index.port import SemanticIndex
 from hybrid_memory.log.port import EventLog
-from hybrid_memory.store.engine import Engine, renamed
+from hybrid_memory.store.engine import Engine
 
 __all__ = ["RedisConnection", "RedisEngine", "RedisIndex", "RedisLog"]
 
@@ -21,17 +21,13 @@ class RedisEngine(Engine):
     def log(self) -> EventLog:
         return RedisLog(self._connected())
 
-    def index(self, suffix: str = "") -> SemanticIndex:
+    def index(self) -> SemanticIndex:
         if (algorithm := self.config.index.algorithm or "flat") != "flat":
             raise InvalidConfigError(f"Redis has no index of type {algorithm!r} here: use flat")
-        url = renamed(self.url, suffix, "hybrid-memory")
-        connection = self._opened(url) if suffix else self._connected()
-        return RedisIndex(connection, cache_bytes=self.config.cache_megabytes << 20)
+        return RedisIndex(self._connected(), cache_bytes=self.config.cache_megabytes << 20)
 
     def _connected(self) -> RedisConnection:
         if self._connection is None:
-            self._connection = self._opened(self.url)
+            seconds = self.config.orchestration.engine_timeout.total_seconds()
+            self._connection = RedisConnection(self.url, engine_timeout=seconds)
         return self._connection
-
-    def _opened(self, url: str) -> RedisConnection:
-        return RedisConnection(url, engine_timeout=self.config.orchestration.engine_timeout.total_seconds())

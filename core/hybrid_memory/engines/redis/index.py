@@ -11,7 +11,7 @@ from uuid import uuid4
 import numpy as np
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.engines.columns import CACHE_BYTES, ROW, Changes, Row, RowIndex
+from hybrid_memory.engines.columns import CACHE_BYTES, ROW, Changes, Columns, Row, RowIndex
 from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, drop_older, warn_of_eviction
 from hybrid_memory.engines.redis.index_scripts import CHANGES, DELETE, GIVE_VECTORS, LEASE, RESET, UPSERT
 from hybrid_memory.engines.redis.layout import Keys, digest_or_none, owner_json, owner_tag
@@ -51,8 +51,8 @@ class RedisIndex(RowIndex):
         warn_of_eviction(connection, "records")
         drop_older(connection)
 
-    def changes(self, owner: Scope, number: int, epoch: int) -> Changes:
-        tag, since = owner_tag(owner), number
+    def changes(self, owner: Scope, known: Columns) -> Changes:
+        tag, since, number, epoch = owner_tag(owner), known.number, known.number, known.epoch
         rows: dict[int, Row] = {}
         gone: set[int] = set()
         while True:

@@ -28,7 +28,7 @@ class SqliteEngine(Engine):
 
     def __init__(self, url: str, config: MemoryConfig, key: str | bytes | None = None) -> None:
         super().__init__(url, config, key)
-        self._files: dict[Path, Database] = {}
+        self._database: Database | None = None
 
     @property
     def path(self) -> Path | None:
@@ -38,44 +38,31 @@ class SqliteEngine(Engine):
     def log(self) -> EventLog:
         return super().log() if self.path is None else SqliteLog(self._opened(self.path))
 
-    def index(self, suffix: str = "") -> SemanticIndex:
+    def index(self) -> SemanticIndex:
         if self.path is None:
-            return super().index(suffix)
-        return SqliteIndex(
-            self._opened(self._beside(self.path, suffix)),
-            exact_limit=self.config.exact_limit,
-            cache_bytes=self.config.cache_megabytes << 20,
-        )
-
-    def holds(self, suffix: str) -> bool:
-        return self.path is not None and self._beside(self.path, suffix).exists()
+            return super().index()
+        return SqliteIndex(self._opened(self.path), cache_bytes=self.config.cache_megabytes << 20)
 
     def prepare_rekey(self, key: str | bytes) -> None:
-        for database in reversed(self._files.values()):
-            database.prepare_rekey(key)
+        if self._database is not None:
+            self._database.prepare_rekey(key)
 
     def rekey(self, key: str | bytes) -> None:
-        for database in self._files.values():
-            database.rekey(key)
+        if self._database is not None:
+            self._database.rekey(key)
 
     def settle_rekey(self, key: str | bytes) -> None:
-        for database in self._files.values():
-            database.settle_rekey(key)
+        if self._database is not None:
+            self._database.settle_rekey(key)
         self.key = key
 
     def check(self) -> list[Finding]:
         return [] if self.path is None else list(check_file(self.path, self.key))
 
     def _opened(self, path: Path) -> Database:
-        if path not in self._files:
-            self._files[path] = Database(
-                path, power_safe=self.config.power_safe, key=self.key, read_only=self.read_only
-            )
-        return self._files[path]
-
-    @staticmethod
-    def _beside(path: Path, suffix: str) -> Path:
-        return path.with_name(f"{path.stem}{suffix}{path.suffix}")
+        if self._database is None:
+            self._database = Database(path, power_safe=self.config.power_safe, key=self.key, read_only=self.read_only)
+        return self._database
 
 
 LEAST_FREE_BYTES = 100_000_000

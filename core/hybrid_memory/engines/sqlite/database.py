@@ -90,8 +90,6 @@ class Database:
         self._closed = False
         self._owners: dict[Scope, int] = {}
         self._patience: int | None = None
-        self._functions: dict[str, Callable[[str, str], bool]] = {}
-        self._cleaners: list[Callable[[], None]] = []
         self._driver = Driver(path, key)
         self._notes = KeyNotes(path)
         self._stale = False
@@ -207,10 +205,6 @@ class Database:
             except self._driver.error as error:
                 raise self._driver.failure("write", error) from error
 
-    def add_function(self, name: str, function: Callable[[str, str], bool]) -> None:
-        """Register a pure function of two texts for SELECTs; before the first `query`."""
-        self._functions[name] = function
-
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         self._refresh()
         reader: _Reader | None = getattr(self._local, "reader", None)
@@ -233,8 +227,6 @@ class Database:
             connection.execute("PRAGMA query_only = ON")
             if not self.encrypted:
                 connection.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
-            for name, function in self._functions.items():
-                connection.create_function(name, 2, function, deterministic=True)
         except self._driver.error as error:
             raise self._driver.failure("open", error) from error
         return connection
@@ -259,15 +251,9 @@ class Database:
         row = connection.execute(_OWNER, key).fetchone()
         return int(row[0])  # not remembered here: the transaction may still roll back
 
-    def clean_before_scrubbing(self, clean: Callable[[], None]) -> None:
-        """Register a function for `scrub` to call first; it cleans the files next to the store."""
-        self._cleaners.append(clean)
-
     def scrub(self) -> None:
         """Remove all erased data from the file and its write-ahead log; see `EventLog.scrub`."""
         self._check_open()
-        for clean in self._cleaners:
-            clean()
         try:
             done = self._scrubber.scrub()
         except self._driver.error as error:

@@ -1,30 +1,25 @@
-"""L2 in SQLite: records, BM25 over postings, and durable vectors that FAISS searches in memory."""
+"""L2 in SQLite: BM25 over postings, and records and vectors as rows that are searched in memory."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
-from hybrid_memory.arrays import Floats, Ids
+from hybrid_memory.arrays import Floats
+from hybrid_memory.engines.columns import CACHE_BYTES, Changes, Columns, Row, RowIndex
 from hybrid_memory.engines.sqlite import postings
-from hybrid_memory.engines.sqlite.caches import CACHE_BYTES, OwnerCaches
 from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.sqlite.rows import (
     INSERT,
+    REVISION,
     SELECT,
-    conditions,
     delete_all,
     delete_records,
-    holding,
-    json_holds,
     note_changes,
 )
-from hybrid_memory.engines.sqlite.vector_cache import EXACT_LIMIT
 from hybrid_memory.engines.stored import owner_scope, record_in, row_of, to_micros
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.index.port import (
@@ -33,7 +28,6 @@ from hybrid_memory.index.port import (
     IndexSize,
     Matches,
     Query,
-    RecordColumns,
     SemanticIndex,
     Status,
     Use,
@@ -42,21 +36,67 @@ from hybrid_memory.index.port import (
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.scope import Scope
 
+_COLUMNS = (
+    "r.id, r.segment, r.ordinal, r.length, r.at, r.importance, r.uses, ifnull(r.last_used, 0), r.turn, "
+    "r.kind, r.category, r.origin, r.session"
+)
+_ROWS = (
+    f"SELECT {_COLUMNS}, e.vector FROM records r LEFT JOIN vectors v ON v.record = r.id "
+    "LEFT JOIN embeddings e ON e.id = v.embedding"
+)
+_HELD = "SELECT r.id, r.metadata FROM records r WHERE r.metadata <> '{}'"
+_VECTORS = (
+    f"SELECT {_COLUMNS}, r.metadata, NULL, e.vector FROM vectors v JOIN embeddings e ON e.id = v.embedding "
+    "JOIN records r ON r.id = v.record WHERE v.owner = ? AND v.seq > ?"
+)
+_STATE = (
+    f"SELECT {REVISION}, (SELECT ifnull(max(seq), 0) FROM vectors WHERE owner = ?), "
+    "(SELECT ifnull(max(seq), 0) FROM changes WHERE owner = ?) FROM revision"
+)
 
-class SqliteIndex(SemanticIndex):
+
+class SqliteIndex(RowIndex):
     """The semantic index in a store file.
 
     Args:
         database: the file.
-        exact_limit: up to this many vectors of one owner are searched exactly; more are quantized and mapped from a
-            folder next to the file.
         cache_bytes: memory for the vectors and columns of the most recently used owners.
     """
 
-    def __init__(self, database: Database, *, exact_limit: int = EXACT_LIMIT, cache_bytes: int = CACHE_BYTES) -> None:
+    def __init__(self, database: Database, *, cache_bytes: int = CACHE_BYTES) -> None:
+        super().__init__(cache_bytes)
         self._db = database
-        database.add_function("json_holds", json_holds)
-        self._caches = OwnerCaches(database, exact_limit=exact_limit, most_bytes=cache_bytes)
+
+    def changes(self, owner: Scope, known: Columns) -> Changes:
+        number = self._db.owner_id(owner)
+        if number is None:
+            return Changes()
+        ((revision, upto, seen),) = self._db.query(_STATE, (number,) * 3)
+        known = known if known.epoch == revision else Columns(number=0)
+        vectors, used, counted = known.marks or (0, 0, frozenset())
+        last, rows, gone = known.last, list[Row](), set[int]()
+        if seen > known.number:
+            changed = self._db.query("SELECT record FROM changes WHERE owner = ? AND seq > ?", (number, known.number))
+            gone = {record for (record,) in changed}
+            rows += self._rows(number, [record for record in gone if record <= last], "")
+            gone -= {row[0] for row in rows}
+        # Also those at the same instant, which may have been used twice.
+        uses = self._db.query(
+            "SELECT id, uses, last_used FROM records WHERE owner = ? AND last_used >= ?", (number, used)
+        )
+        if last:
+            rows += self._rows(number, [record for record, *_ in {*uses} - counted], None)
+        new = self._db.query(f"{_ROWS} WHERE r.owner = ? AND r.id > ? ORDER BY r.id", (number, last))
+        rows += _whole(new, self._db.query(f"{_HELD} AND r.owner = ? AND r.id > ?", (number, last)), "")
+        if last and upto > vectors:
+            rows += self._db.query(_VECTORS, (number, vectors))
+        used = max((at for _, _, at in uses), default=used)
+        return Changes(seen, revision, rows, [*gone], (upto, used, frozenset(row for row in uses if row[2] == used)))
+
+    def _rows(self, owner: int, ids: Sequence[int], terms: str | None) -> list[Row]:
+        chosen, asked = "r.id IN (SELECT value FROM json_each(?)) AND +r.owner = ?", (json.dumps([*ids]), owner)
+        rows = self._db.query(f"{_ROWS} WHERE {chosen}", asked) if ids else []
+        return _whole(rows, self._db.query(f"{_HELD} AND {chosen}", asked) if ids else [], terms)
 
     def status(
         self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
@@ -77,15 +117,15 @@ class SqliteIndex(SemanticIndex):
             tables = ("records", "vectors", "pending")
             counts = self._db.query(f"SELECT {', '.join(f'(SELECT count(*) FROM {table})' for table in tables)}")
         pending_ids = "SELECT record FROM pending WHERE owner = ? ORDER BY record LIMIT ?"
-        cache = self._caches.vectors(number) if sums and number is not None else None
+        columns = self.owner_columns(owner) if sums and owner is not None else Columns()
         return Status(
             applied=applied or 0,
             anchor=anchor or "",
             embedder=None if name is None else (name, dim),
             tails=tails,
             pending=[row[0] for row in self._db.query(pending_ids, (number, pending))] if pending else (),
-            vectors=len(cache or ()),
-            total=None if cache is None else cache.total,
+            vectors=columns.vectors,
+            total=columns.total if columns.vectors else None,
             size=IndexSize(*counts[0]),
         )
 
@@ -189,40 +229,21 @@ class SqliteIndex(SemanticIndex):
 
         self._db.write(put)
 
-    def train(self, owner: Scope) -> None:
-        number = self._db.owner_id(owner)
-        if number is not None:
-            self._caches.train(number)
-
     def search(self, query: Query, where: Where, k: int) -> Matches:
+        if query is None or isinstance(query, np.ndarray):
+            return super().search(query, where, k)
         number = self._db.owner_id(where.scope)
-        if number is None:
+        if number is None or not query:
             return Matches.best({}, 0)
-        if query is None:
-            parts, values = conditions(where)
-            rows = self._db.query(
-                f"SELECT r.id FROM records r WHERE {' AND '.join(['r.owner = ?', *parts])} "
-                "ORDER BY r.at DESC, r.id DESC LIMIT ?",
-                [number, *values, k],
-            )
-            return Matches(np.array([row[0] for row in rows], dtype=np.int64), np.zeros(len(rows), dtype=np.float32))
-        if not isinstance(query, np.ndarray):
-            return self._matching(number, query, where, k)
-        cache = self._caches.vectors(number)
-        if cache is None:
-            return Matches.best({}, 0)
-        if where == Where(where.scope.owner):
-            return cache.search(query, k)
-        allowed, having = self._caches.records(number).visible(where), self._having(number, where)
-        if having is not None:
-            allowed = np.intersect1d(allowed, having, assume_unique=True)
-        return cache.search(query, k, allowed)
+        ids, scores = postings.scored(self._db.query, number, query)
+        if where != Where(where.scope.owner) and len(ids):
+            columns = self.owner_columns(where.scope)
+            allowed = np.isin(ids, columns.ids[columns.visible(where)])
+            ids, scores = ids[allowed], scores[allowed]
+        return best(ids, scores, k)
 
-    def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
-        number = self._db.owner_id(where.scope)
-        if number is None:
-            return RecordColumns.of([])
-        return self._caches.columns(number, ids, radius, where, partial(self._having, number, where))
+    # Of words the postings know, not the columns.
+    explore = SemanticIndex.explore
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         if owner is None:
@@ -230,16 +251,7 @@ class SqliteIndex(SemanticIndex):
             listed = ", ".join("?" * len(hashes))
             rows = self._db.query(f"SELECT key, vector FROM embeddings WHERE key IN ({listed})", hashes)
             return {key: np.frombuffer(vector, dtype=np.float32) for key, vector in rows}
-        ids = np.array(keys, dtype=np.int64)
-        vectors, present = self.vector_rows(owner, ids)
-        return dict(zip(ids[present].tolist(), vectors[present], strict=True))
-
-    def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        number = self._db.owner_id(owner)
-        cache = None if number is None else self._caches.vectors(number)
-        if cache is None:
-            return np.zeros((len(ids), 0), dtype=np.float32), np.zeros(len(ids), dtype=np.bool_)
-        return cache.rows(ids)
+        return self.vectors_of(owner, keys)
 
     def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
         number = self._db.owner_id(owner)
@@ -253,11 +265,7 @@ class SqliteIndex(SemanticIndex):
 
     def delete(self, ids: Sequence[int] | None) -> int:
         def deleted(connection: sqlite3.Connection) -> int:
-            if ids is None:
-                gone = delete_all(connection)
-                self._caches.files.remove()  # inside the transaction
-                return gone
-            return delete_records(connection, ids)
+            return delete_all(connection) if ids is None else delete_records(connection, ids)
 
         return self._db.write(deleted)
 
@@ -265,33 +273,11 @@ class SqliteIndex(SemanticIndex):
         self._db.scrub()
 
     def close(self) -> None:
-        self._caches.close()
+        super().close()
         self._db.close()
 
-    def _matching(self, number: int, terms: Sequence[str], where: Where, k: int) -> Matches:
-        if not terms:
-            return Matches.best({}, 0)
-        ids, scores = postings.scored(self._db.query, number, terms)
-        narrow, values = conditions(where)
-        if not narrow or not len(ids):
-            return best(ids, scores, k)
-        every, taken, asked = best(ids, scores, len(ids)), np.zeros(len(ids), dtype=np.bool_), 0
-        while asked < len(ids) and taken.sum() < k:
-            part = slice(asked, asked + max(4 * k, asked))
-            rows = self._db.query(
-                f"SELECT r.id FROM json_each(?) w CROSS JOIN records r WHERE r.id = w.value AND {' AND '.join(narrow)}",
-                [json.dumps(every.ids[part].tolist()), *values],
-            )
-            taken[part] = np.isin(every.ids[part], [row[0] for row in rows])
-            asked = part.stop
-        return Matches(every.ids[taken][:k], every.scores[taken][:k])
 
-    def _having(self, number: int, where: Where) -> Ids | None:
-        """The ids of the records with the metadata; None if there is no such condition."""
-        parts, values = holding(where)
-        if not parts:
-            return None
-        rows = self._db.query(
-            f"SELECT r.id FROM records r WHERE r.owner = ? AND {' AND '.join(parts)}", [number, *values]
-        )
-        return np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
+def _whole(rows: Sequence[Row], held: Sequence[Row], terms: str | None) -> list[Row]:
+    """The rows with their metadata, which is read apart: few records have any, and the index of columns has none."""
+    metadata: dict[int, str] = dict(held)
+    return [(*row[:-1], metadata.get(row[0], "{}"), terms, row[-1]) for row in rows]

@@ -1,16 +1,13 @@
-"""Records as rows, and `Where` as SQL conditions."""
+"""Records as rows, and their removal."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from hybrid_memory.engines.sqlite import postings
-from hybrid_memory.engines.stored import RECORD_FIELDS, micros_or_none, stated, to_micros
-from hybrid_memory.index.record import Where
-from hybrid_memory.log.views import joined
+from hybrid_memory.engines.stored import RECORD_FIELDS
 
 SELECT = (
     f"SELECT o.tenant, o.user, o.agent, o.space, r.session, {', '.join(f'r.{name}' for name in RECORD_FIELDS)} "
@@ -22,62 +19,6 @@ INSERT = (
 )
 
 
-def json_holds(metadata: str, values: str) -> bool:
-    """Whether a JSON object has every value of another, exactly."""
-    stored = json.loads(metadata)
-    return all(
-        key in stored and json.dumps(stored[key]) == json.dumps(value) for key, value in json.loads(values).items()
-    )
-
-
-def conditions(where: Where) -> tuple[list[str], list[Any]]:
-    """SQL conditions on ``records r`` other than the owner, with their values."""
-    since, until = micros_or_none(where.since), micros_or_none(where.until)
-    parts, values = stated([("r.session = ?", where.scope.session), ("r.at >= ?", since), ("r.at < ?", until)])
-    for column, names in (("r.kind", where.kinds), ("r.category", where.categories), ("r.origin", where.origins)):
-        if names:
-            parts.append(f"{column} IN ({', '.join('?' * len(names))})")
-            values.extend(sorted(names))
-    if hidden := joined(where.hidden):
-        condition, positions = _outside(hidden)
-        parts.append(condition)
-        values.extend(positions)
-    for name, instant in where.fresh.items():
-        parts.append("(r.at >= ? OR (r.kind <> ? AND r.category IS NOT ?))")
-        values.extend([to_micros(instant), name, name])
-    having, metadata = holding(where)
-    return [*parts, *having], [*values, *metadata]
-
-
-def holding(where: Where) -> tuple[list[str], list[Any]]:
-    """SQL conditions on the metadata of ``records r``, with their values."""
-    parts: list[str] = []
-    values: list[Any] = []
-    for key, value in where.metadata.items():
-        # json_each keeps types apart: true is not 1, "1" is not 1, and a stored null is not a missing key.
-        # SQLite compares text up to a NUL only, so where one occurs the function has the last word.
-        wanted = json.dumps({key: value})
-        parts.append(
-            "EXISTS (SELECT 1 FROM json_each(r.metadata) m, json_each(?) w "
-            "WHERE m.key = w.key AND m.type = w.type AND m.atom IS w.atom) "
-            r"AND (instr(r.metadata || ?, '\u0000') = 0 OR json_holds(r.metadata, ?))"
-        )
-        values.extend([wanted, wanted, wanted])
-    return parts, values
-
-
-def _outside(stretches: Sequence[tuple[int, int]]) -> tuple[str, list[int]]:
-    """SQL for whether a turn is in none of these stretches, as a binary search."""
-    if not stretches:
-        return "1", []
-    middle = len(stretches) // 2
-    left, before = _outside(stretches[:middle])
-    right, after = _outside(stretches[middle + 1 :])
-    first, last = stretches[middle]
-    condition = f"CASE WHEN r.turn < ? THEN {left} WHEN r.turn <= ? THEN 0 ELSE {right} END"
-    return condition, [first, *before, last, *after]
-
-
 MOST_CHANGES = 20_000
 """The most changed records of an owner that are noted individually."""
 
@@ -86,7 +27,6 @@ _ALL = (
     "posting_blocks",
     "words",
     "changes",
-    "vector_files",
     "vectors",
     "pending",
     "embeddings",

@@ -5,7 +5,7 @@ from __future__ import annotations
 APPLICATION_ID = 0x48414D31
 """Identifies the file ("HAM1"), so that another program's database is not taken for a memory."""
 
-VERSION = 12
+VERSION = 13
 
 SCHEMA = """
     -- Empty strings stand for absent scope parts, because UNIQUE treats NULLs as different.
@@ -80,6 +80,7 @@ SCHEMA = """
     CREATE INDEX records_in_segment ON records(segment, ordinal);
     CREATE INDEX records_of_session ON records(owner, session, id);
     CREATE INDEX records_in_time ON records(owner, at);
+    CREATE INDEX records_with_metadata ON records(owner, id) WHERE metadata <> '{}';
     CREATE INDEX records_used ON records(owner, last_used) WHERE last_used IS NOT NULL;
     -- All that is kept in memory of an owner's records, in one place however many others' records come between them.
     CREATE INDEX records_of_owner ON records(
@@ -115,5 +116,4 @@ SCHEMA = """
     );
     CREATE INDEX vectors_of_owner ON vectors(owner, seq);
     CREATE INDEX vectors_of_embedding ON vectors(embedding);
-    CREATE TABLE vector_files(owner INTEGER PRIMARY KEY, token BLOB NOT NULL, seen INTEGER NOT NULL);
 """

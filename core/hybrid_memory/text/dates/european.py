@@ -252,10 +252,6 @@ def _of_same_day(match: re.Match[str], moment: Moment) -> Found | None:
     return None if count is None else Found(Kind.DAY, moment.same_day(-count, _unit(match)))
 
 
-def _of_stretch(match: re.Match[str], moment: Moment) -> Found:
-    return Found(Kind.RANGE, moment.stretch(-(_count(match) or 5), _unit(match)))
-
-
 def _of_unit(match: re.Match[str], moment: Moment) -> Found | None:
     unit, steps = _unit(match), _steps(match)
     if steps is None:
@@ -355,7 +351,13 @@ def european(name: str) -> Language:
         rules.append(_rule(ahead, lambda match, moment: moment.ahead(_count(match), _unit(match))))
     lasting = [form.format(f"{number}_{unit}") for form in words.lasting.split()]
     lasting += [f"(?:{words.last})_{number}_{unit}", f"{number}_(?:{words.last})_{unit}"]
-    rules += [_rule(form, _of_stretch) for form in lasting]
+    rules += [
+        _rule(
+            form,
+            lambda match, moment: Found(Kind.RANGE, moment.stretch(-(_count(match) or 5), _unit(match))),
+        )
+        for form in lasting
+    ]
     rules += [
         _rule(f"{_EACH}{before}{unit}{after}", _of_unit),
         _rule(f"{_EACH}{before}{weekday}{after}", _of_weekday),
