@@ -56,7 +56,7 @@ help:
 	@echo "                models, in $(FULL): 3 GB on disk, 1.4 GB downloaded once"
 	@echo "make check      ruff, ruff format, mypy, pyright, import-linter"
 	@echo "make docs       the documents as a site in site/, warnings as errors               (ARGS=serve shows them)"
-	@echo "make screenshots  the pictures in docs/assets: README, inspector; in headless Chromium, 2 minutes"
+	@echo "make screenshots  the pictures in docs/assets: README, inspector, demo; in headless Chromium, 3 minutes"
 	@echo "make dist       wheels and sdist in dist/, tried in clean environments with each extra alone (20 minutes)"
 	@echo "make bench      how to measure retrieval, compression, learning       (DATA=folder measures them)"
 	@echo "make setup      make the environment in $(VENV); the targets above do it when they need it"
@@ -134,6 +134,8 @@ docs: $(STAMP)
 screenshots: $(STAMP) setup-browser
 	@echo "== pictures of README and inspector into docs/assets: docs/screenshots.py"
 	@$(BIN)/python docs/screenshots.py $(ARGS)
+	@echo "== what the demo prints into docs/assets/demo.svg: docs/recording.py"
+	@$(BIN)/python docs/recording.py
 
 dist: $(STAMP)
 	@echo "== wheel and sdist: tests/release/smoke.py"

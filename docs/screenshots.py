@@ -71,13 +71,11 @@ ASKED = "Farida is coming to dinner. What should I not cook?"
 
 QUESTION = quote("Who looks after the cat when we are away?")
 SHOTS = [
-    Shot("overview", "/", height=800),
-    Shot("overview-dark", "/", scheme="dark", height=800),
-    Shot("timeline", "/o/user=mei/timeline?before=112&kind=message", height=1000),
+    Shot("prompt", f"/o/user=noa&session={quote(PROMPTED).replace('%', '~')}/prompt"),
+    Shot("prompt-phone", "/o/user=noa/prompt", width=390, height=844, scale=2),
+    Shot("timeline-dark", "/o/user=mei/timeline?before=118", scheme="dark"),
     Shot("search", f"/o/user=mei/search?q={QUESTION}&k=5", height=1000),
-    Shot("facts", "/o/user=noa/facts#facts", height=1000),
-    Shot("prompt", f"/o/user=noa&session={quote(PROMPTED).replace('%', '~')}/prompt", height=1000),
-    Shot("search-phone", f"/o/user=mei/search?q={quote('拔智齿改到什么时候？')}&k=5", width=390, height=844, scale=2),
+    Shot("facts", "/o/user=noa/facts?history=1"),
 ]
 
 

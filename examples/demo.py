@@ -22,7 +22,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -51,7 +51,6 @@ SHOWN = 3
 SIGNALS = 4
 TOKENS = 1000
 WIDTH = 100
-NOW = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}"
 
 DAYS = {
     "2026-11-02": [
@@ -132,13 +131,13 @@ class QuotingLLM(CustomLLM):
 def langchain_agent(model: QuotingChatModel, middleware: Sequence[HybridMemoryMiddleware] = ()) -> Ask:
     """An agent of LangChain, with or without a memory."""
     agent: Any = create_agent(model, middleware=middleware)
-    config = {"configurable": {"user_id": "ann", "thread_id": f"{NOW} in LangChain"}}
+    config = {"configurable": {"user_id": "ann", "thread_id": "today, in LangChain"}}
     return lambda question: str(agent.invoke({"messages": [("user", question)]}, config)["messages"][-1].text)
 
 
 def llamaindex_engine(memory: HybridMemory) -> Ask:
     """A chat engine of LlamaIndex, with a memory."""
-    chat = HybridChatMemory.from_defaults(memory=memory, user="ann", session=f"{NOW} in LlamaIndex", k=K)
+    chat = HybridChatMemory.from_defaults(memory=memory, user="ann", session="today", k=K, remember=False)
     engine = SimpleChatEngine.from_defaults(llm=QuotingLLM(), memory=chat)
     return lambda question: str(engine.chat(question))
 
@@ -217,9 +216,11 @@ def show_days(memory: HybridMemory, *, explain: bool) -> None:
     memory.flush()
     hits = memory.scoped(user="ann").recall(QUESTION, k=K)
     model = QuotingChatModel()
+    # Its own questions are not remembered: a second run on a store that is kept would quote their answers.
+    middleware = HybridMemoryMiddleware(memory, remember=False)
     lines = [
         ("question", QUESTION),
-        ("LangChain", langchain_agent(model, [HybridMemoryMiddleware(memory)])(QUESTION)),
+        ("LangChain", langchain_agent(model, [middleware])(QUESTION)),
         ("found in", f"{turn_of(hits[0])}: {reasons(hits[0])}"),
         *(("why", f"{hit.record.text} {hit.why()}") for hit in hits if explain),
         ("without memory", langchain_agent(QuotingChatModel())(QUESTION)),

@@ -142,8 +142,8 @@ class Report:
 
     def __repr__(self) -> str:
         best = max(self.methods, key=lambda one: one.survival, default=None)
-        told = f"; most survives with {best.method} ({best.survival:.2f})" if best else ""
-        return f"<Report {len(self.methods)} methods, {len(self.probes)} probes of {len(self.transcripts)} chats{told}>"
+        most = f"; most survives with {best.method} ({best.survival:.2f})" if best else ""
+        return f"<Report {len(self.methods)} methods, {len(self.probes)} probes of {len(self.transcripts)} chats{most}>"
 
 
 def figures(

@@ -36,23 +36,16 @@ MOST_FORM_BYTES = 100_000
 Page = Callable[[PageRequest], Mapping[str, Any]]
 
 PAGES: dict[str, Page] = {
+    "prompt": prompts.prompts,
     "timeline": log.timeline,
     "event": log.event,
     "search": search.search,
     "facts": knowledge.knowledge,
     "summaries": knowledge.summaries,
-    "prompt": prompts.prompts,
     "figures": prompts.figures,
 }
 
-NAVIGATION = {
-    "timeline": "Timeline",
-    "search": "Search",
-    "facts": "Profile and facts",
-    "summaries": "Summaries",
-    "prompt": "Prompt",
-    "figures": "Figures",
-}
+NAVIGATION = ("prompt", "timeline", "search", "facts", "summaries", "figures")
 
 
 def application(memory: HybridMemory, *, token: str, writable: bool = False) -> Starlette:
@@ -74,11 +67,7 @@ def application(memory: HybridMemory, *, token: str, writable: bool = False) -> 
         Route("/o/{key}/forget", inspector.forget, methods=["POST"]),
         Mount("/static", StaticFiles(packages=[("hybrid_memory_inspector", "static")])),
     ]
-    handlers: dict[Any, Any] = {
-        HybridMemoryError: inspector.failed,
-        HTTPException: inspector.refused,
-        Exception: inspector.broken,
-    }
+    handlers: dict[Any, Any] = dict.fromkeys((HybridMemoryError, HTTPException, Exception), inspector.failed)
     return Starlette(routes=routes, middleware=[Middleware(Guard, token=token)], exception_handlers=handlers)
 
 
@@ -165,6 +154,9 @@ class _Inspector:
     def _asked(self, request: Request) -> PageRequest:
         query = dict(request.query_params)
         scope = scope_of(request.path_params["key"])
+        if not self._reading.for_scope(scope.owner).events(limit=1):
+            raise HTTPException(404, f"This store remembers nothing of {scope.owner}.")
+        request.state.scope = scope
         return PageRequest(self._reading, scope, moment_of(query.get("at", "")), query)
 
     def _shown(self, name: str, values: Mapping[str, Any], asked: PageRequest | None, status: int = 200) -> Response:
@@ -173,29 +165,22 @@ class _Inspector:
         return HTMLResponse(_templates().get_template(f"{name}.html.jinja").render(page, **values), status)
 
     def failed(self, request: Request, error: Exception) -> Response:
-        """A failure of the memory, told to who looks."""
-        status = HTTPStatus.INTERNAL_SERVER_ERROR
-        if isinstance(error, InvalidInputError):
+        """Says what went wrong, or that there is no such page."""
+        status, problem = HTTPStatus.INTERNAL_SERVER_ERROR, str(error)
+        if isinstance(error, HTTPException):
+            status = HTTPStatus(error.status_code)
+            problem = error.detail if error.detail != status.phrase else ""
+        elif isinstance(error, InvalidInputError):
             status = HTTPStatus.BAD_REQUEST
         elif isinstance(error, StoreUnavailableError):
             status = HTTPStatus.SERVICE_UNAVAILABLE
-        asked: PageRequest | None = None
-        with suppress(InvalidInputError):  # the same owner as of now, for the way back
-            asked = PageRequest(self._reading, scope_of(request.path_params.get("key", "")), None, {})
-        return self._shown("error", {"status": status, "problem": str(error)}, asked, status)
-
-    def refused(self, _: Request, error: Exception) -> Response:
-        """An address that is none, or a verb that is not allowed."""
-        status = HTTPStatus(error.status_code) if isinstance(error, HTTPException) else HTTPStatus.BAD_REQUEST
-        problem = error.detail if isinstance(error, HTTPException) else str(error)
-        return self._shown("error", {"status": status, "problem": problem}, None, status)
-
-    def broken(self, _: Request, error: Exception) -> Response:
-        """A defect: this answer is given outside of the guard, so it brings its own headers."""
-        _log.error("a page of the inspector failed", exc_info=error)
-        problem = f"{type(error).__name__}: this should not have happened, and the process has logged it"
-        answer = self._shown("error", {"status": HTTPStatus.INTERNAL_SERVER_ERROR, "problem": problem}, None, 500)
-        answer.headers.update(HEADERS)
+        elif not isinstance(error, HybridMemoryError):
+            _log.error("a page of the inspector failed", exc_info=error)
+            problem = f"{type(error).__name__}: this should not have happened, and the process has logged it"
+        scope = getattr(request.state, "scope", None)  # of an owner that exists, for the way back
+        asked = scope and PageRequest(self._reading, scope, None, {})
+        answer = self._shown("error", {"status": status, "problem": problem}, asked, status)
+        answer.headers.update(HEADERS)  # a defect is answered outside of the guard
         return answer
 
 
@@ -221,7 +206,7 @@ def serve(
         port: 0 takes a free one.
         token: that lets in; by default a new one that nobody can guess.
         writable: let the page review facts and forget turns.
-        scope: whose timeline the address shows; by default the list of owners.
+        scope: whose prompts the address shows; by default the only owner's, or the list of owners.
         ready: called with the address, token included, once it is answered.
 
     Raises:
@@ -235,7 +220,8 @@ def serve(
             listening.bind((HOST, port))
         except (OSError, OverflowError) as error:
             raise InvalidInputError(f"cannot listen on {HOST}:{port}: {error}; use --port 0 for a free port") from error
-        path = "" if scope is None else f"o/{key_of(scope)}/timeline"
+        owners = memory.owners() if scope is None else [scope]
+        path = f"o/{key_of(owners[0])}/prompt" if len(owners) == 1 else ""
         address = f"http://{HOST}:{listening.getsockname()[1]}/{path}?token={token}"
         config = uvicorn.Config(
             application(memory, token=token, writable=writable),

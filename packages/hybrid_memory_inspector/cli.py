@@ -14,7 +14,7 @@ app = typer.Typer(rich_markup_mode="markdown")
 """Registered under the entry point group ``hybrid_memory.commands``."""
 
 PagePort = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 chooses a free one.")]
-Write = Annotated[bool, typer.Option("--write", help="Let the page forget turns; it only reads otherwise.")]
+Write = Annotated[bool, typer.Option("--write", help="Let the page review facts and forget turns; else it only reads.")]
 Browser = Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")]
 
 
@@ -41,7 +41,7 @@ def inspect(
 
         def ready(address: str) -> None:
             typer.echo(f"Open {address}")
-            typer.echo(f"The page {'may forget turns' if write else 'only reads'}. Ctrl-C ends it.", err=True)
+            typer.echo(f"The page {'may change the memory' if write else 'only reads'}. Ctrl-C ends it.", err=True)
             if browser and not webbrowser.open(address):
                 typer.echo("there is no browser to open it in", err=True)
 

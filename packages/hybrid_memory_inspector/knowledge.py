@@ -1,21 +1,18 @@
-"""What the log came to: profile and facts with their sources, and summaries with the words behind each line."""
+"""What the log came to: facts with their sources, and summaries with the words behind each line."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from hybrid_memory import Block, EventKind, Fact, ProfileEntry, ScopedMemory, Section, Summary
+from hybrid_memory import Block, EventKind, Fact, ScopedMemory, Section, Summary
 from hybrid_memory.analysis import handle
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory_inspector.log import row_of
-from hybrid_memory_inspector.reading import PageRequest, state_of
+from hybrid_memory_inspector.reading import PageRequest, holds, state_of
 
 FACTS = 300
 """Listed at once, the newest; older ones are found by the filter."""
-
-ENTRIES = 20
-"""The newest of a field of the profile."""
 
 SOURCES = 400
 """Turns that a page shows behind the lines of a summary."""
@@ -24,27 +21,34 @@ SOURCE_CHARS = 4000
 
 
 def knowledge(request: PageRequest) -> dict[str, Any]:
-    """Profile, facts and working blocks, as of then."""
+    """Facts by topic, and working blocks, as of then."""
     scoped = request.seen(request.scope.owner)
     facts = scoped.facts(history=True)
     by_id = {fact.id: fact for fact in facts}
-    history = request.query.get("history", "1") != "0"
+    history = request.query.get("history") == "1"
     words = request.query.get("q", "").strip()
-    chosen = [fact for fact in facts if (history or fact.current) and words.lower() in str(fact).lower()]
+    chosen = [fact for fact in facts if (history or fact.current) and holds(f"{fact} {fact.text}", words)]
     listed = sorted(chosen, key=lambda fact: (fact.valid_from, fact.id))[-FACTS:]
-    profile = scoped.profile()
+    fields = {
+        (by_id[number].subject, by_id[number].attribute): name.replace("_", " ")
+        for name, entries in scoped.profile().sources.items()
+        for entry in entries
+        for number in entry.facts
+        if number in by_id
+    }
+    # In the order of the profile, which has notes last; then what is about others.
+    topics: dict[str, list[Fact]] = {name: [] for name in dict.fromkeys(fields.values())}
+    for fact in reversed(listed):
+        about = (fact.subject, fact.attribute)
+        topics.setdefault(fields.get(about) or " · ".join(about).replace("_", " "), []).append(fact)
     blocks: list[Block] = [] if request.scope.space else list(scoped.blocks().values())
     # Whether the newest message was read for facts yet; what was read late counts from its turn on.
     newest = scoped.events(kinds=(EventKind.MESSAGE,), limit=1)
     learned = request.memory.for_scope(request.scope.owner).events(kinds=(EventKind.LEARNED,), limit=1)
     upto = max(learned[0].payload["cursors"].values(), default=0) if learned else 0
     return {
-        "fields": {
-            name.replace("_", " "): _with_turns(profile.sources.get(name, ())[-ENTRIES:], by_id)
-            for name in type(profile).model_fields
-        },
+        "topics": {name: listed for name, listed in topics.items() if listed},
         "blocks": blocks,
-        "facts": sorted(listed, key=lambda fact: (fact.subject, fact.attribute, fact.valid_from, fact.id)),
         "more": len(chosen) - len(listed),
         "by_id": by_id,
         "current": sum(fact.current for fact in facts),
@@ -52,15 +56,6 @@ def knowledge(request: PageRequest) -> dict[str, Any]:
         "q": words,
         "unread": bool(newest) and newest[0].position > upto,
     }
-
-
-def _with_turns(entries: tuple[ProfileEntry, ...], facts: Mapping[int, Fact]) -> list[tuple[ProfileEntry, list[int]]]:
-    """The entries with the positions of their turns, each value once."""
-    by_value = {entry.value.casefold(): entry for entry in entries}
-    return [
-        (entry, sorted({place for number in entry.facts if number in facts for place in facts[number].positions}))
-        for entry in by_value.values()
-    ]
 
 
 def decide(memory: ScopedMemory, fields: Mapping[str, str]) -> None:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from hybrid_memory import Event, EventKind, HybridMemory, Tier
+from starlette.exceptions import HTTPException
+
+from hybrid_memory import Event, EventKind, Fact, HybridMemory, Tier
 from hybrid_memory.analysis import handle, spoken
-from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.validation import shown
-from hybrid_memory_inspector.reading import KINDS, RECENT, PageRequest, moment_of, state_of, tiers_of
+from hybrid_memory_inspector.reading import KINDS, MESSAGES, RECENT, PageRequest, holds, moment_of, state_of, tiers_of
 
 PAGE = 50
 SHOWN_CHARS = 500
+EVERYTHING = "everything"
 SCANNED = 5_000
 """Events that are read for one page of those that hold some words."""
 
@@ -27,7 +29,7 @@ AROUND = 200
 """Events among which those are looked for, on each side."""
 
 MOST_CLAIMS = 1_000
-"""Of an owner with more the facts are not resolved for the page of an event."""
+"""Of an owner with more the facts of single events are not shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class Row:
     Attributes:
         speaker: of a message; who wrote it, of anything else.
         text: the words, or what it did; cut where ``more`` is left.
-        tiers: it stands in.
+        tiers: that have it.
     """
 
     position: int
@@ -52,9 +54,11 @@ class Row:
 
 
 def timeline(request: PageRequest) -> dict[str, Any]:
-    """A page of the log, newest first: of one kind, and with all of the words that are looked for."""
+    """A page of the log, newest first: of one kind, messages unless another is chosen, and with all of the words."""
     kind, words = request.query.get("kind", ""), request.query.get("q", "").strip()
-    kinds = (EventKind(kind),) if kind in set(EventKind) else ()
+    if kind not in KINDS:
+        kind = kind if kind == EVERYTHING else EventKind.MESSAGE.value
+    kinds = () if kind == EVERYTHING else (EventKind(kind),)
     before = moment_of(request.query.get("before", ""))
     if words:
         events, older = _holding(request, words, kinds, before)
@@ -64,8 +68,8 @@ def timeline(request: PageRequest) -> dict[str, Any]:
         older = events[0].position if len(newest) > PAGE else None
     return {
         "rows": rows_of(request, events),
-        "kind": kind if kinds else "",
-        "kinds": KINDS,
+        "kind": kind,
+        "kinds": {**KINDS, EVERYTHING: EVERYTHING},
         "q": words,
         "sessions": request.sessions(),
         "before": request.query.get("before", "").strip(),
@@ -81,14 +85,12 @@ def _holding(
     request: PageRequest, query: str, kinds: Sequence[EventKind], before: Moment
 ) -> tuple[list[Event], int | None]:
     """The newest events with all of these words, in any case, and from where on to look for older ones."""
-    words = query.casefold().split()
     matches: list[Event] = []
     limits = _until(before)
     for _ in range(SCANNED // RECENT):
         events = request.scoped.events(**limits, kinds=kinds, limit=RECENT)
         for event in reversed(events):
-            text = f"{_speaker(event)} {_text(event)}".casefold()
-            if all(word in text for word in words):
+            if holds(f"{_speaker(event)} {_text(event)}", query):
                 matches.append(event)
                 if len(matches) == PAGE:
                     return matches[::-1], event.position
@@ -135,11 +137,9 @@ def _speaker(event: Event) -> str:
 
 def description(event: Event) -> str:
     """What an event that is no message says, in a line or two."""
-    describe = _DESCRIPTIONS.get(event.kind)
-    try:
-        return json.dumps(event.payload, ensure_ascii=False) if describe is None else describe(event.payload)
-    except (KeyError, TypeError, IndexError):  # another version's payload
-        return json.dumps(event.payload, ensure_ascii=False)
+    with suppress(KeyError, TypeError, IndexError, ValueError, AttributeError):  # or another version's payload
+        return _DESCRIPTIONS[event.kind](event.payload)
+    return json.dumps(event.payload, ensure_ascii=False)
 
 
 def _prompt(payload: Mapping[str, Any]) -> str:
@@ -151,6 +151,8 @@ _DESCRIPTIONS: Mapping[EventKind, Callable[[Mapping[str, Any]], str]] = {
     EventKind.CLAIM: lambda p: (
         f"{p['subject']} · {p['attribute']}: {p['value']} ({p['stance']}, extracted by {p['by']})"
     ),
+    EventKind.LEARNED: lambda p: f"messages read for facts up to #{max(p['cursors'].values())}",
+    EventKind.USED: lambda p: f"{len(p['uses'])} messages counted as recalled",
     EventKind.COMPACTION: lambda p: (
         f"summarised up to #{p['cursor']} by the strategy {p['strategy']}: {len(p['lines'])} lines for "
         f"{len(p['stretches'])} stretches of the log, {p['latest']['items']} critical items in the last one"
@@ -164,22 +166,19 @@ _DESCRIPTIONS: Mapping[EventKind, Callable[[Mapping[str, Any]], str]] = {
 
 
 def event(request: PageRequest) -> dict[str, Any]:
-    """One event: its words, what it was made from and what was made from it, what stands around it, and its JSON.
+    """One event: its words, what it was made from and what was made from it, what is around it, and its JSON.
 
     Raises:
-        InvalidInputError: the owner has no such event, or it is not to be seen as of then.
+        HTTPException: the owner has no such event, or it is not to be seen as of then.
     """
     position = request.number("position", 0, least=0)
     owner, now = request.seen(request.scope.owner), request.memory.for_scope(request.scope.owner)
     newest = owner.events(before=position + 1, limit=1)
     if not newest or newest[0].position != position:
-        raise InvalidInputError(f"{request.scope.owner} has no event {shown(handle(position, position))} to be seen")
+        raise HTTPException(404, f"{request.scope.owner} has no event {handle(position, position)} to be seen.")
     (event,) = newest
     records = request.memory.records(now.scope, [position])
     sources = [source for source in now.events(which=event.sources) if source.position < position]
-    # Of an owner with many claims the facts take too long to resolve for the page of an event.
-    few = len(now.events(kinds=(EventKind.CLAIM,), limit=MOST_CLAIMS)) < MOST_CLAIMS
-    facts = owner.facts(history=True) if few else []
     states = {session: state_of(request, session) for session in dict.fromkeys((event.scope.session, None))}
     fields = {"position": position, "id": event.id, "kind": event.kind.value, "at": event.at.isoformat()}
     fields |= {"scope": str(event.scope), "author": event.author, "origin": event.origin.value}
@@ -189,23 +188,30 @@ def event(request: PageRequest) -> dict[str, Any]:
         "row": row_of(event, tiers_of(request, newest)[position], most=len(json.dumps(event.payload))),
         "record": records[0] if records else None,
         "sources": [row_of(source, []) for source in sources],
-        "facts": [fact for fact in facts if position in fact.positions or fact.id == position] if few else None,
+        "facts": facts_from(request, {position}),
         "lines": [
             (session, line) for session, state in states.items() for line in state.lines if event.id in line.sources
         ],
         "around": _around(request, event),
         "json": json.dumps(fields, ensure_ascii=False, indent=2),
-        "has_session": event.scope.session is not None,
         "opens": event.kind is EventKind.MESSAGE and event.message.opens,
     }
+
+
+def facts_from(request: PageRequest, positions: set[int]) -> list[Fact] | None:
+    """What was extracted from these events; None of an owner whose facts take too long to resolve for a page."""
+    now = request.memory.for_scope(request.scope.owner)
+    if len(now.events(kinds=(EventKind.CLAIM,), limit=MOST_CLAIMS)) == MOST_CLAIMS:
+        return None
+    facts = request.seen(request.scope.owner).facts(history=True)
+    return [fact for fact in facts if positions & {fact.id, *fact.positions}]
 
 
 def _around(request: PageRequest, event: Event) -> list[Row]:
     """The messages of its session next to it, in their order, itself among them if it is one."""
     scoped = request.seen(event.scope)
-    messages = (EventKind.MESSAGE,)
-    before = scoped.events(before=event.position + 1, kinds=messages, limit=NEIGHBOURS + 1)
-    after = scoped.events(before=event.position + 1 + AROUND, kinds=messages, limit=AROUND)
+    before = scoped.events(before=event.position + 1, kinds=MESSAGES, limit=NEIGHBOURS + 1)
+    after = scoped.events(before=event.position + 1 + AROUND, kinds=MESSAGES, limit=AROUND)
     later = [other for other in after if other.position > event.position][:NEIGHBOURS]
     return [row_of(other, []) for other in (*before, *later)]
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hybrid_memory import Context, EventKind
 from hybrid_memory.analysis import LEAST_TOKENS, handle, spoken
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import message_tokens
-from hybrid_memory_inspector.reading import RECENT, PageRequest, state_of
+from hybrid_memory_inspector.reading import MESSAGES, RECENT, PageRequest, state_of
 
 MOST_TOKENS = 1_000_000
 AROUND = 400
@@ -22,39 +23,36 @@ MOST_QUEUED = 1000
 LISTED = 12
 """Turns to choose from, on each side."""
 
-PLANNED = 400
-"""Of a plan that is longer the beginning and the end are listed."""
-
 MEASURED = 50
 """Newest prompts whose figures are listed."""
 
-MESSAGES = (EventKind.MESSAGE,)
-
 
 def prompts(request: PageRequest) -> dict[str, Any]:
-    """The prompt for one turn, the last one if none is chosen: of a session, or of all sessions of the owner.
-
-    A handle without a session has one conversation out of all that the owner said; where nobody has compacted it, a
-    session is asked for first.
-    """
-    budget = request.memory.config.compaction.max_tokens
-    tokens = request.number("tokens", budget, least=LEAST_TOKENS, most=MOST_TOKENS)
+    """The prompt for one turn, that of the newest recorded prompt if none is chosen, with the budget that it had."""
     chosen = request.number("turn", 0, least=0)
+    request = _with_session(request, chosen)
     # The turns that ask for something, next to the chosen one or the newest, oldest first.
     before = chosen + 1 + AROUND if chosen else None
     events = request.scoped.events(before=before, kinds=MESSAGES, limit=2 * AROUND)
     if chosen and all(event.position != chosen for event in events):
         events = request.scoped.events(before=chosen + 1, kinds=MESSAGES, limit=AROUND)
     turns = [event for event in events if event.message.opens]
-    sessions = [] if request.scope.session else request.sessions()
-    whole = bool(sessions) and ("all" in request.query or state_of(request, None).cursor > 0)
-    page: dict[str, Any] = {"tokens": tokens, "turns": [], "sessions": sessions, "whole": whole, "context": None}
-    if (sessions and not whole) or not turns:
+    page: dict[str, Any] = {"request": request, "tokens": None, "turns": [], "sessions": request.sessions()}
+    if not turns:
         return page
+    noted = request.scoped.events(before=before, kinds=(EventKind.RECALLED,), limit=2 * AROUND)
+    recorded = {event.payload.get("turn"): event for event in noted}
     places = [event.position for event in turns]
-    row = places.index(chosen) if chosen in places else len(turns) - 1
+    newest = max((row for row, event in enumerate(turns) if event.id in recorded), default=len(turns) - 1)
+    row = places.index(chosen) if chosen in places else newest
+    record = recorded.get(turns[row].id)
+    budget = record.payload.get("max_tokens") if record else None
+    tokens = request.number(
+        "tokens", budget or request.memory.config.compaction.max_tokens, least=LEAST_TOKENS, most=MOST_TOKENS
+    )
     near = turns[max(0, row - LISTED) : row + LISTED + 1]
     page |= {
+        "tokens": tokens,
         "turn": turns[row],
         "turns": [(event.position, event.message.text[:80]) for event in near],
         "previous": places[row - 1] if row else None,
@@ -67,8 +65,18 @@ def prompts(request: PageRequest) -> dict[str, Any]:
     return page | {"context": context, "messages": _messages(request, context), "plan": _plan(context)}
 
 
+def _with_session(request: PageRequest, chosen: int) -> PageRequest:
+    """The same for the session of the chosen turn, or of the newest prompt or message, if all are not asked for."""
+    if request.scope.session or "all" in request.query:
+        return request
+    events = request.scoped.events(before=chosen + 1, kinds=MESSAGES, limit=1) if chosen else []
+    for kind in (EventKind.RECALLED, EventKind.MESSAGE):
+        events = events or request.scoped.events(kinds=(kind,), limit=1)
+    return replace(request, scope=events[0].scope) if events else request
+
+
 def _context(request: PageRequest, turn: int, tokens: int) -> Context:
-    """The prompt as it was when the turn stood last: with what was recalled for it, before anybody answered."""
+    """The prompt as it was when the turn was the last one: with what was recalled for it, before anybody answered."""
     earlier = request.scoped.events(before=turn, kinds=MESSAGES, limit=MOST_QUEUED + 1)
     if len(earlier) > MOST_QUEUED and earlier[0].position > state_of(request, request.scope.session).cursor:
         raise InvalidInputError(
@@ -101,10 +109,8 @@ def _messages(request: PageRequest, context: Context) -> list[dict[str, Any]]:
 
 def _plan(context: Context) -> list[tuple[Any, int | None]]:
     """The pieces of the plan, each with the last position of its handle."""
-    plan = context.plan
-    if len(plan) > PLANNED:
-        plan = (*plan[: PLANNED // 2], *plan[-PLANNED // 2 :])
-    return [(piece, int(numbers[-1]) if (numbers := re.findall(r"\d+", piece.handle)) else None) for piece in plan]
+    numbered = [(piece, re.findall(r"\d+", piece.handle)) for piece in context.plan]
+    return [(piece, int(numbers[-1]) if numbers else None) for piece, numbers in numbered]
 
 
 def figures(request: PageRequest) -> dict[str, Any]:

@@ -14,12 +14,13 @@ from hybrid_memory.analysis import QueueState
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.validation import shown
 
+MESSAGES = (EventKind.MESSAGE,)
 STATES = (EventKind.COMPACTION, EventKind.RESET)
 RECENT = 1000
 """Events among which sessions are looked for; a log is never read as a whole."""
 
 ESCAPE = "~"
-"""Stands for the per cent sign in the name of an owner."""
+"""The per cent sign in the name of an owner."""
 
 _KEEP: Any = object()
 
@@ -133,7 +134,7 @@ def state_of(request: PageRequest, session: str | None) -> QueueState:
 
 
 def tiers_of(request: PageRequest, events: Sequence[Event]) -> dict[int, list[Tier]]:
-    """By position, the tiers that an event stands in above the log, which has all of them; else the log alone."""
+    """By position, the tiers that have an event above the log, which has all of them; else the log alone."""
     sessions = {event.scope.session for event in events if event.kind is EventKind.MESSAGE}
     states = {session: state_of(request, session) for session in sessions}
     records = request.memory.records(request.scope.owner, [event.position for event in events])
@@ -176,11 +177,11 @@ KINDS = {
 }
 
 TIERS = {
-    "context": ("L1 in the prompt", "the next prompt has it word for word"),
-    "semantic": ("L2 searchable", "a search can return it"),
-    "episodic": ("L3 in the log only", "neither prompt nor search has it"),
+    "context": ("L1 only", "the next prompt has it verbatim, but no search returns it yet"),
+    "semantic": ("L2 only", "a search returns it, but the next prompt does not have it verbatim"),
+    "episodic": ("L3 only", "neither prompt nor search has it"),
 }
-"""By tier, the badge and what it means; a badge of the log stands where there is no other."""
+"""The mark of a message that one tier alone has, and what it means; what prompt and search have gets none."""
 
 SIGNALS = {
     "vector": "near the query in meaning, against the other hits",
@@ -198,6 +199,11 @@ SIGNALS = {
     "exact": "has the quotes, paths and ids of the query",
     "temporal": "from the time that the query names",
 }
+
+
+def holds(text: str, query: str) -> bool:
+    """Whether the text contains each word of the query, in any case."""
+    return all(word in text.casefold() for word in query.casefold().split())
 
 
 def split(text: str, query: str) -> list[tuple[str, bool]]:

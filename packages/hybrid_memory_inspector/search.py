@@ -8,22 +8,24 @@ from typing import Any
 from hybrid_memory import Event, EventKind, Hit, Hits, Tier, Weights
 from hybrid_memory.analysis import handle, spoken
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory_inspector.log import facts_from
 from hybrid_memory_inspector.reading import PageRequest, tiers_of
 
 MOST = 100
 DEFAULT_K = 10
+EXAMPLES, EXAMPLE_CHARS = 5, 100
+EXAMINED = 200
+"""Newest prompts or messages among which examples are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one signal brings to a score; its stretch of the bar in percent, from the left."""
+    """What one signal brings to a score."""
 
     name: str
     weight: float
     signal: float
     points: float
-    start: float
-    width: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,6 @@ class HitRow:
     asked: str
     handle: str
     shares: list[Share]
-    total: float
     tiers: list[Tier]
 
 
@@ -52,16 +53,29 @@ def search(request: PageRequest) -> dict[str, Any]:
         except InvalidInputError as error:
             refused = str(error)
     plan = str(hits[0].plan) if hits and hits[0].plan else ""
+    facts = facts_from(request, {hit.record.turn for hit in hits}) if hits else []
     return {
         "q": query,
         "k": k,
         "hits": _rows(request, hits),
+        "facts": [fact for fact in facts or [] if fact.current],
+        "examples": [] if query else _examples(request),
         "plan": f"{plan[0].upper()}{plan[1:]}." if plan else "",
         "notes": list(dict.fromkeys(hit.note for hit in hits if hit.note)),
         "missing": missing,
         "why_not": why_not,
         "refused": refused,
     }
+
+
+def _examples(request: PageRequest) -> list[str]:
+    """Queries to begin with: those of the newest prompts, or else the newest messages; questions if there are some."""
+    noted = request.scoped.events(kinds=(EventKind.RECALLED,), limit=EXAMINED)
+    messages = [] if noted else request.scoped.events(kinds=(EventKind.MESSAGE,), limit=EXAMINED)
+    texts = [event.payload["query"] for event in noted]
+    texts += [event.message.text for event in messages if event.message.opens]
+    short = [text for text in dict.fromkeys(reversed(texts)) if 0 < len(text) <= EXAMPLE_CHARS]
+    return [text for text in short if text.endswith(("?", "？"))][:EXAMPLES] or short[:EXAMPLES]
 
 
 def _rows(request: PageRequest, hits: list[Hit]) -> list[HitRow]:
@@ -79,7 +93,6 @@ def _rows(request: PageRequest, hits: list[Hit]) -> list[HitRow]:
             asked=spoken(hit.asked.speaker, hit.asked.origin) if hit.asked else "",
             handle=handle(hit.record.turn, hit.record.turn),
             shares=shares_of(hit),
-            total=sum(getattr(hit.weights, part.name) for part in fields(Weights)),
             tiers=tiers[hit.record.turn],
         )
         for place, hit in enumerate(hits, 1)
@@ -89,12 +102,5 @@ def _rows(request: PageRequest, hits: list[Hit]) -> list[HitRow]:
 def shares_of(hit: Hit) -> list[Share]:
     """What each signal brings, in the order of the weights; the whole bar is a score of 1."""
     total = sum(getattr(hit.weights, part.name) for part in fields(Weights))
-    results: list[Share] = []
-    start = 0.0
-    for part in fields(Weights):
-        weight, signal = getattr(hit.weights, part.name), getattr(hit.signals, part.name)
-        points = weight * signal / total
-        if weight:
-            results.append(Share(part.name, weight, signal, points, start, 100 * points))
-            start += 100 * points
-    return results
+    parts = [(part.name, getattr(hit.weights, part.name), getattr(hit.signals, part.name)) for part in fields(Weights)]
+    return [Share(name, weight, signal, weight * signal / total) for name, weight, signal in parts if weight]

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
 
 import pytest
 from starlette.testclient import TestClient
@@ -76,14 +75,10 @@ def fresh() -> Iterator[HybridMemory]:
         yield memory
 
 
-class Browse(Protocol):
+@pytest.fixture
+def browse() -> Callable[..., TestClient]:
     """Gives a client that has the token."""
 
-    def __call__(self, memory: HybridMemory, *, writable: bool = False) -> TestClient: ...
-
-
-@pytest.fixture
-def browse() -> Browse:
     def browser(memory: HybridMemory, *, writable: bool = False) -> TestClient:
         page = application(memory, token=TOKEN, writable=writable)
         headers = {"authorization": f"Bearer {TOKEN}"}
@@ -93,10 +88,10 @@ def browse() -> Browse:
 
 
 @pytest.fixture
-def reader(told: HybridMemory, browse: Browse) -> TestClient:
+def reader(told: HybridMemory, browse: Callable[..., TestClient]) -> TestClient:
     return browse(told)
 
 
 @pytest.fixture
-def writer(told: HybridMemory, browse: Browse) -> TestClient:
+def writer(told: HybridMemory, browse: Callable[..., TestClient]) -> TestClient:
     return browse(told, writable=True)

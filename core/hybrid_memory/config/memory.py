@@ -108,8 +108,8 @@ class PromptConfig(Settings):
         memories: the text around recalled memories, with ``{memories}`` as the placeholder.
         min_confidence: recalled turns with a lower `Hit.confidence` are left out; 0 leaves out none.
         memory_tokens: the most tokens for the user's own sentences and the recalled turns together; 0 shows neither.
-        media_turns: for how many turns after its own a prompt shows a user's image, sound, video or file; later a line
-            stands for it, with a handle. What a tool or the model made is shown once. None shows all media, always.
+        media_turns: for how many turns after its own a prompt shows a user's image, sound, video or file; then it shows
+            one line with a handle instead. What a tool or the model made is shown once. None shows all media, always.
     """
 
     memories: str = "<memory>\n{memories}\n</memory>"

@@ -42,8 +42,8 @@ def statement_probes(history: History) -> Iterator[Probe]:
         items = [item for item in critical_items(event) if len(plain(item)) > 1]
         if event.message.role is Role.ASSISTANT:
             items = [item for item in items if _EXACT.search(item)]
-        told = (_gap(history, line, items) for line in sorted(lines, key=lambda line: -line.importance))
-        if (probe := next(filter(None, told), None)) is not None:
+        gaps = (_gap(history, line, items) for line in sorted(lines, key=lambda line: -line.importance))
+        if (probe := next(filter(None, gaps), None)) is not None:
             yield probe
 
 

@@ -88,7 +88,7 @@ KEPT = (
         "The share of the questions whose whole answer was in the prompt, or in what was fetched in addition.",
     ),
     Column(
-        "in_answer", "Told", "told", "more", lambda one: one.in_answer, percent,
+        "in_answer", "Answer", "answer", "more", lambda one: one.in_answer, percent,
         "The share of an answer's key strings that were in the model's answer to that prompt; the mean over all "
         "questions that it answered.",
     ),
@@ -154,9 +154,8 @@ def best(column: Column, report: Report) -> set[str]:
     shown = {name: column.shown(value) for name, value in result.items()}
     if len(set(shown.values())) < 2:  # noqa: PLR2004 - nothing to choose between
         return set()
-    top = (
-        max(result, key=lambda name: result[name]) if column.better == "more" else min(result, key=lambda n: result[n])
-    )
+    choose = max if column.better == "more" else min
+    top = choose(result, key=lambda name: result[name])
     return {name for name, text in shown.items() if text == shown[top]}
 
 
@@ -240,7 +239,6 @@ def html(report: Report) -> str:
         "overall": overall_score,
     }
     kept, costs = measured(KEPT, report), measured(COSTS, report)
-    chosen = report.probes[:PROBES]
     page = pages.get_template("report.html.jinja").render(
         report=report,
         title=f"{_many(len(report.methods), 'method')} on {_many(len(report.transcripts), 'conversation')}",
@@ -252,9 +250,8 @@ def html(report: Report) -> str:
         breakdowns=_breakdowns(report),
         setting=_setting(report.setting),
         dimensions=_meanings(report),
-        cases=_cases(report, chosen),
-        shown_probes=len(chosen),
-        left_out=len(chosen) < len(report.probes),
+        cases=_cases(report, report.probes[:PROBES]),
+        listed=PROBES,
     )
     return page.lstrip()
 

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ import pytest
 
 from hybrid_memory import CompactionConfig, MemoryConfig, open_memory
 from hybrid_memory_inspector.app import PAGES
+from tests.inspector.conftest import tell
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -29,12 +29,11 @@ COMMAND = "import typer; from hybrid_memory_inspector.cli import inspect; typer.
 FLAGS = """--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync
 --no-first-run""".split()
 REQUIRED = os.environ.get("HYBRID_MEMORY_BROWSER") == "required"
-START = datetime(2026, 3, 2, 9, tzinfo=UTC)
-CRAFTED = (
-    "<script>window.owned = true</script> <img src=x onerror='window.owned = true'> \u202egnp.exe \x1b[31mred "
-    "http://elsewhere.example/x"
-)
 TRIP = "/o/user=alice&session=trip"
+PATHS = ["/", "/o/user=alice/prompt"]
+PATHS += [f"{TRIP}/{name}" for name in PAGES if name != "event"]
+PATHS += [f"{TRIP}/{name}" for name in "event?position=5 forget?position=1 facts?at=5 timeline?q=night".split()]
+PATHS += [f"{TRIP}/search?q=night+train&missing=%231"]
 
 
 @pytest.fixture(scope="module")
@@ -45,16 +44,8 @@ def link(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     config = MemoryConfig(url=f"sqlite:///{path}", embedder="hashing", power_safe=False, compaction=compaction)
     with open_memory(config) as memory:
         alice = memory.scoped(user="alice", session="trip")
-        turns = [
-            "My name is Alice, and I work as a data engineer.", "I live in Hamburg, near the harbour.",
-            f"My note: {CRAFTED}", "I decided to book the night train NJ 491 to Vienna.", "I moved to Berlin in May.",
-            "My secret word is halcyon.",
-        ]  # fmt: skip
-        for number, text in enumerate(turns):
-            alice.remember(text, at=START + timedelta(days=20 * number))
-            alice.remember("Noted.", role="assistant", at=START + timedelta(days=20 * number, minutes=1))
-        alice.compact(keep=3)
-        alice.facts()
+        tell(alice)
+        alice.remember("My secret word is halcyon.")
         memory.flush(progress=False)
     command = [sys.executable, "-c", COMMAND, str(path), "--write", "--user", "alice"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603
@@ -145,9 +136,9 @@ def test_the_command_serves_this_address_alone(link: str) -> None:
         socket.create_connection(("127.0.0.2", place.port or 0), timeout=5)
 
 
-def test_the_link_opens_the_timeline_and_hides_its_token(page: Page, link: str) -> None:
+def test_the_link_opens_the_newest_prompt_and_hides_its_token(page: Page, link: str) -> None:
     page.goto(link)
-    assert page.url == f"{base_of(link)}/o/user=alice/timeline"
+    assert page.url == f"{base_of(link)}/o/user=alice/prompt"
     assert "halcyon" in page.inner_text("main")
     assert httpx.get(page.url).status_code == 401
     (cookie,) = page.context.cookies()
@@ -161,7 +152,7 @@ def test_searching_and_its_arithmetic_by_keyboard(page: Page, link: str) -> None
     page.keyboard.press("Enter")
     page.wait_for_url("**/search")
     assert page.evaluate("document.activeElement.id") == "q"
-    page.keyboard.type("which night train to Vienna")
+    page.keyboard.type("which train NJ 491 to Vienna")
     page.keyboard.press("Enter")
     page.wait_for_url("**/search?*q=which*")
     first, second = page.locator(".hit").nth(0), page.locator(".hit").nth(1)
@@ -179,31 +170,32 @@ def test_a_crafted_text_runs_nothing_and_loads_nothing(page: Page, link: str) ->
     for path in (
         "/o/user=alice/timeline",
         "/o/user=alice/search?q=note+gnp",
-        f"{TRIP}/summaries",
-        f"{TRIP}/prompt?turn=5",
+        f"{TRIP}/facts",
+        f"{TRIP}/prompt?turn=17",
     ):
         page.goto(f"{base_of(link)}{path}")
-        assert page.evaluate("window.owned") is None
+        assert page.title() != "owned"
         assert page.locator("script, img, iframe").count() == 0
         assert "⟨U+202E⟩gnp.exe" in page.content()
 
 
 def test_no_page_is_wider_than_the_screen(page: Page, link: str) -> None:
-    paths = [
-        "/",
-        *(f"{TRIP}/{name}" for name in "timeline event?position=5 facts summaries prompt figures".split()),
-    ]
-    for path in [
-        *paths,
-        f"{TRIP}/search?q=night+train&missing=%231",
-        f"{TRIP}/forget?position=1",
-        "/o/user=alice/prompt",
-    ]:
+    for path in PATHS:
         page.goto(f"{base_of(link)}{path}")
         for width in (360, 1600):
             page.set_viewport_size({"width": width, "height": 800})
             assert page.evaluate("innerWidth") == width
             assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+def test_on_a_phone_the_header_is_one_row_with_a_menu(page: Page, link: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{base_of(link)}{TRIP}/facts")
+    assert page.evaluate("document.querySelector('header').offsetHeight") < 60
+    assert not page.get_by_role("link", name="Summaries").is_visible()
+    page.get_by_role("button", name="Facts").press("Enter")
+    page.get_by_role("link", name="Summaries").press("Enter")
+    page.wait_for_url("**/summaries")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -217,14 +209,7 @@ def test_axe_finds_nothing_on_any_page(chromium: Browser, link: str, scheme: Any
     context = chromium.new_context(viewport=view, color_scheme=scheme, bypass_csp=True)
     tab = context.new_page()
     tab.goto(link)
-    pages = ["/", *(f"{TRIP}/{name}" for name in ("event?position=5", *PAGES) if name != "event")]
-    others = [
-        f"{TRIP}/search?q=night+train&missing=%231",
-        f"{TRIP}/timeline?q=night",
-        f"{TRIP}/forget?position=1",
-        f"{TRIP}/facts?at=5",
-    ]
-    for path in [*pages, *others]:
+    for path in [*PATHS, "/nothing"]:
         tab.goto(f"{base_of(link)}{path}")
         tab.evaluate(axe)
         problems = tab.evaluate("axe.run().then(r => r.violations.map(v => [v.id, v.nodes.map(n => n.html)]))")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -12,7 +13,6 @@ from dataclasses import fields
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from pydantic import BaseModel
@@ -25,15 +25,6 @@ from hybrid_memory import MemoryConfig, PagingConfig, Weights, errors, ports
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
 RESULTS = ROOT / "benchmarks" / "results"
-
-
-@pytest.fixture(scope="module")
-def made() -> Iterator[dict[str, ModuleType]]:
-    """The modules that make pages."""
-    sys.path.insert(0, str(DOCS / "hooks"))
-    names = ("settings_page", "benchmarks_page", "command_page")
-    yield {name: importlib.import_module(name) for name in names}
-    sys.path.remove(str(DOCS / "hooks"))
 
 
 class Loads(HTMLParser):
@@ -92,13 +83,14 @@ def parts(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
             yield from parts(part.annotation)
 
 
-def test_every_setting_is_on_its_page(site: Path, made: dict[str, ModuleType]) -> None:
+def test_every_setting_is_on_its_page(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(DOCS / "hooks")
     page = (site / "settings.html").read_text(encoding="utf-8")
     codes = {unescape(code) for code in re.findall(r"<code>(.*?)</code>", page)}
     models: list[type[BaseModel]] = [*parts(MemoryConfig), PagingConfig]
     assert len(models) == 11
     sections = set("index archive recall compaction prompt learning retention redaction orchestration".split())
-    assert set(made["settings_page"].GROUPS.values()) == set(models)
+    assert set(importlib.import_module("settings_page").GROUPS.values()) == set(models)
     named = {name for model in models for name in model.model_fields} | {part.name for part in fields(Weights)}
     assert named - sections - {"weights"} <= codes
 
@@ -130,13 +122,17 @@ def test_every_result_has_its_table_and_nothing_of_a_machine() -> None:
         assert {"date", "command", "versions", "machine", "note", "results"} == set(json.loads(text))
 
 
-def test_a_table_says_what_the_file_says(made: dict[str, ModuleType]) -> None:
-    drawn = made["benchmarks_page"].section(RESULTS, "retrieval")
-    results = json.loads((RESULTS / "retrieval.json").read_text(encoding="utf-8"))["results"]
-    locomo = results["locomo"]
-    methods = ("hybrid", "plain 0.7/0.3", "vector alone", "BM25 alone")
-    cells = " | ".join(f"{locomo[method]['r@10']:.3f}" for method in methods)
-    assert f"| LoCoMo | {locomo['hybrid']['questions']} | {cells} |" in drawn
+@pytest.mark.timeout(600)
+def test_the_demo_prints_what_its_picture_shows_and_so_does_a_second_run(tmp_path: Path) -> None:
+    def bare(text: str) -> str:
+        return re.sub(r"\d+(?=ms)|[\d.]+(?=MB)|Thememoryiskeptin[^ ]*?(?=Everyscore)", "", "".join(text.split()))
+
+    svg = (DOCS / "assets" / "demo.svg").read_text("utf-8")
+    picture = bare(unescape(re.sub(r"(?s)<style>.*?</style>|<[^>]+>", "", svg)))
+    for _ in range(2):
+        demo = [sys.executable, str(ROOT / "examples" / "demo.py"), "--store", str(tmp_path / "memory.db")]
+        printed = subprocess.run(demo, check=True, stdout=subprocess.PIPE, text=True, encoding="utf-8").stdout  # noqa: S603
+        assert bare(printed) in picture, "python docs/recording.py records it"
 
 
 def test_the_packages_on_the_page_are_those_of_the_contract() -> None:
