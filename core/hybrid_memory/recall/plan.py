@@ -264,7 +264,9 @@ def plan(
     query = ends(query)
     kind, cue = intent(query) if route is Intent.AUTO else (route, "")
     named = entities(query)
-    asked = _asking(query)
+    # Where a text asks or refers to earlier talk, its other sentences tell what happened, at times nobody asks for.
+    asking = [part for part in sentences(query) if asks(part) or _PATTERNS[Intent.CONTEXTUAL].search(part)]
+    asked = "\n".join(asking) or (query if len(query) <= MAX_ORDERED_CHARS else "")
     begun = {(span.since, span.until): span for span in reversed(find_times(asked, now)) if span.since <= now}
     times = tuple(sorted(begun.values(), key=lambda span: span.start))[:MAX_TIMES]
     by_time = timing(asked, times, now=now, named=any(entity.kind is EntityKind.NAME for entity in named))
@@ -280,15 +282,6 @@ def plan(
         timing=by_time,
         synonyms=_synonyms(query, synonyms),
     )
-
-
-def _asking(query: str) -> str:
-    """The sentences that ask or refer to earlier talk; without one all of a short query, and nothing of a longer one.
-
-    The others tell what happened, and their times are not asked for.
-    """
-    asking = [part for part in sentences(query) if asks(part) or _PATTERNS[Intent.CONTEXTUAL].search(part)]
-    return "\n".join(asking) or (query if len(query) <= MAX_ORDERED_CHARS else "")
 
 
 def _synonyms(query: str, groups: Sequence[Sequence[str]]) -> dict[str, tuple[str, ...]]:
