@@ -13,9 +13,10 @@ needs stands in the prompt beside it.
 Beside it, the same turns by vectors alone: the nearest 5, 10 and 20, and as many as our prompt has tokens. Tokens are
 counted alike for all: 1.3 for a Latin word or a number, 1 for a CJK character. What `recall` finds of the evidence of
 the questions (hit@1, r@10, r@20, all@10 of `benchmarks/measures.py`) is measured with the plain formula and with
-vectors beside it. ``--check`` compares with `expected.json` and fails where a figure is worse by more than .02. With
-``--model`` a model answers instead: a GGUF file, or the beginning of its name in .models, served by llama.cpp in the
-environment of ``make test-full``.
+vectors beside it, and once more after a remark that names a time, on a day on which something was said. ``--check``
+compares with `expected.json` and fails where a figure is worse by more than .02. With ``--model`` a model answers
+instead: a GGUF file, or the beginning of its name in .models, served by llama.cpp in the environment of
+``make test-full``.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,13 @@ WITHIN = 0.02
 NEAREST = (5, 10, 20)
 DEPTH = 20
 RETRIEVAL = ("hit@1", "r@10", "r@20", "all@10")
+REMARKS = {
+    "en": ("I slept badly last night and today is a long day. ", "Morning, back again.", "It is a grey day."),
+    "zh": ("昨晚没睡好，今天事情又多。", "早，我又来了。", "今天天气阴。"),
+    "es": ("Anoche dormí mal y hoy tengo un día largo. ", "Buenos días, aquí estoy.", "Hoy está nublado."),
+    "fr": ("Hier soir j'ai mal dormi et la journée est longue. ", "Bonjour, me revoilà.", "Il fait gris aujourd'hui."),
+}
+"""What people say before they ask, and before that on the same day."""
 LOWER = ("facts_not claimed", "facts_superseded claimed", "tokens of a task", "small talk: lines")
 """Figures that are better when they are lower; tokens and lines are compared by their share of the expected."""
 
@@ -176,6 +185,7 @@ def measure(life: Mapping[str, Any], embedder: LocalEmbedder, figures: Figures, 
     for number, question in enumerate(life["questions"]):
         _question(life, memory, number, question, vectors, figures)
     memory.close()
+    _after_a_remark(life, folder / "memory.db", figures)
     for number, task in enumerate(life["acting"]):
         file = folder / f"task{number}.db"
         shutil.copy(folder / "memory.db", file)
@@ -271,6 +281,25 @@ def _question(  # noqa: PLR0917
         figures.add(f"questions answered, {k} nearest vectors", name, has(vectors.text(order[:k]), asked["need"]))
     alike = vectors.text(vectors.within(order, tokens(text)))
     figures.add("questions answered, vectors, as many tokens", name, has(alike, asked["need"]))
+
+
+def _after_a_remark(life: Mapping[str, Any], file: Path, figures: Figures) -> None:
+    """The questions again, each after a remark, on the day on which they are asked."""
+    asked_at = datetime.fromisoformat(life["asked_at"])
+    remark, *before = REMARKS.get(life["language"], REMARKS["zh"])
+    copy = Path(shutil.copy(file, file.with_stem("remark")))
+    with open_memory(f"sqlite:///{copy}", clock=lambda: asked_at) as memory:
+        me = memory.scoped(user=life["user"], session="that day")
+        for minutes, text in zip((20, 10), before, strict=True):
+            me.remember([{"role": "user", "content": text, "at": asked_at - timedelta(minutes=minutes)}])
+        me.flush()
+        for question in life["questions"]:
+            evidence = {f"t{row}" for row in question["evidence"]}
+            for method, weights in {"": None, ", plain": Weights.plain()}.items() if evidence else ():
+                hits = me.recall(remark + question["q"], k=DEPTH, weights=weights)
+                marks = grade([hit.sources[0] for hit in hits], evidence)
+                for measure in RETRIEVAL[:2]:
+                    figures.add(f"{measure} after a remark{method}", life["name"], marks[measure])
 
 
 def shortfalls(means: Mapping[str, float], expected: Mapping[str, float]) -> list[str]:
