@@ -182,7 +182,7 @@ def test_a_crafted_text_runs_nothing_and_loads_nothing(page: Page, link: str) ->
 def test_no_page_is_wider_than_the_screen(page: Page, link: str) -> None:
     for path in PATHS:
         page.goto(f"{base_of(link)}{path}")
-        for width in (360, 1600):
+        for width in (360, 700, 1600):
             page.set_viewport_size({"width": width, "height": 800})
             assert page.evaluate("innerWidth") == width
             assert page.evaluate("document.documentElement.scrollWidth") <= width, path
