@@ -179,7 +179,7 @@ class _Wording:
     weekdays: tuple[str, ...]
 
 
-_NAMES = ", ".join(
+_ENGLISH_NAMES = ", ".join(
     name if name.replace("_", " ") == known.english else f"{name} ({known.english})"
     for name, known in ATTRIBUTES.items()
 )
@@ -197,7 +197,7 @@ _ENGLISH = _Wording(
         "stance: holds; ended if it is no longer so; done or dropped for a task that was done or given up.\n"
         "since (YYYY-MM-DD), due (YYYY-MM-DD HH:MM): only if the turn says when.\n"
         "\n"
-        f'Attributes: {_NAMES}, "{RULE}<of what>" (standing rule for code or texts){{own}}'
+        f'Attributes: {_ENGLISH_NAMES}, "{RULE}<of what>" (standing rule for code or texts){{own}}'
     ),
     own="\nAlso wanted:",
     before="Said before, for reference:",
