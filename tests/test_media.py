@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -22,26 +22,22 @@ from hybrid_memory import (
     Record,
     RecordKind,
     ScopedMemory,
-    SpaceMemory,
     open_memory,
 )
 from hybrid_memory import media as flow
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.sqlite import Database, SqliteIndex
-from hybrid_memory.errors import AccessDeniedError, EmbedderMismatchError, InvalidInputError, ModelError
+from hybrid_memory.errors import EmbedderMismatchError, InvalidInputError, ModelError
 from hybrid_memory.index.record import Where
 from hybrid_memory.log.media import Media, media_of
 from hybrid_memory.models.media import PROBES, as_media_embedder
 from hybrid_memory.ports import Floats, SemanticIndex
 from hybrid_memory.runtime.runners import INLINE, drive
 from hybrid_memory.testing.images import COLOURS, ColourEmbedder, picture
-from tests.doubles import Clock, texts
+from tests.doubles import texts
 from tests.faces import Face, Open
 
 pytestmark = pytest.mark.in_pairs("face", "gallery")
-
-
-NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 RED, GREEN, BLUE, MIXED = picture("red"), picture("green"), picture("blue"), picture("red", "blue")
 LINK = {"type": "image_url", "image_url": {"url": "https://example.org/red.png"}}
 
@@ -358,19 +354,6 @@ def test_sounds_and_images_are_told_apart(gallery: Gallery, face: Face) -> None:
         face(alice).recall_media(b"7654321")
 
 
-def test_time_and_session_narrow_the_search(gallery: Gallery, face: Face) -> None:
-    memory = gallery.open()
-    one, two = (memory.scoped(user="alice", session=name) for name in ("s1", "s2"))
-    one.remember(said(image(RED), at=NOON))
-    two.remember(said(image(RED), at=NOON + timedelta(days=1)))
-    assert len(face(one).recall_media("red")) == 2
-    assert places(face(one).recall_media("red", scope="session")) == [("#1", 0)]
-    assert places(face(one).recall_media("red", since=NOON + timedelta(hours=1))) == [("#2", 0)]
-    assert places(face(one).recall_media("red", until=NOON + timedelta(hours=1))) == [("#1", 0)]
-    assert face(memory.scoped(user="bob")).recall_media("red") == []
-    assert face(memory.scoped(tenant="t", user="alice")).recall_media("red") == []
-
-
 ASKED: list[tuple[Any, dict[str, Any], str]] = [
     ("", {}, "query is empty"), (b"", {}, "ask with a text"), (7, {}, "query must be text"),
     (["red"], {}, "query must be text"), (LINK, {}, "no data that can be decoded"),
@@ -438,20 +421,6 @@ def test_vectors_of_another_embedder_are_not_compared(gallery: Gallery, face: Fa
     for query in ("red", RED):
         with pytest.raises(EmbedderMismatchError):
             face(alice).recall_media(query)
-
-
-def test_another_process_continues_and_doubles_nothing(opened: Open, tmp_path: Path) -> None:
-    gallery = Gallery(opened, tmp_path)
-    first, second = (gallery.open().scoped(user="alice") for _ in range(2))
-    first.remember([said(image(RED)), said(image(BLUE))])
-    assert len(first.recall_media("red")) == 2
-    second.remember(said(image(RED)))
-    assert len(second.recall_media("red")) == len(first.recall_media("red")) == 3
-    assert gallery.eyes.seen == [RED, BLUE]
-    first.forget(ids="#1")
-    assert places(second.recall_media("red")) == [("#3", 0), ("#2", 0)]
-    for database in gallery.databases:
-        database.close()
 
 
 def test_forgetting_during_indexing_wins(gallery: Gallery, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -537,88 +506,6 @@ def test_forgetting_a_turn_destroys_its_pictures(gallery: Gallery, alice: Scoped
 
 def files(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in folder.iterdir() if path.is_file())
-
-
-def test_forgetting_a_user_destroys_their_pictures_without_an_embedder_too(gallery: Gallery, face: Face) -> None:
-    memory = gallery.open()
-    handles = [memory.scoped(user=user, agent=agent) for user, agent in (("ann", None), ("ann", "x"), ("bob", None))]
-    for handle in handles:
-        handle.remember([said(image(RED)), said(image(BLUE))])
-    memory.flush()
-    memory._runtime.services.media_embedder = None
-    face(memory).forget(user="ann")
-    face(handles[2]).forget(ids=handles[2].history()[0].id)
-    assert [len(records(handle)) for handle in handles] == [0, 0, 1]
-
-
-def test_a_rollback_and_a_view_show_the_pictures_of_their_time(alice: ScopedMemory, face: Face) -> None:
-    alice.remember([said(image(RED), at=NOON), said(image(BLUE), at=NOON + timedelta(days=1))])
-    for moment in (1, NOON, NOON + timedelta(hours=23)):
-        assert places(face(alice.as_of(moment)).recall_media("blue")) == [("#1", 0)]
-    assert len(face(alice.as_of(2)).recall_media("blue")) == 2
-    assert face(alice.as_of(NOON - timedelta(days=1))).recall_media("blue") == []
-    face(alice).rollback(1)
-    assert places(face(alice).recall_media("blue")) == [("#1", 0)]
-    alice.remember(said(image(GREEN)))
-    assert places(face(alice).recall_media("green")) == [("#4", 0), ("#1", 0)]
-    face(alice).rollback(2)
-    assert places(face(alice).recall_media("blue")) == [("#2", 0), ("#1", 0)]
-
-
-def test_pictures_live_as_long_as_turns(gallery: Gallery, face: Face) -> None:
-    clock = Clock(NOON)
-    alice = gallery.open(clock=clock, retention={"ttl": {"turn": timedelta(days=30)}}).scoped(user="alice")
-    alice.remember(said(words("Old."), image(RED)))
-    clock.now += timedelta(days=20)
-    alice.remember(said(words("New."), image(RED)))
-    assert len(face(alice).recall_media("red")) == 2
-    clock.now += timedelta(days=11)
-    assert texts(face(alice).recall_media("red")) == ["New."]
-    assert face(alice).recall_media("red", until=NOON + timedelta(days=5)) == []
-    face(alice).forget(expired=True)
-    assert [record.text for record in records(alice)] == ["New."]
-
-
-def test_a_space_shows_its_pictures_to_who_may_read(gallery: Gallery, face: Face) -> None:
-    memory = gallery.open()
-    team: SpaceMemory = memory.scoped(user="alice").space("team").create()
-    handle = team.remember(said(words("The plan."), image(RED))).positions[0]
-    bob = memory.scoped(user="bob")
-    with pytest.raises(AccessDeniedError, match="may not recall_media"):
-        face(bob.space("team")).recall_media("red")
-    team.grant(user="bob", right="read")
-    (hit,) = face(bob.space("team")).recall_media(RED)
-    assert (hit.record.author, hit.record.metadata["handle"]) == ("user='alice'", f"#{handle}")
-    assert "in the space 'team', written by user='alice'" in hit.why()
-    for reader in (bob.space("team"), bob):
-        assert face(reader).expand(hit)[0].content[1] == image(RED)
-    assert face(bob).recall_media("red") == []
-    team.revoke(user="bob")
-    for reader, verb, what in ((bob, "expand", hit), (bob.space("team"), "recall_media", "red")):
-        with pytest.raises(AccessDeniedError):
-            getattr(face(reader), verb)(what)
-
-
-def test_pictures_in_quarantine_are_not_seen(gallery: Gallery, face: Face) -> None:
-    memory = gallery.open()
-    team: SpaceMemory = memory.scoped(user="alice").space("team").create()
-    team.grant(user="mallory", right="write", trust=0.1)
-    memory.scoped(user="mallory").space("team").remember(said(image(RED)))
-    assert face(team).recall_media("red") == []
-    assert gallery.eyes.seen == []
-    face(team).approve(team.quarantined())
-    assert [hit.record.author for hit in face(team).recall_media("red")] == ["user='mallory'"]
-
-
-def test_words_around_a_picture_are_redacted_and_cleaned_and_the_picture_is_not(gallery: Gallery, face: Face) -> None:
-    alice = gallery.open(redaction={"kinds": ["email"], "keep_original": True}).scoped(user="alice")
-    odd = "a\x00b\x1f 红\U0001f469\u200d\U0001f680"
-    alice.remember(said(words(f"{odd} Mail ann@example.org " + "长" * 5_000), image(RED)))
-    (hit,) = face(alice).recall_media("红 \ud800")
-    assert hit.record.text.startswith("a b  红\U0001f469\u200d\U0001f680 Mail ")
-    assert "ann@example.org" not in hit.record.text
-    assert len(hit.record.text) == flow.CAPTION_CHARS
-    assert gallery.eyes.seen == [RED]
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "memory"])

@@ -12,7 +12,7 @@ PARTS = {
     ("core",): Size(50_810, 215),
     ("langchain_hybrid_memory", "llamaindex_hybrid_memory", "hybrid_memory_hosts"): Size(7_385, 46),
     ("packages",): Size(5_960, 31),
-    ("tests",): Size(46_930, 326),
+    ("tests",): Size(42_105, 305),
     ("benchmarks",): Size(14_987, 109),
 }
 USED_ONCE = 0.450

@@ -44,21 +44,6 @@ def code_in(answer: Answer) -> str:
     return found[1]
 
 
-@pytest.mark.parametrize(
-    ("said", "asked"),
-    [("My sister Ana lives in Lisbon.", "Where does my sister live?"), ("我妹妹住在里斯本。", "我妹妹住在哪里？")],
-)
-def test_another_session_recalls_what_is_remembered(memory: HybridMemory, use: Use, said: str, asked: str) -> None:
-    told = use(memory.scoped(user="alice", session="s1"), "remember", text=said, category="family", importance=0.9)
-    later = memory.scoped(user="alice", session="s2")
-    answer = use(later, "recall", query=asked)
-    assert f"as {handles(answer)[0]}." in told.text
-    assert said.rstrip("。.") in answer.text
-    (hit,) = later.recall(asked, kinds=["turn"])
-    assert hit.record.metadata == {"noted_with": "memory_remember", "category": "family"}
-    assert hit.record.importance == 0.9
-
-
 def test_what_is_remembered_already_is_not_written_again(alice: ScopedMemory, use: Use) -> None:
     alice.remember("Please remember that I like tea.")
     first = use(alice, "remember", text="I like green tea.")
@@ -68,18 +53,6 @@ def test_what_is_remembered_already_is_not_written_again(alice: ScopedMemory, us
     assert len(alice.recall("green tea", kinds=["turn"])) == 2
     assert "already" not in use(alice, "remember", text="I like black tea.").text
     assert texts(alice.history(current=True)) == ["Please remember that I like tea."], "a note is no turn of it"
-
-
-def test_what_the_tools_said_themselves_is_not_recalled(alice: ScopedMemory, use: Use) -> None:
-    alice.remember("The tide table hangs in the hall.")
-    for number in range(3):
-        call = {"id": f"c{number}", "name": "memory_recall", "arguments": {"query": "tide table"}}
-        alice.remember({"role": "assistant", "content": "", "tool_calls": [call]})
-        answer = use(alice, "recall", query="tide table")
-        alice.remember({"role": "tool", "name": "memory_recall", "content": answer.text, "tool_call_id": f"c{number}"})
-    assert handles(use(alice, "recall", query="tide table", k=10)) == ["#1"]
-    alice.remember("memory_recall {is a name}")
-    assert handles(use(alice, "recall", query="memory_recall name")) == ["#8", "#1"]
 
 
 WRONG: list[tuple[str, dict[str, Any], str]] = [
@@ -180,73 +153,6 @@ def test_forgetting_an_update_forgets_what_it_replaced(alice: ScopedMemory, use:
     use(alice, "forget", handles=now, code=code_in(preview))
     assert _owner(alice).history() == []
     assert use(alice, "recall", query="bank").text == "Nothing is remembered about that."
-
-
-@pytest.mark.parametrize("words", [ENGLISH, CHINESE])
-def test_a_long_text_is_read_page_by_page(alice: ScopedMemory, use: Use, words: str) -> None:
-    text = "\n".join(f"{number}: {words * 3}" for number in range(60))
-    alice.remember(text)
-    pieces = []
-    answer = use(alice, "expand", handle="#1")
-    while True:
-        head, _, rest = answer.text.partition("\n")
-        piece, more, place = rest.partition("\n(more: fetch it with where='")
-        assert head.startswith("#1 ")
-        assert estimate_tokens(answer.text) <= MAX_TOKENS
-        pieces.append(piece)
-        if not more:
-            break
-        answer = use(alice, "fetch", handle="#1", where=place.removesuffix("')"))
-    assert len(pieces) >= 2
-    assert "".join(piece if piece.endswith("\n") else f"{piece}\n" for piece in pieces).rstrip("\n") == text
-
-
-@pytest.mark.parametrize("words", [ENGLISH, CHINESE])
-def test_the_messages_of_a_stretch_are_read_page_by_page(alice: ScopedMemory, use: Use, words: str) -> None:
-    """A line of a summary may stand for more messages than `expand` takes."""
-    said = [f"{number}: {words}" for number in range(600)]
-    alice.remember([{"role": "user", "content": text} for text in said], at=MARCH)
-    alice.remember("not of the stretch")
-    pages, where = [], ""
-    for _ in range(200):
-        head, _, rest = use(alice, "fetch", handle="[#1-600]", where=where).text.partition("\n")
-        body, more, place = rest.partition("\n(more: fetch it with where='")
-        assert head.startswith("#1-600 ")
-        assert "of 600 lines" in head
-        assert estimate_tokens(f"{head}\n{rest}") <= MAX_TOKENS
-        pages.append(body.rstrip("\n"))
-        where = place.removesuffix("')")
-        if not more:
-            break
-    assert len(pages) > 3
-    assert "\n".join(pages).split() == "\n".join(f"[2026-03-05 12:00] user: {text}" for text in said).split()
-    assert use(alice, "fetch", handle="#1-600", where="17").text.splitlines()[1].split() == (
-        f"[2026-03-05 12:00] user: {said[16]}".split()
-    )
-    assert use(alice, "expand", handle="[#2-#4]").text.splitlines() == [
-        f"[2026-03-05 12:00] user: {text}" for text in said[1:4]
-    ]
-    payload = alice.offload("\n".join(f"row {number}" for number in range(500)))
-    found = use(alice, "fetch", handle=payload.result_id, pattern=r"row 4\d7$")
-    assert found.text.splitlines()[1:] == [f"{number + 1}: row {number}" for number in range(407, 500, 10)]
-    assert "No line" in use(alice, "fetch", handle=payload.result_id, pattern="column").text
-    found = use(alice, "fetch", handle="#1-600", pattern=r"user: 41\d:")
-    assert found.text.splitlines()[0] == "#1-600: 10 of 10 matching lines, of 600"
-    assert "No line of #2-5" in use(alice, "fetch", handle="#2-5", pattern="stretch").text
-
-
-@pytest.mark.parametrize("words", [ENGLISH, CHINESE, "𝔘" * 60, "x" * 60, "\n\n- "])
-def test_answers_are_bounded_whatever_was_said(alice: ScopedMemory, use: Use, words: str) -> None:
-    alice.remember([f"{number} {words * 200}" for number in range(12)])
-    asked: list[tuple[str, dict[str, Any]]] = [
-        ("recall", {"query": "5 captain 船长", "k": 10}), ("expand", {"handle": "#1-12"}), ("expand", {"handle": "#1"}),
-        ("fetch", {"handle": "#1"}), ("fetch", {"handle": "#1", "pattern": "."}), ("fetch", {"handle": "#1-12"}),
-        ("fetch", {"handle": "#1-12", "where": "3-9"}), ("fetch", {"handle": "#1-12", "pattern": "."}),
-        ("forget", {"handles": [f"#{number}" for number in range(1, 9)]}),
-        ("fetch", {"handle": "#1", "where": words * 400}), ("recall", {"query": "a", "since": words * 4000}),
-    ]  # fmt: skip
-    for tool, arguments in asked:
-        assert estimate_tokens(use(alice, tool, **arguments).text) <= MAX_TOKENS
 
 
 def test_a_store_fails(memory: HybridMemory, alice: ScopedMemory, use: Use, caplog: pytest.LogCaptureFixture) -> None:

@@ -47,28 +47,6 @@ def text(owner: ScopedMemory) -> str:
     return owner.blocks()["task"].value
 
 
-def test_an_attached_block_is_the_one_in_the_space(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
-    bob, coach = attached(memory, team, "bob"), attached(memory, team, "bob", "coach")
-    assert face(bob.block("task")).attach(space="team").value == "Book the hall."
-    face(bob.block("human")).put("Name: Bob")
-    assert face(bob.block("task")).edit(append="Order cake.").value == "Book the hall.\nOrder cake."
-    face(team.block("task")).edit(append="Invite Ann.")
-    face(coach.block("task")).edit(old="cake", new="two cakes")
-    whole = "Book the hall.\nOrder two cakes.\nInvite Ann."
-    for owner, shared in ((bob, "team"), (coach, "team"), (team, None)):
-        block = face(owner).blocks()["task"]
-        assert (block.value, block.space, block.description) == (whole, shared, "What to do.")
-    assert list(face(bob).blocks()) == ["task", "human"]
-    assert list(face(team).blocks()) == ["task"]
-    history = face(coach.block("task")).history()
-    assert [(block.change, block.author) for block in history] == [
-        ("put", "user='alice'"), ("replace", "user='alice'"), ("append", "user='bob'"), ("append", "user='alice'"),
-        ("replace", "user='bob' agent='coach'"),
-    ]  # fmt: skip
-    assert face(bob.block("task")).undo().value == "Book the hall.\nOrder cake.\nInvite Ann."
-    assert face(team.block("task")).history()[-1].author == "user='bob'"
-
-
 @pytest.mark.parametrize(
     ("given", "may"),
     [({"right": "read"}, False), ({"trust": 0.4}, False), ({"trust": 0.5}, True), ({"right": "admin"}, True)],

@@ -8,7 +8,6 @@ import string
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import pairwise
@@ -78,12 +77,6 @@ class Store:
         """Destroy the events."""
         note = Draft(f"note {positions}", False, None, EventKind.ERASED, NOON, {"positions": positions})
         self.log.erase(ALICE.owner, positions, rewritten or {}, note)
-
-    def reindex(self, positions: list[int], text: str) -> None:
-        """Replace the words of records; they wait for a new vector."""
-        records = [replace(record, text=text, metadata={}) for record in self.index.get(positions)]
-        at = self.index.status(ALICE).applied
-        assert self.index.upsert(ALICE, [Entry(record, text) for record in records], after=at, upto=at)
 
     def close(self) -> None:
         self.index.close()
