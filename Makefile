@@ -35,7 +35,7 @@ test test-engines test-oldest test-full: export OMP_NUM_THREADS := 1
 # Of the tests of the adapters, what says nothing of a framework's version: long runs, paging, and what both adapters do
 # alike. LangChain 1.2.15 merges the schemas of a state in the order of
 # a set, so that the reducer which test_states gives holds at random there.
-OTHERWISE := paging or data_loss or event_script or evaluation_methods or test_states
+OTHERWISE := paging or event_script or evaluation_methods or test_states
 
 # The stamp holds the folder that it was made in: in a copied tree the environment would still import the original.
 # A missing or broken environment is made again, and so is one of an older pyproject.toml.
@@ -227,8 +227,6 @@ bench: $(STAMP)
 	@$(BIN)/python benchmarks/orchestration --data "$(DATA)" --json orchestration.json
 	@echo "== a model that manages its memory: benchmarks/paging"
 	@$(BIN)/python benchmarks/paging --data "$(DATA)" --json paging.json
-	@echo "== engines: benchmarks/engines.py"
-	@$(BIN)/python benchmarks/engines.py --json engines.json
 	@echo "== methods side by side: benchmarks/methods.py"
 	@$(BIN)/python benchmarks/methods.py --data "$(DATA)" --json methods.json
 	@echo "== tasks that an agent must finish: benchmarks/acting"
@@ -261,14 +259,13 @@ bench:
 	@echo "  $(BIN)/python benchmarks/poisoning                      attacks on an agent's memory; --cases, --systems, --show"
 	@echo "  $(BIN)/python benchmarks/peers --parts speed            recall, writing, memory and disk by engine; --sizes, --only"
 	@echo "  $(BIN)/python benchmarks/faults crowd                   many users at once in one process; --users, --minutes, --url"
-	@echo "  $(BIN)/python benchmarks/engines.py                     kills of Postgres, Redis and Milvus under load; --engines, --writes"
 	@echo "  $(BIN)/python benchmarks/mutants.py                     whether the tests notice small faults; --count, --rooms"
 endif
 
 clean:
 	@echo "== removing $(VENV), $(DEMO), $(FULL), $(OLDEST), $(OLDEST_HOSTS), caches and reports"
 	@rm -rf $(VENV) $(DEMO) $(FULL) $(OLDEST) $(OLDEST_HOSTS) .venv-peers dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
-	@rm -f retrieval.json speed.json compression.json learning.json orchestration.json paging.json engines.json methods.json acting.json poisoning.json original_case.json
+	@rm -f retrieval.json speed.json compression.json learning.json orchestration.json paging.json methods.json acting.json poisoning.json original_case.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 clean-models:

@@ -13,7 +13,7 @@ from shutil import which
 from typing import Any, Self
 
 from hybrid_memory.errors import MissingDependencyError, StoreUnavailableError
-from hybrid_memory.testing.servers import HOST, Server, package_folder
+from tests.servers import HOST, Server, package_folder
 
 try:
     from psutil import NoSuchProcess, Process, wait_procs

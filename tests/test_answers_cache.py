@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import pickle
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import UTC, datetime
 
 import pytest
 
-from hybrid_memory import HybridMemory, ScopedMemory, SpaceMemory, Weights
+from hybrid_memory import HybridMemory, ScopedMemory, SpaceMemory
 from hybrid_memory.errors import AccessDeniedError, StoreUnavailableError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.recall.cache import RecallProjection
-from tests.doubles import Clock, Deriving, FaultyEmbedder, Line, end_of, line_to, texts
+from tests.doubles import Deriving, FaultyEmbedder, Line, end_of, line_to, texts
 from tests.faces import Face, Open
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
@@ -59,18 +57,6 @@ def test_every_change_is_seen_at_once(face: Face, memory: HybridMemory, change: 
     assert sorted(texts(face(alice).recall("cat", spaces="all"))) == expected
 
 
-def test_what_is_learned_or_embedded_anew_is_seen_at_once(face: Face, opened: Open) -> None:
-    memory = opened(url="memory://", embedder="none")
-    alice = memory.scoped(user="alice")
-    alice.remember(["I live in Paris.", "my cat sleeps", "I moved to Rome."])
-    assert {hit.signals.current for hit in face(alice).recall("I live in Paris, I moved to Rome")} == {1.0}
-    face(alice).flush()
-    assert {hit.signals.current for hit in face(alice).recall("I live in Paris, I moved to Rome")} == {0.0, 1.0}
-    assert face(alice).recall("cat")[0].signals.vector == 0
-    face(memory).rebuild(embedder=HashingEmbedder())
-    assert face(alice).recall("cat")[0].signals.vector == 1
-
-
 def test_an_answer_is_given_again_without_index_and_embedder(face: Face, opened: Open) -> None:
     embedder = FaultyEmbedder(HashingEmbedder())
     memory = opened(embedder=embedder, orchestration={"cache": 0})
@@ -96,94 +82,6 @@ def test_two_memories_on_one_file_never_disagree(opened: Open) -> None:
         assert f"cat {number}" in texts(other.recall("cat", k=99))
         one.forget(ids=told.ids[0])
         assert f"dog {number}" not in texts(other.recall("dog", k=99))
-
-
-@pytest.mark.parametrize(("step", "again"), [(299, True), (300, False), (-299, True), (-300, False)])
-def test_an_answer_lives_five_minutes_of_the_clock(face: Face, opened: Open, step: int, again: bool) -> None:
-    clock = Clock(NOW)
-    memory = opened(url="memory://", clock=clock)
-    alice = memory.scoped(user="alice")
-    alice.remember("my cat sleeps")
-    index = line_to(memory, "index")
-    assert answers_kept(index, face(alice))
-    before = index.calls["explore"]
-    clock.now += timedelta(seconds=step)
-    face(alice).recall("cat")
-    assert (index.calls["explore"] == before) is again
-
-
-def test_different_questions_have_different_answers(face: Face, opened: Open) -> None:
-    memory = opened(url="memory://", clock=Clock(NOW))
-    alice = memory.scoped(user="alice", session="s1")
-    tagged: list[Any] = [1, True, "1", 1.0, None]
-    for number, value in enumerate(tagged):
-        alice.remember(f"cat {number}", metadata={"tag": value}, at=NOW - timedelta(days=number))
-    memory.scoped(user="alice", session="s2").remember("cat of another session", at=NOW)
-    questions: list[dict[str, Any]] = [
-        {},
-        *({"k": number} for number in (1, 2, 3)),
-        {"scope": "session"},
-        {"kinds": ["turn"]},
-        {"kinds": ["fact"]},
-        {"categories": ["task"]},
-        {"since": NOW - timedelta(days=1)},
-        {"until": NOW - timedelta(days=1)},
-        *({"metadata": {"tag": value}} for value in tagged),
-        {"weights": Weights.plain()},
-        {"weights": Weights.heat()},
-        *({"intent": intent} for intent in ("fact", "reasoning", "contextual")),
-    ]
-
-    def ask(where: ScopedMemory) -> list[bytes]:
-        return [pickle.dumps(where.recall("cat", **question)) for question in questions]
-
-    first, again = ask(alice), ask(alice)
-    assert again == first
-    fresh = opened(url="memory://", clock=Clock(NOW), recall={"cache_ttl": timedelta(0)})
-    memory.migrate(fresh)
-    assert ask(fresh.scoped(user="alice", session="s1")) == first
-    for number, value in enumerate(tagged):
-        assert texts(face(alice).recall("cat", metadata={"tag": value})) == [f"cat {number}"]
-    assert len(face(alice).recall("cat", scope="session")) == 5
-
-
-def test_views_of_the_past_are_separate_questions(face: Face, memory: HybridMemory) -> None:
-    alice = memory.scoped(user="alice")
-    places = [alice.remember(f"cat {number}", at=NOW + timedelta(days=number)).positions[0] for number in range(3)]
-    for _ in range(2):
-        assert len(face(alice).recall("cat")) == 3
-        assert [len(face(alice.as_of(place)).recall("cat")) for place in places] == [1, 2, 3]
-        assert len(face(alice.as_of(NOW + timedelta(days=1))).recall("cat")) == 2
-
-
-@pytest.mark.parametrize("which", ["metadata", "list", "nested"])
-@pytest.mark.parametrize("minutes", [5, 0], ids=["cached", "uncached"])
-@pytest.mark.parametrize("engine", ["sqlite", "memory"])
-def test_callers_may_change_their_answers(face: Face, opened: Open, engine: str, which: str, minutes: int) -> None:
-    where = {"url": "memory://"} if engine == "memory" else {}
-    alice = opened(embedder="none", recall={"cache_ttl": timedelta(minutes=minutes)}, **where).scoped(user="alice")
-    alice.remember("my cat sleeps", metadata={"tag": "a", "more": {"deep": [1]}})
-    for _ in range(3):
-        hits = face(alice).recall("cat")
-        assert [hit.record.metadata for hit in hits] == [{"tag": "a", "more": {"deep": [1]}}]
-        if which == "metadata":
-            hits[0].record.metadata["tag"] = "b"
-        elif which == "nested":
-            hits[0].record.metadata["more"]["deep"].append(2)
-        else:
-            hits.clear()
-    assert alice.history()[0].metadata == {"tag": "a", "more": {"deep": [1]}}
-
-
-def test_an_answer_without_the_embedder_is_not_kept(face: Face, opened: Open) -> None:
-    embedder = FaultyEmbedder(HashingEmbedder())
-    alice = opened(embedder=embedder, orchestration={"cache": 0}).scoped(user="alice")
-    alice.remember(["my cat sleeps", "it rains"])
-    with embedder.failing(ConnectionError("offline")):
-        assert "offline" in face(alice).recall("cat")[0].note
-        assert face(alice).recall("zebra") == []
-    assert face(alice).recall("cat")[0].note == ""
-    assert len(face(alice).recall("zebra")) == 2, "an empty answer was a failure, too"
 
 
 @pytest.mark.parametrize("embedder", ["hashing", "none"])
@@ -243,17 +141,6 @@ def test_readers_never_see_an_old_answer_after_a_write(opened: Open) -> None:
     before = memory.work.caches["answers"].hits
     assert texts(alice.recall("cat", k=200)) == texts(alice.recall("cat", k=200))
     assert memory.work.caches["answers"].hits > before
-
-
-def test_an_open_memory_holds_so_many_answers_and_no_more(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.recall.cache.ANSWERS_CACHE", 8)
-    memory = opened(url="memory://", embedder="none")
-    alice = memory.scoped(user="alice")
-    alice.remember("my cat sleeps")
-    for number in range(20):
-        alice.recall(f"cat {number}")
-    answers = memory.stats().work.caches["answers"]
-    assert answers.size == answers.capacity == 8
 
 
 def test_who_may_read_a_space_is_asked_every_time(face: Face, memory: HybridMemory) -> None:

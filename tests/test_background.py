@@ -115,22 +115,6 @@ def test_closing_stops_what_is_embedded_and_loses_nothing(
         assert embedder.texts == 640, "no vector was made twice"
 
 
-def test_no_thread_is_left_behind(face: Face, opened: Open) -> None:
-    before = set(threading.enumerate())
-    memory = opened(learning=SOON)
-    alice = memory.scoped(user="alice")
-    alice.remember("it rains")
-    wait_until(lambda: indexed(memory, 1))
-    face(alice).recall("rain")
-    face(memory).close()
-    face(memory).close()
-    memory = opened(learning=SOON)
-    memory.scoped(user="alice").remember("it rains again")
-    face(memory).close()
-    assert set(threading.enumerate()) - before == set(), "nor by closing at once"
-    assert len(opened().scoped(user="alice").history()) == 2
-
-
 def test_a_failing_embedder_is_asked_again_after_the_next_write(opened: Open, caplog: pytest.LogCaptureFixture) -> None:
     embedder = FaultyEmbedder(HashingEmbedder())
     memory = opened(embedder=embedder, learning=SOON)
@@ -157,26 +141,6 @@ def test_recall_is_urgent_and_what_nobody_waits_for_is_not(face: Face, opened: O
     alice.remember("it rains")
     face(alice).recall("rain")
     assert waited_for.documents == [8], "turns that a recall waits for are urgent too"
-
-
-def test_a_recall_overtakes_what_is_embedded_in_the_background(opened: Open) -> None:
-    """The one call that the background may have is held up; the query gets the other."""
-    embedder = Embedder()
-    memory = opened(embedder=embedder, learning=SOON)
-    alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
-    bob.remember("my cat sleeps")
-    wait_until(lambda: indexed(memory, 1))
-    embedder.entered.clear()
-    embedder.gate.clear()
-    alice.remember([f"turn {number}" for number in range(100)])
-    try:
-        assert embedder.entered.wait(PATIENCE)
-        (hit,) = bob.recall("cat")
-        assert (hit.record.text, hit.note) == ("my cat sleeps", "")
-        assert not embedder.gate.is_set()
-    finally:
-        embedder.gate.set()
-    wait_until(lambda: indexed(memory, 101))
 
 
 @pytest.mark.parametrize("by_itself", [False, True])

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from hybrid_memory import Message, Role, ScopedMemory, ToolCall
 from hybrid_memory.log.exchanges import OWN_TOOLS, is_echo
 from hybrid_memory.tools import SERVER_TOOLS
@@ -25,33 +23,9 @@ def test_the_tools_are_all_known() -> None:
     assert {tool.name for tool in (*SERVER_TOOLS, *PAGING_FUNCTIONS) if tool is not SEND} == OWN_TOOLS
 
 
-@pytest.mark.parametrize(
-    ("message", "echo"),
-    [
-        (call("memory_recall", query="rome"), True), (result("memory_recall", "#1 I live in Rome"), True),
-        (call("weather", city="Rome"), False), (result("weather", "sunny"), False),
-        (Message(content="memory_recall"), False), (Message(role=Role.ASSISTANT, content="memory_recall {}"), False),
-    ],
-)  # fmt: skip
-def test_what_an_echo_is(message: Message, echo: bool) -> None:
-    assert is_echo(message) is echo
-
-
 def test_a_call_beside_another_tools_is_no_echo() -> None:
     both = [ToolCall(name="memory_recall", id="1"), ToolCall(name="weather", id="2")]
     assert not is_echo(Message(role=Role.ASSISTANT, tool_calls=both))
-
-
-def test_an_echo_is_in_the_conversation_and_is_not_recalled(alice: ScopedMemory, face: Face) -> None:
-    told = [call("memory_recall", query="Where does she live? Rome?"), result("memory_recall", "#1 I live in Rome")]
-    face(alice).remember(["I live in Rome", *told, Message(role=Role.ASSISTANT, content="In Rome.")])
-    found = face(alice).recall("Rome", k=10)
-    assert sorted(hit.record.text for hit in found) == ["I live in Rome", "In Rome."]
-    assert len(alice.history()) == 4
-    assert [message.role for message in alice.assemble("and now?", max_tokens=500).messages][1:3] == [
-        Role.ASSISTANT,
-        Role.TOOL,
-    ]
 
 
 def test_what_is_forgotten_is_forgotten_in_its_echoes_too(alice: ScopedMemory, face: Face) -> None:

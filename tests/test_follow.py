@@ -72,38 +72,12 @@ def test_a_growing_copy_is_written_once_and_its_end_is_enough(alice: ScopedMemor
     assert words(alice) == ["hello", "hi", "how are you?", "fine", "more", "and more"]
 
 
-def test_a_copy_without_ids_is_recognised_by_its_words(alice: ScopedMemory, face: Face) -> None:
-    first = face(alice).mirror([user("hello"), call(x=1), result("r"), assistant("hi")])
-    assert all(first)
-    # A chat window knows the words only, without the steps between them.
-    again = face(alice).mirror([user(" hello "), assistant("hi"), user("next")])
-    assert again[:2] == [first[0], first[3]]
-    assert words(alice) == ["hello", 'look {"x": 1}', "r", "hi", "next"]
-
-
-def test_a_turn_that_failed_and_is_sent_again_is_one_turn(alice: ScopedMemory, face: Face) -> None:
-    face(alice).mirror([user("yes", "1")])
-    assert face(alice).mirror([user("yes", "other")]) == ["1"]
-    face(alice).mirror([user("yes", "1"), assistant("well", "2")])
-    assert face(alice).mirror([user("yes", "3")]) == ["3"]
-    assert words(alice) == ["yes", "well", "yes"]
-
-
 def test_what_was_forgotten_is_not_written_again(alice: ScopedMemory, face: Face) -> None:
     copy = [user("my card is 4711", "1"), assistant("noted", "2"), user("forget it", "3")]
     face(alice).mirror(copy)
     alice.forget(ids=["1"])
     assert face(alice).mirror([*copy, assistant("done", "4")]) == [None, "2", "3", "4"]
     assert words(alice) == ["noted", "forget it", "done"]
-
-
-def test_a_call_that_was_edited_at_the_end_is_kept_as_it_became(alice: ScopedMemory, face: Face) -> None:
-    face(alice).mirror([user("delete them", "1"), call("2", path="/all")])
-    copy = [user("delete them", "1"), call("2", path="/one"), result("deleted", "3")]
-    ids = known(face(alice).mirror(copy))
-    assert (ids[0], ids[1] != "2") == ("1", True)
-    assert face(alice).mirror(copy) == ids
-    assert words(alice) == shown(face(alice), ids) == ["delete them", 'look {"path": "/one"}', "deleted"]
 
 
 PARIS = [user("I live in Paris.", "1"), assistant("hi", "2"), user("And I like tea.", "3"), assistant("ok", "4")]
@@ -146,24 +120,6 @@ def test_every_verb_shows_a_message_as_it_was_edited_again_and_back(alice: Scope
     assert len({ids[0] for ids in seen.values()}) == 3
     assert len({tuple(ids[1:]) for ids in seen.values()}) == 1
     assert len(log(alice, EventKind.MESSAGE)) == 6, "no words were written twice"
-
-
-def test_another_session_recalls_a_message_as_it_was_edited(memory: HybridMemory, face: Face) -> None:
-    first, second = (memory.scoped(user="alice", session=name) for name in ("s1", "s2"))
-    for copy, home in ((PARIS, "Paris"), (OSLO, "Oslo"), (PARIS, "Paris")):
-        face(first).mirror(copy)
-        prompt = face(second).assemble("Where do I live?", k=20).text
-        assert [name for name in ("Paris", "Oslo", "Rome") if name in prompt] == [home]
-
-
-def test_a_conversation_goes_on_behind_an_edit(alice: ScopedMemory, face: Face) -> None:
-    face(alice).mirror(PARIS)
-    ids = known(face(alice).mirror([*OSLO, user("Where do I live?", "5")]))
-    assert words(alice) == ["I live in Oslo.", "hi", "And I like tea.", "ok", "Where do I live?"]
-    assert shown(face(alice), ids) == words(alice)
-    ids = known(face(alice).mirror([*OSLO, user("Where do I live?", "5"), assistant("In Oslo.", "6")]))
-    assert ids[4:] == ["5", "6"]
-    assert shown(face(alice), ids, query="And?")[0] == "I live in Oslo."
 
 
 def test_of_two_branches_each_shows_its_own_words(alice: ScopedMemory, face: Face) -> None:
@@ -269,15 +225,6 @@ def test_an_answer_that_is_asked_for_again_replaces_the_old_one(alice: ScopedMem
     assert words(alice) == ["hello", "hi", "Tell me a long joke."], "and so does a question with other words"
 
 
-def test_a_window_that_goes_on_supersedes_nothing(alice: ScopedMemory, face: Face) -> None:
-    face(alice).mirror(WINDOW)
-    face(alice).remember(assistant("Knock knock."))
-    face(alice).mirror([*WINDOW, assistant("Knock knock."), user("Tell me a joke.")])
-    assert words(alice) == ["hello", "hi", "Tell me a joke.", "Knock knock.", "Tell me a joke."]
-    face(alice).mirror([user("Another question")])
-    assert not [event for event in alice.events() if event.kind == "superseded"]
-
-
 def test_a_message_that_is_written_again_takes_nobodys_place(alice: ScopedMemory, face: Face) -> None:
     face(alice).mirror([user("I am Bob Smith", "1"), assistant("hi", "2")])
     face(alice).mirror([user("I am Bob", "1"), assistant("hi", "2")])
@@ -297,14 +244,6 @@ def test_the_longest_overlap_counts_as_said(log: list[tuple[str, str]], copy: li
     size = max((n for n in range(len(copy) + 1) if not n or copy[:n] == log[-n:]), default=0)
     expected: list[str | None] = [str(len(log) - size + row) for row in range(size)]
     assert said_before(said, given_) == expected + [None] * (len(copy) - size)
-
-
-def test_another_branch_is_not_shown_and_what_came_before_the_copy_is(alice: ScopedMemory, face: Face) -> None:
-    face(alice).mirror([user("one", "1"), assistant("first answer", "2")])
-    face(alice).mirror([user("two", "3"), assistant("left behind", "4")])
-    ids = known(face(alice).mirror([user("one", "1"), assistant("first answer", "2"), user("another two", "5")]))
-    assert shown(face(alice), ids) == ["one", "first answer", "another two"]
-    assert shown(face(alice), ["5"])[:2] == ["one", "first answer"]
 
 
 def test_two_runs_of_one_session_are_shown_their_own_turn(alice: ScopedMemory, face: Face) -> None:
@@ -356,15 +295,6 @@ def said(rounds: int) -> list[Message]:
             assistant(f"Plant {row} grows in the garden in spring and wants water on day {row}."),
         )
     ]
-
-
-def test_what_no_longer_fits_is_compacted_without_a_model(chat: ScopedMemory, model: Model, face: Face) -> None:
-    chat.remember(said(40))
-    prompt = face(chat).assemble("And the rose?", wait=False)
-    assert prompt.compacted.startswith("tokens")
-    assert prompt.tokens <= SETTINGS.max_tokens
-    assert model.asked == 0
-    assert chat.summary().lines
 
 
 @pytest.mark.background

@@ -69,14 +69,6 @@ def alice(memory: HybridMemory) -> ScopedMemory:
     return memory.scoped(user="alice", session="s1")
 
 
-@pytest.fixture
-def moved(alice: ScopedMemory) -> ScopedMemory:
-    """Alice, who lived in Paris and moved to Berlin two days later."""
-    alice.remember("I live in Paris.", at=START)
-    alice.remember("I moved to Berlin.", at=START + timedelta(days=2))
-    return alice
-
-
 def traces(folder: Path) -> list[str]:
     """Files that still hold a canary, plain or as JSON escapes it."""
     wanted = [form.encode() for word in CANARIES for form in (word, json.dumps(word)[1:-1], word.upper())]
@@ -144,18 +136,6 @@ def test_a_dry_run_tells_and_changes_nothing(memory: HybridMemory, alice: Scoped
     assert done.positions == receipt.positions
 
 
-def test_only_this_user_is_forgotten(memory: HybridMemory, alice: ScopedMemory, tmp_path: Path, face: Face) -> None:
-    chat(alice)
-    bob = memory.scoped(user="bob", session="s1")
-    bob.remember("I live in Rome.")
-    everything = memory.scoped(user="alice")
-    face(everything).forget(user="alice")
-    assert traces(tmp_path) == []
-    assert (alice.history(), everything.facts(history=True), everything.recall("room", k=5)) == ([], [], [])
-    assert not alice.profile()
-    assert texts(bob.history()) == texts(bob.recall("Rome", k=5, kinds=["turn"])) == ["I live in Rome."]
-
-
 def test_a_user_is_forgotten_everywhere(memory: HybridMemory, alice: ScopedMemory, tmp_path: Path, face: Face) -> None:
     chat(alice)
     memory.scoped(user="alice", agent="coder").remember(f"The {CANARY} is mine.")
@@ -170,18 +150,6 @@ def test_a_user_is_forgotten_everywhere(memory: HybridMemory, alice: ScopedMemor
     assert planned.erased["turns"] == face(memory).forget(user="alice").erased["turns"]
     assert traces(tmp_path) == []
     assert texts(team.history()) == ["Bob was here."]
-
-
-def test_forgetting_before_an_instant_keeps_what_came_later(moved: ScopedMemory) -> None:
-    moved.forget(before=START + timedelta(days=1))
-    assert texts(moved.history()) == ["I moved to Berlin."]
-    assert [fact.value for fact in moved.facts(attribute="home", history=True)] == ["Berlin"]
-
-
-def test_a_fact_is_forgotten_with_the_turns_that_say_so(moved: ScopedMemory) -> None:
-    (fact,) = moved.facts(attribute="home")
-    moved.forget(ids=fact)
-    assert [(f.value, f.current) for f in moved.facts(attribute="home")] == [("Paris", True)]
 
 
 def test_the_next_turn_is_no_longer_found_by_what_it_answered(memory: HybridMemory, alice: ScopedMemory) -> None:
@@ -368,18 +336,6 @@ def test_words_are_whole_where_a_script_separates_them(query: str, goes: list[st
         assert alice.forget(query=query).turns == ()
         assert texts(alice.history()) == stays
         assert alice.blocks()["notes"].value == "\n".join(stays)
-
-
-@pytest.mark.parametrize("of", ["owner", "store"])
-def test_a_dry_run_lists_all_that_a_user_said(memory: HybridMemory, of: str) -> None:
-    alice = memory.scoped(user="alice", session="s1")
-    alice.remember("My cat sleeps.")
-    alice.offload("A long payload")
-    planned = (alice if of == "owner" else memory).forget(user="alice", dry_run=True)
-    assert [line.partition("  ")[2][18:] for line in planned.turns] == [
-        "user: My cat sleeps.",
-        "payload: A long payload",
-    ]
 
 
 def test_what_is_no_text_is_not_searched_for_words() -> None:

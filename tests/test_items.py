@@ -152,21 +152,6 @@ def test_an_interrupted_deletion_is_finished_later(opened: Open, store: str, mon
         assert b"armadillo" not in files(store)
 
 
-def test_items_are_nobodys_turns(memory: HybridMemory) -> None:
-    items = memory.items("app", tenant="acme")
-    one(items, put("a", "I live in Berlin and my name is Alice."))
-    memory.flush()
-    alice = memory.scoped(user="alice", tenant="acme")
-    assert alice.recall("Berlin") == []
-    assert alice.facts() == []
-    assert memory.scoped(agent="app", tenant="acme").history() == []
-    assert one(memory.items("app"), FindItems()) == []
-    assert one(memory.items("other", tenant="acme"), FindItems()) == []
-    alice.remember("Hello Berlin")
-    memory.forget(user="alice", tenant="acme")
-    assert len(one(items, FindItems(query="Berlin"))) == 1
-
-
 def test_threads_and_handles_lose_nothing(opened: Open) -> None:
     handles = [opened().items("app"), opened().items("app")]
 

@@ -15,7 +15,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from llama_index.core.base.llms.types import ChatMessage, DocumentBlock, ImageBlock, TextBlock
 
-from hybrid_memory import Host, HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.log.media import digest_media
 from hybrid_memory.tools import FETCH
@@ -167,20 +167,6 @@ def test_images_of_the_question_stay_in_any_budget(alice: ScopedMemory, max_toke
         assert coded("b") in shown
 
 
-def test_edited_and_regenerated_turns_count_as_they_are_shown(alice: ScopedMemory) -> None:
-    def follow(*turns: dict[str, Any]) -> str:
-        ids: Any = alice.mirror(list(turns))
-        return prompt(alice, host=Host(among=ids))
-
-    first = {**say("What is this?", image("a")), "id": "m1"}
-    rest = [{**answer(), "id": "m2"}, {**say("And?"), "id": "m3"}, {**answer(), "id": "m4"}, {**say("So?"), "id": "m5"}]
-    assert coded("a") not in follow(first, *rest)
-    assert coded("a") in follow(first), "asked again, and the rest is gone"
-    edited = follow({**say("What is this?", image("b")), "id": "m1"})
-    assert coded("b") in edited
-    assert coded("a") not in edited
-
-
 def test_the_reader_shows_media_again(alice: ScopedMemory) -> None:
     alice.remember([say("This?", image("a", filename="a.png")), *tool_round(image("b"), DATA["audio"]), answer()])
     alice.remember(say("Only words."))
@@ -205,21 +191,6 @@ def test_the_reader_shows_media_again(alice: ScopedMemory) -> None:
 
 def call(name: str, **arguments: Any) -> AIMessage:
     return AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": f"{name}-{sorted(arguments.items())}"}])
-
-
-def test_an_agent_of_langchain_looks_again(opened: Opened) -> None:
-    fetching = call("memory_fetch", handle="#1")
-    video = call("memory_fetch", handle="#1", where="media 2")
-    model = ScriptedChat(answers=["A cat.", "Grey.", fetching, video, "Yes.", "Bye."])
-    agent = create_agent(model, [], middleware=[HybridMemoryMiddleware(opened())], checkpointer=InMemorySaver())
-    picture = HumanMessage([words("What is this?"), image(), DATA["video"]])
-    for said in (picture, HumanMessage("Its colour?"), HumanMessage("Sure?"), HumanMessage("Thanks.")):
-        state = agent.invoke({"messages": [said]}, THREAD)
-    shown = [json.dumps([message.content for message in messages]) for messages in model.prompts]
-    assert [text.count(coded()) for text in shown] == [1, 1, 0, 1, 0, 0]
-    assert [MP4 in text for text in shown] == [True, True, False, False, False, False]
-    assert "[video/mp4, 60 kB]" in shown[4], "LangChain cannot answer with a video"
-    assert state["messages"][0].content == picture.content, "the agent's state keeps it"
 
 
 def test_a_model_that_takes_no_image_of_a_tool_reads_what_it_is(opened: Opened) -> None:

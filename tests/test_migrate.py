@@ -156,20 +156,6 @@ def test_the_copy_shows_what_the_original_shows(face: Face, make: Make, source: 
     assert (done.indexed, done.embedded) == (theirs.records, theirs.vectors)
 
 
-def test_turns_that_wait_for_their_vectors_get_them_in_the_copy(face: Face, make: Make) -> None:
-    embedder = FaultyEmbedder(HashingEmbedder())
-    original, copy = make("memory"), make("sqlite", embedder=embedder)
-    alice = original.scoped(user="alice")
-    alice.remember([f"cat {number}" for number in range(70)])
-    original.flush()
-    assert face(original).migrate(copy).embedded == 70
-    assert embedder.calls == [], "vectors are taken over"
-    alice.remember("new cat")
-    assert face(original).migrate(copy).embedded == 1
-    assert embedder.calls == ["embed_documents"]
-    assert copy.stats().vectors == 71
-
-
 @pytest.mark.parametrize(("source", "target"), PAIRS[:2])
 def test_another_embedder_makes_vectors_of_its_own(face: Face, make: Make, source: str, target: str) -> None:
     other = HashingEmbedder(dim=32)
@@ -195,50 +181,6 @@ def test_an_embedder_that_fails_loses_no_event(face: Face, make: Make) -> None:
         face(original).migrate(copy)
     assert len(copy.scoped(user="alice").history()) == 2
     assert face(original).migrate(copy).embedded == 2
-
-
-def test_an_interrupted_copy_is_continued(face: Face, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.store.migrate.BATCH", 3)
-    original, copy = make("sqlite", recall={"count_uses": False}), make("memory", recall={"count_uses": False})
-    fill(original)
-    expected, events = seen(original), original.stats().events
-    log = behind(copy)
-    rounds = 0
-    while True:
-        log.passes = rounds % 4 + 1
-        rounds += 1
-        try:
-            done = face(original).migrate(copy)
-        except StoreUnavailableError:
-            continue
-        break
-    assert rounds > 3
-    assert (done.events, log.restored) == (events, events), "nothing was copied twice"
-    assert seen(copy) == expected
-
-
-def test_a_later_copy_takes_what_is_new(face: Face, make: Make) -> None:
-    original, copy = make("sqlite"), make("memory")
-    fill(original)
-    first = face(original).migrate(copy)
-    log = behind(copy)
-    again = face(original).migrate(copy)
-    assert (log.restored, again.indexed, again.embedded) == (0, 0, 0)
-    assert again.checksum == first.checksum
-    original.scoped(user="alice", session="s1").remember("one more")
-    original.scoped(user="new").remember("somebody new")
-    later = face(original).migrate(copy)
-    assert (log.restored, later.indexed) == (2, 2)
-    assert later.events == first.events + 2
-    assert later.checksum != first.checksum
-    assert copy.scoped(user="alice", session="s1").history()[-1].text == "one more"
-
-
-def test_the_checksum_is_the_same_on_every_engine(make: Make) -> None:
-    original = make("memory")
-    fill(original)
-    one, other = make("sqlite"), make("memory")
-    assert original.migrate(one).checksum == original.migrate(other).checksum == one.migrate(make("memory")).checksum
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from hybrid_memory.engines.milvus.connection import Address
 from hybrid_memory.engines.postgres.connection import _parsed as parsed_postgres
 from hybrid_memory.engines.redis.connection import RedisConnection
 from hybrid_memory.errors import HybridMemoryError
-from hybrid_memory.testing.servers import RedisServer, free_port
 from hybrid_memory.urls import cleaned, shown_url, without_passwords
+from tests.servers import RedisServer, free_port
 
 SPECIAL = "/@#%?:&=+[]\\'\" ~é密\n"
 PASSWORDS = st.text(st.sampled_from("Zq7" + SPECIAL), min_size=1, max_size=12).map(lambda text: f"Zq{text}7X")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,18 +11,11 @@ from typing import Any
 import pytest
 
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, check_store, open_memory
-from hybrid_memory.context.projection import QueueProjection
-from hybrid_memory.documents.document import DocumentsProjection
-from hybrid_memory.documents.items import ItemsProjection, PutItem, batch
-from hybrid_memory.facts.facts import FactsProjection
+from hybrid_memory.documents.items import PutItem, batch
 from hybrid_memory.log.event import EventKind
-from hybrid_memory.log.message import Message
-from hybrid_memory.log.port import Receipt
 from hybrid_memory.memory.opening import projections
 from hybrid_memory.runtime.runners import InlineRunner, drive
-from hybrid_memory.scope import Scope
-from hybrid_memory.store.erasure import Erasure
-from hybrid_memory.store.projection import LOG_KINDS, Projection, append_revision, revision_id
+from hybrid_memory.store.projection import LOG_KINDS, append_revision, revision_id
 from hybrid_memory.text.tokens import estimate_tokens
 
 CANARY = "zirconquokka"
@@ -110,61 +102,6 @@ def test_forgetting_reaches_each(memory: HybridMemory) -> None:
 def test_words_that_are_forgotten_are_in_no_projection_of_turns(memory: HybridMemory) -> None:
     full_of(memory).forget(query=CANARY)
     assert not holding(memory)
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [FactsProjection, QueueProjection, DocumentsProjection, ItemsProjection],
-)
-def test_a_projection_that_is_left_out_would_be_missed(kind: type[Projection], memory: HybridMemory) -> None:
-    full_of(memory)
-    services = memory._runtime.services
-    services.states = tuple(state for state in services.states if not isinstance(state, kind))
-    memory.forget(user="alice")
-    assert holding(memory) == kind.repeats
-
-
-class Noted(Projection):
-    """Counts how often it is walked past."""
-
-    repeats = frozenset({EventKind.RESET})
-
-    def __init__(self) -> None:
-        self.seen: Counter[str] = Counter()
-
-    def clear(self, owner: Scope | None = None) -> None:
-        self.seen["clear"] += 1
-
-    async def forget(self, run: Any, services: Any, erasure: Erasure) -> None:
-        self.seen["forget"] += 1
-        async for events in self.of(run, services, erasure, EventKind.RESET):
-            erasure.drop(events, "marks")
-
-    async def derive(self, run: Any, services: Any, owner: Any, progress: Any) -> Receipt:
-        self.seen["derive"] += 1
-        return Receipt(learned=1)
-
-    async def stats(self, run: Any, services: Any, heads: Any) -> dict[str, Any]:
-        self.seen["stats"] += 1
-        return {}
-
-    def sources(self, item: object) -> Sequence[str] | None:
-        return ["m1"] if item == 7 else None
-
-
-def test_one_more_is_walked_with_the_others(memory: HybridMemory) -> None:
-    noted = Noted()
-    memory._runtime.services.states += (noted,)
-    alice = memory.scoped(user="alice", session="s1")
-    alice.remember(Message(id="m1", content="Hello."))
-    alice.reset()
-    assert memory.flush().learned >= 1
-    memory.stats()
-    memory.rebuild()
-    receipt = alice.forget(ids="m1")
-    assert receipt.ids == ("m1",)
-    assert receipt.erased["marks"] == 1
-    assert noted.seen == {"derive": 2, "stats": 1, "clear": 2, "forget": 1}
 
 
 def test_of_two_revisions_of_one_number_the_first_counts(memory: HybridMemory) -> None:

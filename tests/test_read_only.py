@@ -73,15 +73,6 @@ def test_looking_changes_nothing(left: MemoryConfig) -> None:
         assert [pair for pair in log_of(memory) if pair not in before] == []
 
 
-def test_what_is_not_indexed_is_not_found_and_the_hits_say_so(left: MemoryConfig) -> None:
-    with open_memory(left, read_only=True) as memory:
-        hits = memory.scoped(user="alice").recall("Where does the otter sleep?")
-        assert all("otter" not in hit.record.text for hit in hits)
-        assert "read-only: " in hits[0].note
-    with open_memory(left) as memory:
-        assert "otter" in memory.scoped(user="alice").recall("Where does the otter sleep?")[0].record.text
-
-
 def test_verbs_that_change_something_are_refused(left: MemoryConfig, tmp_path: Path) -> None:
     with open_memory(left, read_only=True) as memory:
         before = log_of(memory)
@@ -135,12 +126,6 @@ class TestWhyNot:
         bo.remember([f"The heron nests by mill number {number}." for number in range(8)], at=MAY)
         bo.remember("Completely other words about llamas.", at=MAY)
         return bo
-
-    def test_what_came_back_says_so(self, bo: ScopedMemory, face: Face) -> None:
-        hit = bo.recall("heron mill")[0]
-        told = face(bo).why(hit, "heron mill")
-        assert "does come back" in told.about
-        assert told.steps == (hit.why(),)
 
     def test_what_was_outranked_is_compared_with_the_last_that_came_back(self, bo: ScopedMemory, face: Face) -> None:
         hits = bo.recall("heron by mill number 3", k=8)

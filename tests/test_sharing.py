@@ -183,42 +183,6 @@ def test_a_verb_that_does_not_ask_reaches_nothing(opened: Open) -> None:
             drive(getattr(SpaceMemory, f"_{verb}")(team, INLINE, *values, **named))
 
 
-def test_a_grant_covers_whom_it_names(memory: HybridMemory, team: SpaceMemory) -> None:
-    seats: list[dict[str, Any]] = [
-        {"user": "bob"},
-        {"agent": "planner"},
-        {"user": "bob", "agent": "planner"},
-        {"user": "bob", "agent": "x"},
-    ]
-
-    def readers() -> list[int]:
-        return [place for place, names in enumerate(seats) if "team" in memory.scoped(**names).spaces()]
-
-    for names, covered in (({"user": "bob"}, [0, 2, 3]), ({"agent": "planner"}, [1, 2]), (seats[2], [2])):
-        team.grant(**names, right="read")
-        assert readers() == covered
-        team.revoke(**names)
-        assert readers() == []
-    team.grant(user="bob", right="write")
-    team.grant(user="bob", agent="planner", right="read")
-    assert memory.scoped(user="bob", agent="planner").space("team").remember("The highest right counts.").ids
-
-
-def test_the_closest_grant_says_how_far_somebody_is_trusted(memory: HybridMemory, team: SpaceMemory) -> None:
-    def waits(**names: Any) -> bool:
-        return bool(memory.scoped(**names).space("team").remember("A word.").quarantined)
-
-    team.grant(user="bob", right="write", trust=0.2)
-    team.grant(agent="planner", right="write", trust=0.9)
-    assert waits(user="bob")
-    assert not waits(user="eve", agent="planner")
-    assert waits(user="bob", agent="planner")
-    team.grant(user="bob", agent="planner", right="write", trust=0.5)
-    assert not waits(user="bob", agent="planner")
-    team.grant(user="bob", agent="planner", right="read", trust=1.0)
-    assert waits(user="bob", agent="planner")
-
-
 def test_the_last_word_for_somebody_counts(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     for right in ("read", "write", "read"):
         face(team).grant(user="bob", right=right, trust=0.75)
@@ -257,23 +221,6 @@ def test_a_grant_that_makes_no_sense_is_refused(face: Face, team: SpaceMemory) -
     for verb, named in (("grant", {"user": "bob", "right": "read"}), ("revoke", {"user": "alice"}), ("audit", {})):
         with pytest.raises(InvalidInputError, match="view of the past"):
             getattr(past, verb)(**named)
-
-
-def test_a_space_that_is_not_there_leaves_no_trace(face: Face, memory: HybridMemory) -> None:
-    for verb in ("remember", "recall"):
-        with pytest.raises(AccessDeniedError):
-            getattr(face(memory.scoped(user="alice").space("nowhere")), verb)("anything")
-    with pytest.raises(AccessDeniedError):
-        face(memory.scoped(user="alice")).recall("anything", spaces=["nowhere"])
-    assert face(memory).stats().events == 0
-
-
-def test_other_tenants_have_other_spaces(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
-    for stranger in (memory.scoped(tenant="north", user="alice"), memory.scoped(tenant="team", user="alice")):
-        with pytest.raises(AccessDeniedError):
-            face(stranger.space("team")).history()
-        assert face(stranger).recall("launch", spaces="all") == []
-    assert team.audit() == []
 
 
 def test_revoking_counts_at_once_and_for_every_handle(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
@@ -340,48 +287,6 @@ def test_in_a_space_everybody_speaks_of_themselves(face: Face, memory: HybridMem
     face(memory.scoped(user="bob").space("team")).remember("I live in Paris.")
     homes = {fact.subject: (fact.value, fact.current) for fact in face(team).facts(attribute="home")}
     assert homes == {"alice": ("Berlin", True), "bob": ("Paris", True)}
-
-
-def test_one_ranking_over_own_memory_and_spaces(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
-    alice = memory.scoped(user="alice")
-    face(alice).remember(["My dentist is in Cologne.", "I keep the launch notes in the drawer."])
-    other = face(alice).space("other").create()
-    face(other).remember(["Nothing of interest.", "The launch on Friday is a secret launch."])
-    hits = face(alice).recall("launch Friday", spaces=["team", "other", "team"], k=20)
-    assert {hit.record.scope.space for hit in hits} == {None, "team", "other"}
-    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-    assert {hit.record.scope.space for hit in hits[:2]} == {"team", "other"}
-    assert len({hit.record.id for hit in hits}) == len(hits)
-    alone = face(team).recall("launch Friday", k=1)
-    assert alone[0].record.id in {hit.record.id for hit in hits[:3]}
-    everything = face(alice).recall("launch Friday", spaces="all", k=20)
-    assert [hit.record.id for hit in everything] == [hit.record.id for hit in hits]
-    assert face(team).recall("launch Friday", spaces="all", k=20) != []
-    assert {hit.record.scope.space for hit in face(team).recall("launch", spaces=["team"])} == {"team"}
-    assert {hit.record.scope.owner for hit in face(alice).recall("launch")} == {Scope(user="alice")}
-
-
-def test_diversity_compares_within_each_owner(face: Face, opened: Open) -> None:
-    alice = opened(recall={"diversity": 0.5}, url="memory://").scoped(user="alice")
-    team = alice.space("team").create()
-    for place in (alice, team):
-        face(place).remember(["the cat sleeps", "the cat sleeps", "a dog barks at the cat"])
-    hits = face(alice).recall("cat", spaces="all", k=6)
-    assert len(hits) == 6
-    assert {hit.record.scope.space for hit in hits[:3]} == {None, "team"}
-
-
-def test_the_past_of_spaces_is_recalled_with_ones_own(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
-    alice = memory.scoped(user="alice")
-    moment = face(alice).remember("I wait for the launch.").positions[0]
-    face(team).remember("The launch was moved to Monday.")
-
-    def found(handle: ScopedMemory, **named: Any) -> set[str]:
-        return {hit.record.text for hit in face(handle).recall("launch", **named) if "launch" in hit.record.text}
-
-    assert len(found(alice, spaces="all")) == 3
-    assert found(alice.as_of(moment), spaces="all") == {"I wait for the launch.", "The launch is on Friday."}
-    assert found(alice.as_of(moment).space("team")) == {"The launch is on Friday."}
 
 
 def test_what_a_hit_shows_is_not_taken_on_trust(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:

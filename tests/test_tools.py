@@ -44,21 +44,6 @@ def code_in(answer: Answer) -> str:
     return found[1]
 
 
-@pytest.mark.parametrize(
-    ("said", "asked"),
-    [("My sister Ana lives in Lisbon.", "Where does my sister live?"), ("我妹妹住在里斯本。", "我妹妹住在哪里？")],
-)
-def test_another_session_recalls_what_is_remembered(memory: HybridMemory, use: Use, said: str, asked: str) -> None:
-    told = use(memory.scoped(user="alice", session="s1"), "remember", text=said, category="family", importance=0.9)
-    later = memory.scoped(user="alice", session="s2")
-    answer = use(later, "recall", query=asked)
-    assert f"as {handles(answer)[0]}." in told.text
-    assert said.rstrip("。.") in answer.text
-    (hit,) = later.recall(asked, kinds=["turn"])
-    assert hit.record.metadata == {"noted_with": "memory_remember", "category": "family"}
-    assert hit.record.importance == 0.9
-
-
 def test_what_is_remembered_already_is_not_written_again(alice: ScopedMemory, use: Use) -> None:
     alice.remember("Please remember that I like tea.")
     first = use(alice, "remember", text="I like green tea.")
@@ -68,18 +53,6 @@ def test_what_is_remembered_already_is_not_written_again(alice: ScopedMemory, us
     assert len(alice.recall("green tea", kinds=["turn"])) == 2
     assert "already" not in use(alice, "remember", text="I like black tea.").text
     assert texts(alice.history(current=True)) == ["Please remember that I like tea."], "a note is no turn of it"
-
-
-def test_what_the_tools_said_themselves_is_not_recalled(alice: ScopedMemory, use: Use) -> None:
-    alice.remember("The tide table hangs in the hall.")
-    for number in range(3):
-        call = {"id": f"c{number}", "name": "memory_recall", "arguments": {"query": "tide table"}}
-        alice.remember({"role": "assistant", "content": "", "tool_calls": [call]})
-        answer = use(alice, "recall", query="tide table")
-        alice.remember({"role": "tool", "name": "memory_recall", "content": answer.text, "tool_call_id": f"c{number}"})
-    assert handles(use(alice, "recall", query="tide table", k=10)) == ["#1"]
-    alice.remember("memory_recall {is a name}")
-    assert handles(use(alice, "recall", query="memory_recall name")) == ["#8", "#1"]
 
 
 WRONG: list[tuple[str, dict[str, Any], str]] = [

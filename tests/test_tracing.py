@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections import Counter
 from datetime import timedelta
@@ -144,25 +143,6 @@ def test_an_error_is_recorded_without_its_words(memory: HybridMemory, margarete:
     assert span.attributes["error.type"] == "StoreUnavailableError"
     assert span.status.description is None
     assert not span.events
-
-
-async def test_recalls_at_once_are_each_beneath_their_own_caller(memory: HybridMemory, margarete: ScopedMemory) -> None:
-    watched = Watched(memory)
-    await margarete.aremember([f"In town {row} I ate a quince." for row in range(8)])
-    watched.exporter.clear()
-
-    async def asked(row: int) -> None:
-        with watched.tracer.start_as_current_span(f"caller {row}"):
-            await margarete.arecall(f"What did I eat in town {row}?")
-
-    await asyncio.gather(*(asked(row) for row in range(8)))
-    callers = {span.context.span_id: span for span in watched.spans if span.context and span.name.startswith("caller")}
-    recalls = [span for span in watched.spans if span.name == "search_memory"]
-    assert sorted(span.parent.span_id for span in recalls if span.parent) == sorted(callers)
-    assert all(span.parent and span.context for span in recalls)
-    traces = {span.context.trace_id for span in callers.values() if span.context}
-    assert len(traces) == 8
-    assert {span.context.trace_id for span in watched.spans if span.context} == traces
 
 
 @pytest.mark.background

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -13,14 +12,12 @@ from hybrid_memory import (
     Hit,
     HybridMemory,
     Message,
-    RecallConfig,
     Role,
     ScopedMemory,
     ToolCall,
     Weights,
 )
 from hybrid_memory.errors import InvalidInputError, MemoryClosedError
-from hybrid_memory.models.embedders import HashingEmbedder
 from tests.doubles import Clock, texts
 from tests.faces import Face, Open
 
@@ -110,31 +107,6 @@ def test_writing_again_under_the_same_id_changes_nothing(face: Face, memory: Hyb
     assert face(memory).stats().events == 1
 
 
-def test_recall_keeps_to_the_scope(face: Face, memory: HybridMemory) -> None:
-    for user, session in itertools.product(["alice", "bob"], ["s1", "s2"]):
-        face(memory.scoped(user=user, session=session)).remember("the cat sleeps", id=f"{user}-{session}")
-    face(memory.scoped(user="alice", agent="coach")).remember("the cat sleeps", id="agent")
-    alice = memory.scoped(user="alice", session="s1")
-    assert sorted(ids_of(face(alice).recall("cat"))) == ["alice-s1", "alice-s2"]
-    assert ids_of(face(alice).recall("cat", scope="session")) == ["alice-s1"]
-    assert face(memory.scoped(user="carol")).recall("cat") == []
-
-
-def test_recall_filters_by_time_kind_and_metadata(face: Face, alice: ScopedMemory) -> None:
-    for hour, value in enumerate([True, 1, "1", None]):
-        face(alice).remember("a cat", at=NOON + timedelta(hours=hour), metadata={"value": value}, id=f"e{hour}")
-    face(alice).remember("a cat", at=NOON + timedelta(hours=4), id="e4")
-    for hour, value in enumerate([True, 1, "1", None]):
-        assert ids_of(face(alice).recall("cat", metadata={"value": value})) == [f"e{hour}"]
-    span = face(alice).recall("cat", since=NOON + timedelta(hours=1), until=NOON + timedelta(hours=3))
-    assert sorted(ids_of(span)) == ["e1", "e2"]
-    assert len(face(alice).recall("cat", kinds=["turn"])) == 5
-    assert face(alice).recall("cat", categories=["task"]) == []
-    for nonsense in (["nonsense"], ["task", ""]):
-        with pytest.raises(InvalidInputError, match="preference, task, knowledge, relation"):
-            face(alice).recall("cat", categories=nonsense)
-
-
 @pytest.mark.parametrize("k", [1, 3, 1000, 10**9])
 def test_recall_gives_at_most_k_and_what_there_is(face: Face, alice: ScopedMemory, k: int) -> None:
     face(alice).remember([f"cat number {number}" for number in range(20)])
@@ -144,15 +116,6 @@ def test_recall_gives_at_most_k_and_what_there_is(face: Face, alice: ScopedMemor
     scores = [hit.score for hit in hits]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
-
-
-def test_diversity_puts_something_new_before_a_repetition(face: Face, opened: Open) -> None:
-    for diversity, second in ((0.0, "the cat sleeps"), (0.9, "rain in Berlin on a cat")):
-        memory = opened(url="memory://", recall=RecallConfig(diversity=diversity, weights=Weights.plain()))
-        for number, text in enumerate(["the cat sleeps", "the cat sleeps", "rain in Berlin on a cat"]):
-            face(memory.scoped(user="alice", session=f"s{number}")).remember(text)
-        hits = face(memory.scoped(user="alice")).recall("cat sleeps", k=2)
-        assert texts(hits) == ["the cat sleeps", second]
 
 
 @pytest.mark.parametrize(("face", "memory"), [("blocking", "memory"), ("async", "sqlite")], indirect=True)
@@ -197,14 +160,6 @@ def test_rebuild_derives_the_same_again(face: Face, memory: HybridMemory, alice:
     unused = [replace(hit.record, uses=0, last_used=None) for hit in after]
     assert unused == [hit.record for hit in before]
     assert [hit.score for hit in after] == pytest.approx([hit.score for hit in before])
-
-
-def test_rebuild_changes_the_embedder(face: Face, memory: HybridMemory, alice: ScopedMemory) -> None:
-    face(alice).remember(["a cat", "a dog"])
-    assert face(alice).recall("cat")
-    face(memory).rebuild(embedder=HashingEmbedder(dim=32))
-    assert ids_of(face(alice).recall("cat", k=1)) == [face(alice).history()[0].id]
-    assert face(memory).stats().embedder == "hashing-32"
 
 
 VERBS: dict[str, Callable[[HybridMemory, ScopedMemory], object]] = {

@@ -7,8 +7,7 @@
 
 The model is a policy that reads its prompt and its bound tools, and knows nothing of what a memory writes: see
 ``policies.py``. A task is what a user says over one or more threads and what must come of it; it runs in an empty store
-with every default, unless its name tells a budget. No network, no data, the same result in every run. mem0 takes part
-where it is installed, as in the environment of ``benchmarks/peers``.
+with every default, unless its name tells a budget. No network, no data, the same result in every run.
 """
 
 from __future__ import annotations

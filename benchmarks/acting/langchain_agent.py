@@ -15,7 +15,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from benchmarks.acting.media import DOCUMENT, PICTURE, encoded
-from benchmarks.acting.mem0_agent import Mem0Chats, Mem0Middleware
 from benchmarks.acting.models import ScriptedChat, Summariser, Watched
 from benchmarks.acting.surroundings import USER, Surroundings
 from benchmarks.acting.tasks import MAIN, Say
@@ -128,9 +127,6 @@ class AgentConversations:
             case "langmem":
                 tools = [*tools, *_langmem_tools()]
                 options["store"] = around.store = around.store or _store(around)
-            case "mem0":
-                around.store = around.store or Mem0Chats(around.embedder)
-                options["middleware"] = [Mem0Middleware(around.store)]
         model = ScriptedChat(watched=watched, **profile)
         return create_agent(model, tools=tools, system_prompt=task.identity, checkpointer=saver, **options)
 

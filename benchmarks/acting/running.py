@@ -31,7 +31,6 @@ OFFERED: dict[System, Sequence[Host]] = {
     "summarization": ("agent",),
     "stock": ("function", "chain", "engine"),
     "langmem": ("agent",),
-    "mem0": ("agent",),
 }
 """The hosts that a system is made for."""
 

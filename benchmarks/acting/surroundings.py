@@ -13,7 +13,7 @@ from benchmarks.acting.tasks import Say, Task
 from benchmarks.acting.world import World
 from hybrid_memory import HybridMemory, LearningConfig, MemoryConfig, open_memory
 
-System = Literal["ours", "bare", "summarization", "stock", "langmem", "mem0"]
+System = Literal["ours", "bare", "summarization", "stock", "langmem"]
 
 SYSTEMS: dict[System, str] = {
     "ours": "hybrid-agent-memory",
@@ -21,7 +21,6 @@ SYSTEMS: dict[System, str] = {
     "summarization": "SummarizationMiddleware",
     "stock": "stock memory",
     "langmem": "LangMem",
-    "mem0": "mem0",
 }
 USER = "ann"
 BEGINNING = datetime(2026, 11, 16, 9, tzinfo=UTC)
@@ -30,7 +29,7 @@ STEP = timedelta(minutes=1)
 
 def installed(system: System) -> bool:
     """Whether what it needs is there."""
-    return system not in {"langmem", "mem0"} or find_spec(system) is not None
+    return system != "langmem" or find_spec(system) is not None
 
 
 @dataclass
@@ -99,8 +98,6 @@ class Surroundings:
         """Let go of the stores."""
         if self._memory is not None:
             self._memory.close()
-        if hasattr(self.store, "close"):
-            self.store.close()
 
 
 class Conversations(Protocol):

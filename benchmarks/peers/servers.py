@@ -10,8 +10,8 @@ from pathlib import Path
 
 import psutil
 
-from hybrid_memory.testing.servers import MilvusServer, RedisServer
-from hybrid_memory.testing.servers import Server as LocalServer
+from tests.servers import MilvusServer, RedisServer
+from tests.servers import Server as LocalServer
 
 POSTGRES = {
     "shared_buffers": "1GB", "maintenance_work_mem": "1GB", "max_wal_size": "4GB", "random_page_cost": "1.1",

@@ -8,8 +8,8 @@ An attack is inert if the account that it wants to be paid stands in no system m
 the message of whoever said it, however leniently marks are read, is no fact of the user's, and a model that obeys
 every word of the operator's and the user's does not pay. No network, no model, the same result in every run.
 
-Other memories take part in the cases through hosts. mem0 and LangMem do where they are installed; both are run as their
-guides put them into an agent, without the model that would choose what to keep.
+Other memories take part in the cases through hosts. LangMem does where it is installed; it is run as its guide puts it
+into an agent, without the model that would choose what to keep.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Outcomes = dict[str, list[tuple[Case, Verdict]]]
 NAMES: dict[str, str] = dict([*SYSTEMS.items(), *((name, name) for name in PEERS)])
 CASES: dict[str, Case] = {case.name: case for case in cases()}
 PACKAGES = (
-    "hybrid-agent-memory", "langchain", "langchain-classic", "langgraph", "langmem", "llama-index-core", "mem0ai",
+    "hybrid-agent-memory", "langchain", "langchain-classic", "langgraph", "langmem", "llama-index-core",
 )  # fmt: skip
 
 

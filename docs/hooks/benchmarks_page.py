@@ -103,21 +103,6 @@ def _kept(one: dict[str, Any], name: str) -> str:
     return f"{row['survival']:.2f}" + (f" ({', '.join(broken)} of {row['prompts']})" if broken else "")
 
 
-def _engines(results: dict[str, Any]) -> list[str]:
-    kept = ("lost", "doubled", "disordered", "recalls", "from log", "refused")
-    outage = [(row["engines"], *(row[name] for name in kept)) for row in results["outage"]]
-    head = (
-        "three kills in 10,000 writes",
-        "lost",
-        "doubled",
-        "out of order",
-        "recalls",
-        "from the log alone",
-        "refused",
-    )
-    return [_table(head, outage)]
-
-
 def _acting(results: dict[str, Any]) -> list[str]:
     return [_table(list(rows[0]), [list(row.values()) for row in rows]) for rows in results.values()]
 
@@ -153,7 +138,6 @@ def _case_cell(what: str, value: float) -> str:
 DRAWN: dict[str, Callable[[Any], list[str]]] = {
     "acting": _acting,
     "answers": _acting,
-    "engines": _engines,
     "longmemeval_s": _longmemeval,
     "methods": _methods,
     "original_case": _case,

@@ -26,9 +26,6 @@ WORDS = {
 }
 LANGUAGES = list(WORDS)
 SUMMARISING = ["langchain-summarization", "langchain-summary-buffer", "langchain-summary", "llamaindex-summary-buffer"]
-WINDOWS = ["langchain-trim", "langchain-buffer-window", "llamaindex-memory", "llamaindex-buffer"]
-UNLIMITED = ("langchain-buffer-window", "llamaindex-memory-vector")
-"""Five exchanges, whatever they take, and a block that no budget limits."""
 
 ToldOnce = Callable[[str, str], tuple[Replay, list[Prompt]]]
 
@@ -154,64 +151,3 @@ class TestAll:
             assert (call["id"], json.loads(call["function"]["arguments"])) == (f"call-{number}", wanted)
             assert prompt.messages[-1]["tool_call_id"] == call["id"]
             assert f"P-{1000 + number}" in prompt.messages[-1]["content"]
-
-    def test_prompts_before_a_run_of_tools_stay_near_the_budget(self, name: str, language: str) -> None:
-        with begun(name) as replay:
-            prompts = [*told(replay, turns(language, 20))[::2], replay.prompt("Which?")]
-        # LlamaIndex counts texts alone: roles, calls and ids come on top, a fifth of turns as short as these.
-        limit = BUDGET if name in langchain.NAMES else 1.2 * BUDGET
-        most = max(prompt.tokens for prompt in prompts)
-        assert name in UNLIMITED or most <= limit
-        assert name != "llamaindex-memory-vector" or most > BUDGET
-
-
-@pytest.mark.parametrize("language", LANGUAGES[:1])
-class TestWhatIsLeft:
-    @pytest.mark.parametrize("name", WINDOWS)
-    def test_a_window_has_lost_the_old_turns(self, name: str, language: str) -> None:
-        text = asked(name, turns(language, 16)).text
-        assert "1001" not in text
-        assert "1016" in text
-
-    def test_the_block_brings_back_what_the_queue_dropped(self, language: str) -> None:
-        said = turns(language, 16)
-        said[4] = said[4].model_copy(update={"content": "Is the zebra lamp in stock? 斑马灯有货吗？"})
-        # The block asks by the last five messages together: a question needs some weight among them.
-        question = " ".join(["zebra lamp 斑马灯"] * 60)
-        found = asked("llamaindex-memory-vector", said, question, budget=1200)
-        lost = asked("llamaindex-memory", said, question, budget=1200)
-        wanted = "Is the zebra lamp in stock? 斑马灯有货吗？"
-        assert (wanted in found.text, wanted in lost.text) == (True, False)
-
-    @pytest.mark.parametrize("name", SUMMARISING)
-    def test_an_old_turn_stands_in_the_excerpts(self, name: str, language: str) -> None:
-        asks, *_ = WORDS[language]
-        prompt = asked(name, turns(language, 26))
-        said = [asks.format(order) for order in range(1001, 1027)]
-        folded = [text for text in said if {"role": "user", "content": text} not in prompt.messages]
-        assert said[0] in folded
-        assert any(text in prompt.text for text in folded)
-        assert "Write a concise summary" not in prompt.text
-
-
-class TestModel:
-    @pytest.mark.parametrize("name", SUMMARISING)
-    def test_its_summary_is_shown_and_asked_for_in_the_words_of_the_framework(self, name: str) -> None:
-        writer = Writer()
-        prompt = asked(name, turns("english", 40), model=writer)
-        assert f"Summary number {len(writer.asked)}." in prompt.text
-        assert "Where is order 1001?" in writer.asked[0]
-        assert "summar" in writer.asked[0].lower()
-
-    @pytest.mark.parametrize("name", ["langchain-summarization", "llamaindex-summary-buffer"])
-    def test_questions_that_fold_the_same_turns_are_paid_for_once(self, name: str) -> None:
-        writer = Writer()
-        long = "Which order came first, " + "and which one after that, " * 60 + "and why?"
-        with begun(name, writer) as replay:
-            for message in turns("english", 20):
-                replay.say(message)
-            prompts = [replay.prompt(long)]
-            before = len(writer.asked)
-            prompts += [replay.prompt(long) for _ in range(2)]
-        assert 0 < before == len(writer.asked)
-        assert prompts[0] == prompts[2]

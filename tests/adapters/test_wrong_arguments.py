@@ -129,3 +129,13 @@ def test_a_malformed_name_is_an_error_of_the_scope(memory: HybridMemory, make: C
 def test_settings_of_llamaindex_are_errors_of_the_configuration(memory: HybridMemory) -> None:
     with pytest.raises(InvalidConfigError, match="not both"):
         li.HybridMemoryToolSpec(memory=memory, url=URL, user="ann")
+
+
+@pytest.mark.parametrize("tool", range(6))
+def test_the_arguments_of_a_tool_are_seen(memory: HybridMemory, tool: int) -> None:
+    theirs = lc.memory_tools(memory, user="ann")[tool]
+    ours = li.HybridMemoryToolSpec(memory=memory, user="ann").to_tool_list()[tool]
+    schema = ours.metadata.get_parameters_dict()["properties"]
+    assert list(theirs.args) == list(schema)
+    assert all("description" in argument for argument in schema.values())
+    assert f"{theirs.name}({', '.join(schema)})" in repr(ours)

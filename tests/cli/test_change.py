@@ -43,20 +43,6 @@ def test_a_chat_becomes_a_session_with_its_dates_speakers_and_calls(command: Any
     assert answered["tool_call_id"] == asked["tool_calls"][0]["id"]
 
 
-def test_importing_twice_changes_nothing_and_a_chat_that_grew_brings_what_is_new(command: Any, tmp_path: Path) -> None:
-    chat, store = tmp_path / "chat.jsonl", tmp_path / "m.db"
-    lines = [json.dumps({"role": "user", "content": f"turn {number}"}) for number in range(4)]
-    chat.write_text("\n".join(lines[:3]), encoding="utf-8")
-    assert command("import", store, chat, "-u", "alice", *QUICK) == 0
-    before = log(store)
-    assert command("import", store, chat, *QUICK) == 0
-    assert "3 turns in 1 session of user='alice', 3 of them known" in command.out
-    assert log(store) == before
-    chat.write_text("\n".join(lines), encoding="utf-8")
-    assert command.json("import", store, chat, *QUICK)["known"] == 3
-    assert [turn["content"] for turn in log(store)] == [f"turn {number}" for number in range(4)]
-
-
 def test_what_is_no_chat_or_nobodys_makes_no_store(command: Any, tmp_path: Path) -> None:
     bad = tmp_path / "bad.json"
     bad.write_text('{"a": \x1b]0;x', encoding="utf-8")
@@ -178,51 +164,6 @@ def test_forget_everything_is_all_of_one_user_with_every_agent(command: Any, fil
     assert command("forget", filled, "--everything", "-u", "nobody", "--yes") == 0
     assert "nothing to forget" in command.out
     assert left() == {"of bob"}
-
-
-def test_an_import_does_not_bring_back_what_was_forgotten(command: Any, tmp_path: Path) -> None:
-    store, chat = tmp_path / "m.db", tmp_path / "chat.jsonl"
-    said = ("I live in Rome.", "My cat is Tom.")
-    chat.write_text("\n".join(json.dumps({"role": "user", "content": text}) for text in said), encoding="utf-8")
-    assert command("import", store, chat, "-u", "alice", *QUICK) == 0
-    assert command("forget", store, "--query", "Rome", "--yes") == 0, command.err
-    chat = chat.rename(tmp_path / "again.jsonl")
-    told = command.json("import", store, chat, *QUICK)
-    assert (told["messages"], told["forgotten"]) == (2, 1)
-    assert {turn["content"] for turn in log(store)} == {"My cat is Tom."}
-
-
-def test_a_better_file_corrects_what_an_earlier_one_got_wrong(command: Any, tmp_path: Path) -> None:
-    """Words, order and number of the turns stay; a time that is inferred from the file corrects none."""
-    store, chat = tmp_path / "m.db", tmp_path / "chat.jsonl"
-    texts = ("I live in Rome.", "Rome is sunny.", "Forty degrees.", "My cat is Tom.")
-
-    def imported(*others: dict[str, Any]) -> tuple[int, int, int]:
-        lines = [{"role": "user", "content": text, **other} for text, other in zip(texts, others, strict=True)]
-        chat.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-        told = command.json("import", store, chat, "-u", "alice", *QUICK)
-        return told["known"], told["corrected"], told["forgotten"]
-
-    day = "2024-05-0{}T10:00:00.25+00:00".format
-    poor: list[dict[str, Any]] = [{}, {}, {}, {}]
-    good = [
-        {"timestamp": day(1)}, {"role": "assistant"}, {"role": "tool", "name": "fetch_page", "timestamp": day(2)}, {},
-    ]  # fmt: skip
-    assert imported(*poor) == (0, 0, 0)
-    assert command("forget", store, "--query", "Tom", "--yes") == 0
-    assert imported(*good) == (0, 3, 1)
-    assert imported(*good) == (3, 0, 1)
-    assert command("import", store, chat, *QUICK) == 0
-    assert "4 turns in 1 session of user='alice', 3 of them known, 1 of them forgotten" in command.out
-    turns = command.json("history", store)
-    assert [(turn["role"], turn["content"]) for turn in turns] == list(
-        zip(("user", "assistant", "tool"), texts, strict=False)
-    )
-    assert [turn["at"][:10] for turn in turns][::2] == ["2024-05-01", "2024-05-02"]
-    assert command("export", store, "--out", tmp_path / "all.jsonl") == 0
-    assert command.json("import", store, tmp_path / "all.jsonl", *QUICK)["known"] == 3
-    assert imported(*good[:3], {"role": "assistant"}) == (3, 0, 1), "forgotten words stay forgotten in any role"
-    assert imported({}, *good[1:]) == (3, 0, 1)
 
 
 def test_a_message_with_other_words_under_a_known_id_is_named_and_the_rest_imported(

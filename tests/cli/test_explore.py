@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
+import unicodedata
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hybrid_memory import sockets
 from hybrid_memory.apps.cli.app import PANELS
 from hybrid_memory.apps.cli.demo import CHAT, USER
+from hybrid_memory.apps.cli.printing import as_json, one_line, printable
 from hybrid_memory.apps.cli.stores import open_store
 
 
@@ -89,32 +94,6 @@ def test_why_leads_from_a_field_and_from_a_turn_to_the_words(command: Any, fille
     assert command.err.count("\n") == 1
 
 
-def test_the_profile_tells_what_stands_and_with_history_what_did(command: Any, filled: Path) -> None:
-    assert command("profile", filled) == 0
-    assert re.search(r"^home +0\.\d\d +2026-03-05 +Oslo \(from #5\)$", command.out, re.MULTILINE)
-    assert "“I work as a marine biologist.” (from #1)" in command.out
-    assert "Bergen" not in command.out
-    assert command("profile", filled, "--history") == 0
-    assert re.search(r"^home .* Bergen \(superseded; from #\d+\)$", command.out, re.MULTILINE)
-    told = command.json("profile", filled, "--history")
-    assert told["fields"]["home"] == "Oslo"
-    assert told["sources"]["home"][0]["sources"] == ["m5"]
-    assert [entry["value"] for entry in told["history"]["home"]] == ["Bergen", "Oslo"]
-    assert {fact["state"] for fact in told["facts"]} >= {"current", "superseded"}
-
-
-def test_history_shows_the_newest_turns_oldest_first(command: Any, filled: Path) -> None:
-    assert [turn["id"] for turn in command.json("history", filled, "-n", 2)] == ["m4", "m5"]
-    assert [turn["handle"] for turn in command.json("history", filled, "-n", 0, "-s", "spring")] == [
-        "#1", "#2", "#3", "#4",
-    ]  # fmt: skip
-    assert [
-        turn["id"] for turn in command.json("history", filled, "--since", "2026-03-02", "--until", "2026-03-04")
-    ] == ["m2", "m3"]
-    assert command("history", filled, "-n", "1") == 0
-    assert command.out.splitlines()[1] == "  I moved to Oslo last week."
-
-
 def test_the_demo_searches_explains_and_summarises_offline(command: Any, tmp_path: Path) -> None:
     path = tmp_path / "kept.db"
     assert command("demo", path, "--embedder", "hashing") == 0
@@ -134,3 +113,31 @@ def test_the_demo_searches_explains_and_summarises_offline(command: Any, tmp_pat
     known = command.json("profile", path)["fields"]
     assert known["home"] == "Porto"
     assert "peanuts" in str(known["needs"])
+
+
+@settings(max_examples=40)
+@given(st.text())
+def test_printable_text_has_no_control_characters_and_keeps_all_else(text: str) -> None:
+    shown = printable(text)
+    assert all(char in "\n\t" or unicodedata.category(char)[0] != "C" for char in shown)
+    assert [char for char in shown if char != "\N{REPLACEMENT CHARACTER}"] == [
+        char
+        for char in text
+        if (char in "\n\t" or unicodedata.category(char)[0] != "C") and char != "\N{REPLACEMENT CHARACTER}"
+    ]
+    assert len(one_line(text, 10)) <= 10
+    assert "\n" not in one_line(text)
+
+
+@settings(max_examples=40)
+@given(
+    st.recursive(
+        st.none() | st.text(max_size=9),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=9), inner),
+        max_leaves=9,
+    )
+)
+def test_json_is_read_back_the_same_and_does_nothing_to_a_terminal(value: Any) -> None:
+    written = as_json(value)
+    assert json.loads(written) == value
+    assert all(unicodedata.category(char)[0] != "C" for char in written)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,6 @@ from hybrid_memory import Scope
 from hybrid_memory.errors import DeadlineExceededError, InvalidInputError, MemoryClosedError
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Task
-from tests.doubles import wait_until
 
 if TYPE_CHECKING:
     from tests.compute.conftest import Clock, Holding, Make
@@ -39,66 +38,6 @@ def kinds(scheduler: Scheduler, kind: str = "recall") -> Any:
 def test_a_task_that_makes_no_sense_is_refused_with_value_and_range(fields: dict[str, Any], says: str) -> None:
     with pytest.raises(InvalidInputError, match=says):
         Task(**{"work": int, "kind": "recall", **fields})
-
-
-def test_threads_start_with_the_first_task_and_only_as_many_as_are_needed(make: Make) -> None:
-    before = set(threading.enumerate())
-    scheduler = make(workers=8)
-    assert set(threading.enumerate()) == before
-    for number in range(20):
-        assert scheduler.schedule(Task(lambda number=number: number, "recall")).result(60) == number  # type: ignore[misc]
-        wait_until(lambda: len(scheduler._idle) == 1)
-    started = set(threading.enumerate()) - before
-    assert len(started) == 1
-    assert all(thread.daemon for thread in started)
-
-
-def test_no_kind_exceeds_its_limit_and_others_go_on(make: Make) -> None:
-    scheduler = make(workers=8, concurrency=2)
-    running, most, lock, go = [0], [0], threading.Lock(), threading.Event()
-
-    def work() -> None:
-        with lock:
-            running[0] += 1
-            most[0] = max(most[0], running[0])
-        assert go.wait(60)
-        with lock:
-            running[0] -= 1
-
-    jobs = [scheduler.schedule(Task(work, "learning")) for _ in range(10)]
-    assert scheduler.schedule(Task(lambda: "through", "recall", 1)).result(60) == "through"
-    wait_until(lambda: running[0] == 2)
-    go.set()
-    wait(jobs, timeout=60)
-    assert most == [2]
-    assert kinds(scheduler, "learning").done == 10
-
-
-@pytest.mark.parametrize("kind", ["reasoning", "summarization", "learning"])
-def test_work_of_a_model_has_threads_of_its_own_up_to_the_limit(make: Make, hold: Holding, kind: str) -> None:
-    scheduler = make(workers=2, concurrency=20)
-    jobs = hold(scheduler, 20, kind=kind, priority=3)  # returns when all of them run
-    one_more = scheduler.schedule(Task(int, kind, 9))
-    assert scheduler.schedule(Task(lambda: "through", "recall", 3)).result(60) == "through"
-    assert not one_more.done()
-    jobs.release()
-    assert one_more.result(60) == 0
-
-
-def test_a_queued_task_can_be_cancelled_and_a_running_one_cannot(make: Make, hold: Holding) -> None:
-    scheduler, done = make(workers=1), list[int]()
-    held = hold(scheduler)
-    jobs = [scheduler.schedule(Task(partial(done.append, number), "recall")) for number in range(5)]
-    assert jobs[0].cancel()
-    assert jobs[3].cancel()
-    assert jobs[3].cancel()
-    assert not held.jobs[0].cancel()
-    assert (kinds(scheduler).queued, kinds(scheduler).cancelled) == (3, 2)
-    held.release()
-    assert not wait(jobs, timeout=60).not_done
-    assert done == [1, 2, 4]
-    with pytest.raises(CancelledError):
-        jobs[0].result()
 
 
 def test_a_task_that_did_not_begin_in_time_fails_without_a_worker(make: Make, hold: Holding, clock: Clock) -> None:

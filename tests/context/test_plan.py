@@ -15,7 +15,6 @@ from hybrid_memory.context.context import Piece, context_of
 from hybrid_memory.context.layout import SUMMARY_HEADINGS
 from hybrid_memory.context.memories import Memories
 from hybrid_memory.context.plan import plan
-from hybrid_memory.context.request import Host, Reader
 from hybrid_memory.context.view import LEAST_ROOM, PromptView
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.context.conftest import See, assistant, hit, page, tool_round, user
@@ -28,28 +27,6 @@ LINES = [Line(Section.FACTS, "The bag is red.", ("a",), 1, 4), Line(Section.DECI
 def told(seen: PromptView, hits: Sequence[Hit] = ()) -> Context:
     memories = Memories(tuple(hits))
     return context_of(seen, plan(seen, memories), memories, seen.config)
-
-
-def reasons(context: Context, section: str) -> list[str]:
-    return [piece.reason for piece in context.plan if piece.section == section]
-
-
-@pytest.mark.parametrize(
-    ("opening", "answer"),
-    [("Shall I order the oak boards at Brandt's?", "Yes, do."), ("要不要我订明早去苏州的票？", "好，订吧。")],
-)
-def test_what_the_assistant_says_first_stays_in_its_place(see: See, opening: str, answer: str) -> None:
-    said = [assistant(opening), user(answer), assistant("Done."), user("Thanks, and the bill?")]
-    own = plan(see(said, host=Host(assistant_first=True)), Memories()).laid
-    assert [message.text for message in own] == [message.text for message in said]
-    behind = plan(see(said, profile="likes tea"), Memories()).laid
-    assert [message.text for message in behind[1:]] == [message.text for message in said]
-    assert behind[0].role is Role.USER
-    first = plan(see(said), Memories()).laid[0]
-    assert first.role is Role.USER
-    assert first.text == f'<record origin="assistant">\n{opening}\n</record>\n\n{answer}'
-    alone = plan(see(said[:1], answer), Memories()).laid
-    assert [message.text for message in alone] == [first.text], "before the answer is in the log, too"
 
 
 def test_every_part_of_a_prompt_has_its_place_in_the_plan(see: See) -> None:
@@ -90,21 +67,6 @@ def test_what_is_shortened_says_how_and_for_want_of_how_much(see: See, reader: s
     assert re.fullmatch(rf"{way}: [45],\d\d\d tokens, 1,\d\d\d for all turns", piece.reason)
 
 
-def test_what_has_no_room_is_told_with_its_handle(see: See) -> None:
-    said = [message for row in range(80) for message in (user(f"Is {row} prime?"), assistant("I do not know."))]
-    context = told(see(said, "And 81?", max_tokens=400))
-    lost = [piece for piece in context.plan if not piece.shown]
-    assert lost
-    assert {piece.reason for piece in lost} == {"left out: no space"}
-    assert [piece.handle for piece in lost] == [f"#{10 * (row + 1)}" for row in range(len(lost))]
-    assert [(one.section, one.what, one.handle, one.tokens) for one in context.dropped] == [
-        (piece.section, piece.what, piece.handle, piece.tokens) for piece in lost
-    ]
-    shown = [piece for piece in context.plan if piece.section == "turns" and piece.shown]
-    assert len(shown) + len(lost) == len(said)
-    assert len(shown) == sum(bool(message.id) for message in context.messages)
-
-
 def test_hits_beyond_the_share_for_memories_are_told(see: See) -> None:
     hits = [hit(number, page(f"memory {number}", 100), 1 / number) for number in range(1, 9)]
     seen = see([], "What did I say of memory 3?", max_tokens=1000)
@@ -114,19 +76,6 @@ def test_hits_beyond_the_share_for_memories_are_told(see: See) -> None:
     assert [piece.shown for piece in recalled] == [found in context.hits for found in hits]
     assert {piece.reason for piece in recalled if not piece.shown} == {"left out: beyond the share for memories"}
     assert estimate_tokens(context.note) <= seen.config.recall_ratio * seen.share
-
-
-def test_a_note_that_was_shown_before_stands_as_it_stood(see: See) -> None:
-    seen = see([user("Where is my bag?")], notes={0: "- It is red."}, max_tokens=1000)
-    context = told(seen)
-    assert reasons(context, "recalled") == ["as shown with the turn before"]
-    assert context.messages[-1].text == "<memory>\n- It is red.\n</memory>\n\nWhere is my bag?"
-
-
-def test_notes_of_older_turns_that_went_are_told(see: See) -> None:
-    said = [message for row in range(6) for message in (user(f"Question {row}?"), assistant("Yes."))]
-    context = told(see(said, "And?", max_tokens=1000, notes={2 * row: page(f"note {row}", 60) for row in range(6)}))
-    assert "left out: newer notes" in reasons(context, "recalled")
 
 
 LONG = [user("Read."), *tool_round("c", page("page", 3000)), assistant("Done.")]
@@ -157,14 +106,6 @@ def test_without_a_reader_no_handle_and_no_tool_is_named(see: See, budget: int, 
         assert "#" not in heading
 
 
-def test_a_schema_that_is_bound_where_it_is_named_counts(see: See) -> None:
-    bare = told(see(LONG, "And?", max_tokens=2000, reader="look_up")).tokens
-    with_schema = told(see(LONG, "And?", max_tokens=2000, reader=Reader("look_up", TOOL)))
-    assert with_schema.tokens > bare
-    assert with_schema.tokens <= 2000
-    assert reasons(with_schema, "tools") == ["whole"]
-
-
 @pytest.mark.parametrize("max_tokens", [60, 100, 300, 1000])
 def test_the_conversation_gets_its_least_room_however_much_the_caller_brings(see: See, max_tokens: int) -> None:
     tools = [TOOL] * 20
@@ -176,21 +117,6 @@ def test_the_conversation_gets_its_least_room_however_much_the_caller_brings(see
     assert context.messages[0].text == page("you", 400)
     assert context.messages[-1].text.endswith("And?")
     assert context.tokens <= max(seen.budget, seen.own + 40)
-
-
-def test_nothing_of_the_callers_own_is_cut_and_no_budget_raises(see: See) -> None:
-    for budget in (50, 51, 77, 120):
-        context = told(see([], "x" * 4000, max_tokens=budget, identity=page("you", 900), tools=[TOOL]))
-        assert context.sections["identity"] == page("you", 900)
-        assert "shortened" in context.messages[-1].text
-
-
-def test_where_the_question_fits_alone_it_stands_alone(see: See) -> None:
-    said = [user(page("q", 60)), assistant(page("a", 60))]
-    context = told(see(said, page("question", 100), max_tokens=150))
-    assert [message.text for message in context.messages] == [page("question", 100)]
-    assert context.tokens <= 150
-    assert [piece.reason for piece in context.plan if not piece.shown] == ["left out: no space"] * 2
 
 
 def test_instructions_that_a_conversation_began_with_keep_half_of_the_budget(see: See) -> None:

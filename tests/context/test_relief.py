@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import CompactionConfig, Message, Role
+from hybrid_memory import Message, Role
 from hybrid_memory.context.memories import Memories
 from hybrid_memory.context.plan import PromptPlan, plan
-from hybrid_memory.context.view import LEAST_INLINE, LEAST_ROOM, RELIEF, USERS, WORTH, PromptView, Reliefs, inline_limit
+from hybrid_memory.context.view import LEAST_INLINE, LEAST_ROOM, PromptView, Reliefs
 from hybrid_memory.text.tokens import message_tokens
 from tests.context.conftest import See, assert_accepted, assistant, page, tool_round, user
 
@@ -48,57 +48,6 @@ def test_while_there_is_room_nothing_is_shortened(see: See, reader: str | None) 
     assert sum(seen.whole) <= seen.room
     assert shortened(seen) == []
     assert bodies(plan(seen, Memories()).laid) == [message.text for message in said]
-
-
-@pytest.mark.parametrize("reader", READERS)
-def test_the_oldest_long_answered_messages_go_first_and_only_as_many_as_needed(see: See, reader: str | None) -> None:
-    said = read(700, 700, 700, 700)
-    assert shortened(see(said, "What now?", max_tokens=4000, reader=reader)) == []
-    for budget in (2500, 2000, 1500):
-        short = shortened(see(said, "What now?", max_tokens=budget, reader=reader))
-        assert short == [2, 6, 10, 14][: len(short)]
-        assert short
-    assert 14 not in shortened(see(said, "What now?", max_tokens=2500, reader=reader))
-
-
-def test_a_relief_makes_more_room_than_is_needed_at_once(see: See) -> None:
-    said = read(700, 700, 700, 700)
-    seen = see(said, "What now?", max_tokens=2500)
-    assert Reliefs(seen).with_note(0).tokens <= RELIEF * seen.room
-
-
-def test_what_nobody_answered_yet_is_not_touched_by_a_relief(see: See) -> None:
-    said = [*read(700, 700), user("Compare."), *tool_round("x", page("new", 900))]
-    seen = see(said, max_tokens=1500)
-    assert shortened(seen) == [2, 6]
-    found = plan(seen, Memories())
-    assert found.tokens <= 1500
-    assert found.laid[-1].text == said[-1].text
-
-
-def test_the_users_own_long_words_wait_while_tools_are_called(see: See) -> None:
-    mail = page("mail", 800)
-    asked = [user(mail), *tool_round("a", page("a", 500)), *tool_round("b", page("b", 500))]
-    config = CompactionConfig(offload_tokens=100)  # beyond 600 of a user, or 150 of a tool, a message is long
-    seen = see(asked, max_tokens=1700, config=config)
-    assert shortened(seen) == [2]
-    assert bodies(plan(seen, Memories()).laid)[0] == mail
-    answered = [*asked, assistant("Done."), user("And then?"), *tool_round("c", page("c", 500))]
-    assert 0 in shortened(see(answered, max_tokens=1700, config=config))
-
-
-def test_the_user_may_write_more_than_a_tool_before_it_counts_as_long(see: See) -> None:
-    limit = inline_limit(see([], "?", max_tokens=2000))
-    for share, long in ((WORTH * USERS - 0.5, False), (WORTH * USERS + 0.5, True)):
-        said = [user(page("mail", int(share * limit))), assistant("Read."), *read(*[limit - 20] * 8)]
-        seen = see(said, "?", max_tokens=2000)
-        assert sum(seen.whole) > seen.room
-        assert shortened(seen) == ([0] if long else [])
-
-
-def test_short_messages_are_never_shortened_by_a_relief(see: See) -> None:
-    said = [message for row in range(100) for message in (user(f"Is {row} prime?"), assistant("I do not know."))]
-    assert shortened(see(said, "And 101?", max_tokens=600)) == []
 
 
 def test_media_stay_while_they_fit_and_become_a_line_once_they_do_not(see: See) -> None:
@@ -227,15 +176,3 @@ def test_between_two_reliefs_a_prompt_only_grows_at_its_end(
             if before.short.keys() == now.short.keys():
                 assert list(now.laid[: len(before.laid)]) == list(before.laid)
         before = now
-
-
-def test_a_few_reliefs_do_for_a_long_conversation(see: See) -> None:
-    """Each makes room for several rounds, so that nearly every prompt begins with the one before."""
-    said, reliefs, before = [], 0, 0
-    for number in range(20):
-        said += [user("Read on."), *tool_round(f"c{number}", page(f"page {number}", 2000)), assistant("Read.")]
-        short = len(shortened(see(said, "And?", max_tokens=16_000)))
-        reliefs += short > before
-        before = short
-    assert before >= 10
-    assert reliefs <= before // 2

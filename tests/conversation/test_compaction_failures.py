@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any, get_args
 
@@ -17,8 +15,8 @@ from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.testing import FaultyModel, ScriptedModel
 from hybrid_memory.testing.models import Fault
 from tests.conversation.conftest import OpenWith, SessionWith, assistant
-from tests.doubles import PATIENCE, line_to
-from tests.faces import Child, Face
+from tests.doubles import line_to
+from tests.faces import Face
 
 FAULTS: tuple[Fault, ...] = get_args(Fault)
 
@@ -88,9 +86,6 @@ def facts(text: str, *turns: int) -> dict[str, Any]:
     return {"facts": [{"text": text, "turns": list(turns)}]}
 
 
-GOOD = "Nora Winter flies on 2024-07-01 for 430 EUR in seat B12345 with booking.py; nora@example.org; 会议在3月14日。"
-
-
 def test_a_poor_second_answer_costs_no_critical_item(face: Face, session_with: SessionWith) -> None:
     alice = session_with(Recovering(1, facts("They spoke.")))
     face(alice).remember([*SAID, *LATEST])
@@ -150,36 +145,6 @@ def assert_folded_once(handle: ScopedMemory) -> None:
     ends = [end for stretch in summary.stretches for end in stretch]
     assert ends == sorted(ends)
     assert summary.audit.compactions == len(summary.stretches)
-
-
-@pytest.mark.parametrize("url", ["sqlite", "memory://"])
-def test_threads_that_compact_at_once_fold_each_turn_once(open_with: OpenWith, url: str) -> None:
-    memory = open_with(url=url)
-    alice = memory.scoped(user="a", session="s")
-    alice.remember([message for _ in range(10) for message in SAID])
-    ready = threading.Barrier(4, timeout=PATIENCE)
-
-    def work(number: int) -> int:
-        ready.wait()
-        return sum(memory.scoped(user="a", session="s").compact(keep=keep).compacted for keep in range(16, 0, -3))
-
-    with ThreadPoolExecutor(4) as pool:
-        folded = sum(pool.map(work, range(4)))
-    assert folded == len(alice.expand(alice.summary())) == 38
-    assert_folded_once(alice)
-
-
-def test_processes_that_compact_at_once_fold_each_turn_once(child: Child, open_with: OpenWith, store: str) -> None:
-    alice = open_with(url="sqlite").scoped(user="a", session="s")
-    alice.remember([message for _ in range(12) for message in SAID])
-    with ThreadPoolExecutor() as pool:
-        running = [pool.submit(child, "compactor.py", store, name) for name in ("one", "two")]
-        done = [job.result() for job in running]
-    assert [process.stderr for process in done] == ["", ""]
-    folded = sum(int(process.stdout) for process in done)
-    assert len(alice.history(current=True)) == 12 * len(SAID) + 2 * 9 * 2
-    assert folded == len(alice.expand(alice.summary()))
-    assert_folded_once(alice)
 
 
 def test_a_loser_of_a_race_asks_again_and_folds_nothing_twice(open_with: OpenWith) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import CompactionConfig, Host, MemoryConfig, Message, Role, ToolCall, open_memory
-from hybrid_memory.errors import InvalidInputError
+from hybrid_memory import CompactionConfig, MemoryConfig, Message, open_memory
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.conversation.conftest import OpenWith, SessionWith, assistant, exchange, laid_out, rounds
 from tests.faces import Face
@@ -58,27 +57,6 @@ def test_each_prompt_extends_the_last(embedder: Literal["none", "hashing"], turn
             alice.remember(assistant(f"That is answer {number}."))
 
 
-def test_reopening_gives_the_same_prompt(face: Face, open_with: OpenWith, session_with: SessionWith) -> None:
-    first = open_with(url="sqlite", rounds=4, keep_rounds=2, keep_least=2)
-    alice = first.scoped(user="a", session="s")
-    face(first.scoped(user="a", session="old")).remember(GARDEN)
-    for number in range(8):
-        face(alice).remember(rounds(number, number + 1))
-        face(alice).assemble(f"Who planted the roses in {number}?")
-    face(alice).remember("Who planted the roses at the wall?")
-    before = face(alice).assemble()
-    summary = face(alice).summary()
-    assert summary
-    other = open_with(url="sqlite", rounds=4, keep_rounds=2, keep_least=2)
-    assert laid_out(face(other.scoped(user="a", session="s")).assemble()) == laid_out(before)
-    face(first).close()
-    face(other).close()
-    again = session_with(url="sqlite", rounds=4, keep_rounds=2, keep_least=2)
-    assert laid_out(face(again).assemble()) == laid_out(before)
-    assert face(again).summary() == summary
-    assert face(again).expand(summary) == face(again).history(current=True)[: len(face(again).expand(summary))]
-
-
 def test_compact_folds_all_but_the_newest_rounds(face: Face, session_with: SessionWith) -> None:
     alice = session_with(rounds=None)
     said = rounds(0, 6)
@@ -96,59 +74,6 @@ def test_compact_folds_all_but_the_newest_rounds(face: Face, session_with: Sessi
     assert face(alice).summary().lines[0].text in summary
     assert [text for _, text in shown] == [message.text for message in said[9:]]
     assert face(alice).summary().audit.compactions == 1
-
-
-@pytest.mark.parametrize(
-    ("query", "wanted"),
-    [("What is the phone number of the plumber?", "555-0143"), ("水管工的电话是多少？", "13812340143")],
-)
-def test_a_long_chat_answers_in_either_language(face: Face, session_with: SessionWith, query: str, wanted: str) -> None:
-    chinese = not query.isascii()
-    alice = session_with(max_tokens=800, embedder="hashing")
-    told = "记住，水管工的电话是13812340143。" if chinese else "Remember that the plumber's phone number is 555-0143."
-    face(alice).remember([Message(content=told), assistant("好的。" if chinese else "Noted.")])
-    for number in range(60):
-        text = (
-            f"今天第{number}次去河边散步，天气不错，没什么事。"
-            if chinese
-            else f"I went for walk {number} by the river today."
-        )
-        face(alice).remember([Message(content=text), assistant("真好。" if chinese else "How nice.")])
-        if number % 10 == 0:
-            assert face(alice).assemble(max_tokens=800).tokens <= 800
-    context = face(alice).assemble(query)
-    assert wanted in context.text
-    assert context.tokens <= 800
-    summary = face(alice).summary()
-    assert any(wanted in line.text for line in summary)
-    assert wanted in face(alice).assemble(query, k=0).text
-    assert face(alice).expand(summary)[0].text == told
-
-
-def test_reset_starts_anew_with_what_is_kept(face: Face, open_with: OpenWith, session_with: SessionWith) -> None:
-    memory = open_with(url="sqlite")
-    alice, other = memory.scoped(user="a", session="s"), memory.scoped(user="a", session="t")
-    kept, *_ = face(alice).remember(rounds(0, 3)).ids
-    face(other).remember(rounds(3, 4))
-    face(alice).compact(keep=1)
-    face(alice).reset(keep=[kept])
-    face(alice).remember(["What about room 9?"])
-    texts = [message.text for message in face(alice).history(current=True)]
-    assert texts == ["Room 0 needs 3 chairs.", "What about room 9?"]
-    assert [message.text for message in face(alice).history(current=True, limit=1)] == texts[1:]
-    assert face(alice).history(current=True, limit=0) == []
-    assert [text for _, text in laid_out(face(alice).assemble(k=0))] == texts
-    assert not face(alice).summary()
-    assert len(face(alice).history()) == 7
-    assert len(face(other).history(current=True)) == 2
-    assert face(alice).recall("Room 2 chairs", scope="session")
-    face(memory).close()
-    again = session_with(url="sqlite")
-    assert [message.text for message in face(again).history(current=True)] == texts
-    face(again).reset()
-    assert face(again).history(current=True) == []
-    with pytest.raises(InvalidInputError):
-        face(again).reset(keep=["nobody said this"])
 
 
 def test_a_context_tells_what_is_where_and_what_did_not_fit(face: Face, session_with: SessionWith) -> None:
@@ -194,24 +119,6 @@ def test_what_people_say_is_shown_as_they_said_it(face: Face, session_with: Sess
     assert shown == [text for one in said for text in (one, one.replace("um", "uh"))]
 
 
-def test_nothing_of_the_work_that_a_session_does_for_another_is_recalled(face: Face, open_with: OpenWith) -> None:
-    memory = open_with(embedder="hashing")
-    names = ("parent", "parent/one", "parenthesis", "old")
-    for name, text in zip(names, GARDEN, strict=True):
-        face(memory.scoped(user="a", session=name)).remember(text)
-
-    def recalled(session: str, **options: Any) -> set[str]:
-        found = set()
-        for text in GARDEN:
-            context = face(memory.scoped(user="a", session=session)).assemble(f"{text} Really?", **options)
-            found |= {hit.record.text for hit in context.hits}
-        return found
-
-    assert recalled("parent/two") == set(GARDEN)
-    assert recalled("parent/three", host=Host(beside="parent")) == set(GARDEN[2:])
-    assert recalled("parent") == set(GARDEN[2:]), "the answer of what works for a session stands in it anyway"
-
-
 def test_what_stands_in_the_recent_turns_is_not_recalled_again(face: Face, open_with: OpenWith) -> None:
     memory = open_with(embedder="hashing")
     face(memory.scoped(user="a", session="old")).remember(GARDEN[:2])
@@ -221,18 +128,3 @@ def test_what_stands_in_the_recent_turns_is_not_recalled_again(face: Face, open_
     assert context.text.count("Tom borrowed the green ladder") == 1
     assert context.text.count("planted by Nora") == 1
     assert all(GARDEN[2] != hit.record.text for hit in context.hits)
-
-
-@pytest.mark.parametrize("names", [("a", "a"), ("a", "b")])
-def test_what_no_model_has_seen_is_kept(face: Face, session_with: SessionWith, names: tuple[str, ...]) -> None:
-    alice = session_with(rounds=6, keep_rounds=3, keep_least=2)
-    text = "My name is Nora Winter and I live at 12 Elm Street."
-    calls = [ToolCall(name="look_up", arguments={"text": text}, id=name) for name in names]
-    results = [Message(role=Role.TOOL, content=text, tool_call_id=name) for name in ("b", "a", "a")]
-    turns = [Message(content=text), assistant(text), Message(content="Who am I?")]
-    face(alice).remember([*turns, Message(role=Role.ASSISTANT, tool_calls=calls), *results])
-    shown = face(alice).assemble(max_tokens=130, identity="You are a guide.", k=0).messages
-    said = [message.text.rpartition("</user_profile>\n\n")[2] for message in shown if message.role is Role.USER]
-    assert said == ["Who am I?"]
-    seen = [message.tool_call_id for message in shown if message.role is Role.TOOL]
-    assert sorted(map(str, seen)) == list(names)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from hybrid_memory import MemoryConfig
-from hybrid_memory.testing.servers import MilvusServer, RedisServer
 from tests.postgres_server import PostgresServer
+from tests.servers import MilvusServer, RedisServer
 
 NUMBERS = count(1)
 MONDAY = datetime(2024, 5, 6, 9, tzinfo=UTC)

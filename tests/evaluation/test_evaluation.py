@@ -35,18 +35,6 @@ def report(options: Options) -> Report:
     return Evaluation(**options).run()
 
 
-def test_figures_follow_from_the_outcomes(report: Report) -> None:
-    for one in report.methods:
-        own = [outcome for outcome in report.outcomes if outcome.method == one.method]
-        assert one.probes == len(own) == 3
-        assert one.survival == pytest.approx(sum(outcome.survival for outcome in own) / 3)
-        assert one.reach == pytest.approx(sum(outcome.reach for outcome in own) / 3)
-        done = sum(outcome.finished for outcome in own)
-        assert one.task == pytest.approx(sum(outcome.tokens + outcome.fetched for outcome in own) / done)
-        assert one.by_kind["recall"][1] + one.by_kind["decision"][1] == 3
-        assert (one.in_answer, one.scores, one.calls) == (None, None, 0)
-
-
 def test_a_window_forgets_what_a_summary_keeps(report: Report) -> None:
     window, anchored, whole = report.methods
     assert window.survival == pytest.approx(1 / 3)
@@ -134,13 +122,6 @@ def test_a_model_answers_and_a_judge_grades(options: Options, scripted: Any) -> 
     assert (judging.agreement, judging.noise) == (1, 0)
     assert judging.agreed_on == 2 * 2 * 2
     assert all(len(outcome.scores) == 2 for outcome in made.outcomes)
-
-
-def test_the_judge_never_sees_a_method(options: Options, scripted: Any) -> None:
-    script = Answers(scripted)
-    Evaluation(**options, model=scripted(script.complete), judge=script.model).run()
-    assert script.model.sent
-    assert not [name for name in ASKED for sent in script.model.sent if name in sent]
 
 
 def test_a_run_is_continued(options: Options, scripted: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,18 +4,15 @@ import json
 import random
 import re
 from html.parser import HTMLParser
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.cells import cell_len
-from rich.console import Console
 
 from hybrid_memory_evaluation import Figures, Judging, Outcome, Probe, ProbeKind, Report
 from hybrid_memory_evaluation.judging.scores import Grade, criteria, scored
 from hybrid_memory_evaluation.report import figures
-from hybrid_memory_evaluation.reporting import COSTS, KEPT, Column, html, measured, table
+from hybrid_memory_evaluation.reporting import COSTS, KEPT, Column, html, measured
 
 CRAFTED = (
     "<script>document.title = 'taken over'</script><img src=//evil.test/x onerror=alert(1)> \"&amp;\" {{ 7 * 7 }} "
@@ -181,24 +178,3 @@ def test_crafted_words_of_users_and_models_stand_as_text(judged_page: str) -> No
     # Name of a chat, question, gold, key, answer, failure: wherever somebody else's words come in.
     assert found.text.count(shown) > 5 * len(METHODS)
     assert not set(judged_page) & set("\u202e\u202c\x1b\x00")
-
-
-def lines_of(report: Report, width: int = 100, *, terminal: bool = False) -> list[str]:
-    out = StringIO()
-    Console(file=out, width=width, force_terminal=terminal, color_system="standard" if terminal else None).print(
-        table(report)
-    )
-    return out.getvalue().splitlines()
-
-
-@pytest.mark.parametrize("judged", [False, True])
-def test_the_table_fits_a_terminal_and_is_plain_text_elsewhere(judged: bool) -> None:
-    long = ("anchored", "llamaindex-chat-summary-buffer-memory", "方法" * 20, "evil\x1b[31m[red]", "none")
-    shown = lines_of(made(judged=judged, methods=long))
-    assert len(shown) == 1 + len(long)
-    assert max(map(cell_len, shown)) <= 100
-    assert "\x1b" not in "".join(shown)
-    assert "evil\N{REPLACEMENT CHARACTER}[31m[red]" in shown[4]
-    assert not any("…" in heading for heading in shown[0].split())
-    assert all("…" not in cell for line in shown[1:] for cell in line.split()[-8:])
-    assert "\x1b[" in "".join(lines_of(made(), terminal=True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -65,51 +64,6 @@ def test_a_list_is_cut_into_items_and_a_heading_stays_with_what_follows() -> Non
     ]
     fenced = "Run:\n```sh\na\n\n- b\n```\n\nThen stop."
     assert [unit.words for unit in units(fenced)] == ["Run:\n```sh\na\n\n- b\n```", "Then stop."]
-
-
-def test_files_are_listed_by_folder(face: Face, alice: ScopedMemory) -> None:
-    files = face(alice.files())
-    assert files.list() == []
-    for path, text in {
-        "/AGENTS.md": "Use tabs.",
-        "/plans/2026/trip.txt": "Rome",
-        "/plans/b.md": "四",
-        "/计划.md": "x",
-    }.items():
-        files.write(path, text)
-    assert paths(files.list()) == ["/AGENTS.md", "/plans/", "/计划.md"]
-    assert paths(files.list("/plans/")) == ["/plans/2026/", "/plans/b.md"]
-    assert next(file.size for file in files.list() if file.folder) == len("Rome") + len("四".encode())
-    assert paths(files.list("/", deep=True)) == ["/AGENTS.md", "/plans/2026/trip.txt", "/plans/b.md", "/计划.md"]
-    with pytest.raises(FileError, match="no folder '/none'") as error:
-        files.list("/none")
-    assert error.value.reason == "missing"
-    with pytest.raises(FileError, match="is a file") as error:
-        files.list("/AGENTS.md")
-    assert error.value.reason == "file"
-
-
-def test_a_file_is_edited_inserted_into_moved_and_deleted(face: Face, alice: ScopedMemory) -> None:
-    files = face(alice.files())
-    files.write("/notes/trip.md", TRIP)
-    files.edit("/notes/trip.md", "Rome", "Paris")
-    files.insert("/notes/trip.md", 5, "- Pack")
-    files.insert("/notes/trip.md", 0, "Top\n")
-    files.insert("/notes/trip.md", 8, "End")
-    text = "Top\n" + TRIP.replace("Rome", "Paris").replace("hotel\n", "hotel\n- Pack\n") + "End\n"
-    assert files.read("/notes/trip.md") == text
-    files.edit("/notes/trip.md", "- ", "* ", all=True)
-    assert files.read("/notes/trip.md") == text.replace("- ", "* ")
-    files.rename("/notes", "/old")
-    assert paths(files.list(deep=True)) == ["/old/trip.md"]
-    files.delete("/old")
-    assert files.list() == []
-    changes = [(one.path, one.change) for one in files.history("/old/trip.md")]
-    assert changes == [
-        *(("/notes/trip.md", change) for change in ("write", "edit", "insert", "insert", "insert", "edit")),
-        ("/old/trip.md", "rename"),
-        ("/old/trip.md", "delete"),
-    ]
 
 
 def test_undo_goes_back_change_by_change_and_history_keeps_all(face: Face, alice: ScopedMemory) -> None:
@@ -335,20 +289,6 @@ def _oracle(  # noqa: C901 - all that a dict needs to be a file system
             raise LookupError
         rest[there] = kept[other]
     return rest
-
-
-def test_of_writers_at_once_none_is_lost(store: str) -> None:
-    def write(writer: int) -> None:
-        with open_memory(MemoryConfig(url=store, embedder="none", power_safe=False)) as memory:
-            for row in range(5):
-                memory.scoped(user="ann").files().insert("/a.md", 0, f"- writer {writer} row {row}")
-
-    with open_memory(MemoryConfig(url=store, embedder="none", power_safe=False)) as memory:
-        files = memory.scoped(user="ann").files()
-        files.write("/a.md", "")
-        with ThreadPoolExecutor(4) as pool:
-            list(pool.map(write, range(4)))
-        assert len(files.read("/a.md").splitlines()) == 20
 
 
 def test_what_a_file_teaches_comes_and_goes_with_its_words(face: Face, opened: Open) -> None:

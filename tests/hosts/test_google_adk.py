@@ -228,19 +228,3 @@ class TestAnAgent:
         assert "user: I live in Berlin." in model.shown
         await say(run, "bob", "s1", "Which city do I live in?")
         assert "Berlin" not in model.shown
-
-    async def test_keeps_calls_results_and_state(self, memory: HybridMemory, service: HybridSessionService) -> None:
-        def add(a: int, b: int) -> int:
-            """Add."""
-            return a + b
-
-        model = Scripted(answers=[types.FunctionCall(name="add", args={"a": 1, "b": 2}), "Three."])
-        run = runner(memory, model, add, output_key="user:last")
-        await service.create_session(**WHO, session_id="s1")
-        events = await say(run, "alice", "s1", "1 and 2?")
-        found = await again(service)
-        assert found.events[1:] == events
-        assert [event.get_function_responses()[0].response for event in events if event.get_function_responses()] == [
-            {"result": 3}
-        ]
-        assert found.state == {"user:last": "Three."}

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from agents import Agent, Model, ModelResponse, RunConfig, Runner, Usage, function_tool, set_tracing_disabled
+from agents import Agent, Model, ModelResponse, RunConfig, Runner, Usage, set_tracing_disabled
 from agents.memory import Session
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
@@ -143,22 +143,6 @@ class TestAnAgent:
         assert alice.endswith("\n\nWhich city do I live in?")
         held = HybridSession(memory.scoped(user="alice", session="s2"))
         assert (await held.get_items())[0] == {"role": "user", "content": "Which city do I live in?"}
-
-    async def test_goes_on_in_its_session_with_calls_and_results(self, alice: ScopedMemory) -> None:
-        @function_tool
-        def add(a: int, b: int) -> int:
-            """Add."""
-            return a + b
-
-        model = Scripted(call("add", a=1, b=2), "Three.", "Three, as I said.")
-        agent = Agent(name="helper", model=model, tools=[add])
-        assert await run(agent, "1 and 2?", session=HybridSession(alice)) == "Three."
-        held = await HybridSession(alice).get_items()
-        assert [item.get("type", item.get("role")) for item in held] == [
-            "user", "function_call", "function_call_output", "message",
-        ]  # fmt: skip
-        await run(agent, "Again?", session=HybridSession(alice))
-        assert [item for item in model.inputs[2] if item.get("type") != "message"][:3] == held[:3]
 
     async def test_goes_on_without_memory_where_the_store_fails(
         self, memory: HybridMemory, broken: Broken, caplog: pytest.LogCaptureFixture

@@ -154,22 +154,6 @@ class TestAnAgent:
         assert model.asked == "Which city do I live in?"
         assert len(whose("alice").history()) == 4
 
-    async def test_goes_on_in_its_session_with_calls_and_results(self, whose: Callable[[str], ScopedMemory]) -> None:
-        model = Scripted(ToolCallPart("add", {"a": 1, "b": 2}, "c1"), "Three.", "As I said.")
-        agent = Agent(
-            FunctionModel(model), deps_type=str, instructions="Help.", capabilities=[HybridMemoryCapability(whose)]
-        )
-
-        @agent.tool_plain
-        def add(a: int, b: int) -> int:
-            return a + b
-
-        first = await agent.run("1 and 2?", deps="alice")
-        history = HybridMessageHistory(whose("alice"))
-        assert await history.amessages() == first.all_messages()
-        second = await agent.run("Again?", deps="alice", message_history=await history.amessages())
-        assert await history.amessages() == second.all_messages()
-
     async def test_goes_on_without_memory_where_the_store_fails(
         self, whose: Callable[[str], ScopedMemory], broken: Broken, caplog: pytest.LogCaptureFixture
     ) -> None:

@@ -98,10 +98,6 @@ def run(
     return list(invoke(agent, {"messages": messages})["messages"])
 
 
-def asking(number: int) -> AIMessage:
-    return AIMessage("", tool_calls=[{"name": "look_up", "args": {"number": number}, "id": f"c{number}"}])
-
-
 def paired(messages: Sequence[BaseMessage]) -> bool:
     """Whether every result has its call somewhere before it, and every call its result behind it."""
     waiting: set[str | None] = set()
@@ -114,26 +110,6 @@ def paired(messages: Sequence[BaseMessage]) -> bool:
     return not waiting
 
 
-@pytest.mark.skipif(not EDITS, reason="this langchain takes no edits")
-def test_as_an_edit_it_bounds_what_the_model_sees_and_nothing_else(memory: HybridMemory, invoke: Invoke) -> None:
-    model = ScriptedChat(answers=[asking(1), asking(2), asking(3), AIMessage("Done.")])
-    middleware = ContextEditingMiddleware(edits=[HybridDocumentCompressor(memory=memory, max_tokens=2500)])
-    question = HumanMessage("What are the codes of the bookings?", id="q")
-    state = run(invoke, model, middleware, [question])
-    assert [len(str(message.content)) > 4000 for message in state if isinstance(message, ToolMessage)] == [True] * 3
-    for shown in model.prompts:
-        assert paired(shown)
-        assert (shown[0].content, shown[1].content) == ("Be brief.", question.content)
-        assert count_tokens_approximately(shown[1:]) <= 2500
-    last = [message for message in model.prompts[-1] if isinstance(message, ToolMessage)]
-    assert [message.tool_call_id for message in last] == ["c1", "c2", "c3"]
-    # The sentence that was asked for is what stays of an old result; the newest one is whole.
-    assert all(f"order_{number}4711" in str(message.content) for number, message in enumerate(last, 1))
-    assert len(str(last[0].content)) < 4000
-    assert last[2].content == state[-2].content
-    assert [message.id for message in last] == [message.id for message in state if isinstance(message, ToolMessage)]
-
-
 def edit(memory: HybridMemory, messages: list[AnyMessage], max_tokens: int) -> list[AnyMessage]:
     """The messages as an edit leaves them, from copies."""
     edited = deepcopy(messages)
@@ -144,16 +120,6 @@ def edit(memory: HybridMemory, messages: list[AnyMessage], max_tokens: int) -> l
 
 
 LONG = " ".join(f"Sentence number {row} tells of the weather." for row in range(80))
-
-
-def test_old_results_go_first_and_only_as_far_as_it_takes(memory: HybridMemory) -> None:
-    messages: list[AnyMessage] = [HumanMessage("What is sentence number 7?")]
-    for number in range(4):
-        messages += [asking(number), ToolMessage(LONG, tool_call_id=f"c{number}")]
-    edited = edit(memory, messages, count_tokens_approximately(messages) - 100)
-    changed = [row for row, (old, new) in enumerate(zip(messages, edited, strict=True)) if old != new]
-    assert changed == [2]
-    assert "Sentence number 7 tells of the weather." in str(edited[2].content)
 
 
 turns = st.lists(

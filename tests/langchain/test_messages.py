@@ -20,7 +20,7 @@ from langchain_core.messages import (
     ToolMessageChunk,
 )
 
-from hybrid_memory import HybridMemory, Message, Role, ToolCall
+from hybrid_memory import HybridMemory, Message, Role
 from hybrid_memory.errors import InvalidMessageError
 from langchain_hybrid_memory import from_langchain, to_langchain
 
@@ -106,22 +106,6 @@ def test_the_log_gives_langchain_messages_back_equal(
     session = memory.scoped(user="alice", session=f"s{memory.stats().events}")
     session.remember([from_langchain(message, keep_id=keep_id) for message in messages])
     assert [to_langchain(message) for message in session.history()] == messages
-
-
-def test_the_fields_that_both_have_are_used() -> None:
-    asked = from_langchain(
-        AIMessage(
-            content=["Let me look.", {"type": "text", "text": "One moment."}],
-            tool_calls=[{"name": "weather", "args": {"city": "Bonn"}, "id": "call-1"}],
-            name="helper",
-            id="ai-1",
-        )
-    )
-    assert (asked.role, asked.name, asked.id) == (Role.ASSISTANT, "helper", "ai-1")
-    assert asked.tool_calls == [ToolCall(name="weather", arguments={"city": "Bonn"}, id="call-1")]
-    assert asked.text == 'Let me look.\nOne moment.\nweather {"city": "Bonn"}'
-    answered = from_langchain(ToolMessage(content="12 degrees", tool_call_id="call-1"))
-    assert (answered.role, answered.tool_call_id, answered.content) == (Role.TOOL, "call-1", "12 degrees")
 
 
 @pytest.mark.parametrize(

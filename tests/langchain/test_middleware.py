@@ -1,30 +1,20 @@
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import (
-    AgentMiddleware,
-    HumanInTheLoopMiddleware,
-    PIIMiddleware,
-    SummarizationMiddleware,
-)
 from langchain.tools import tool
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage
-from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidScopeError, StoreUnavailableError
 from langchain_hybrid_memory import HybridMemoryMiddleware
-from tests.langchain.conftest import THREAD, ScriptedChat, numbered, said, words
+from tests.langchain.conftest import THREAD, ScriptedChat, said, words
 
 if TYPE_CHECKING:
-    from tests.faces import Open
     from tests.langchain.conftest import Invoke
 
 
@@ -71,15 +61,6 @@ def test_what_is_said_is_kept_and_the_state_stays_as_it_is(memory: HybridMemory,
     assert asked_for(model.prompts[2][-3]) == asked_for(state["messages"][3]) != []
 
 
-def test_an_agent_without_a_checkpointer_goes_on_where_it_was(opened: Open, invoke: Invoke) -> None:
-    for text in ("I live in Rome", "nice weather", "where do I live?"):
-        memory = opened()  # as after a restart
-        model = ScriptedChat(answers=["fine"])
-        invoke(create_agent(model, middleware=[HybridMemoryMiddleware(memory)]), said(text), THREAD)
-        memory.close()
-    assert words(model.prompts[0])[-5:] == ["I live in Rome", "fine", "nice weather", "fine", "where do I live?"]
-
-
 @pytest.mark.in_pairs("invoke", "memory")
 def test_the_users_turn_is_kept_when_the_model_raises(memory: HybridMemory, invoke: Invoke) -> None:
     model = ScriptedChat(answers=[RuntimeError("down"), calls("Rome"), RuntimeError("down again"), "at last"])
@@ -117,24 +98,6 @@ def test_a_budget_too_small_for_the_system_prompt_is_told_once_and_ends_no_run(
     assert words(model.prompts[-1])[1:] == ["hi, I am Ann", "hello", "who am I?"]
     (warning,) = [record.getMessage() for record in caplog.records if "max_tokens" in record.getMessage()]
     assert "max_tokens=300 is too small" in warning
-
-
-def test_an_edited_call_is_shown_as_it_was_run(memory: HybridMemory, invoke: Invoke) -> None:
-    for order in (0, 1):
-        model = ScriptedChat(answers=[calls("Rome"), "sunny", "fine"])
-        middleware: list[Any] = [HybridMemoryMiddleware(memory)]
-        middleware.insert(order, HumanInTheLoopMiddleware(interrupt_on={"weather": True}))
-        agent = create_agent(model, [weather], middleware=middleware, checkpointer=InMemorySaver())
-        thread: RunnableConfig = {"configurable": {"thread_id": "t1", "user_id": f"order {order}"}}
-        invoke(agent, said("weather?"), thread)
-        edit = {"type": "edit", "edited_action": {"name": "weather", "args": {"city": "Oslo"}}}
-        invoke(agent, Command(resume={"decisions": [edit]}), thread)
-        invoke(agent, said("thanks"), thread)
-        state = agent.get_state(thread).values["messages"]
-        assert "sunny in Oslo" in state[2].text
-        assert words(model.prompts[-1]) == words(state[:-1])
-        assert asked_for(model.prompts[-1][1]) == asked_for(state[1]) != []
-        assert state[2].text in logged(memory, f"order {order}")
 
 
 @pytest.mark.in_pairs("invoke", "memory")
@@ -193,54 +156,6 @@ def test_what_is_removed_is_recalled_in_no_thread(memory: HybridMemory, invoke: 
     assert gone.text in logged(memory)
 
 
-def test_messages_that_others_take_out_of_the_state_are_not_shown_and_stay_in_the_log(
-    memory: HybridMemory, invoke: Invoke
-) -> None:
-    class Trim(AgentMiddleware[Any, Any, Any]):
-        def before_model(self, state: Any, runtime: Any) -> dict[str, Any]:
-            return {"messages": [RemoveMessage(id=old.id) for old in state["messages"][:-3]]}
-
-    model = ScriptedChat(answers=["a", "b", "c", "d"])
-    agent = create_agent(model, middleware=[Trim(), HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
-    for text in ("1", "2", "3", "4"):
-        invoke(agent, said(text), THREAD)
-    assert words(model.prompts[-1]) == logged(memory)[:-1] == ["3", "c", "4"]
-    kept = memory.scoped(user="alice", session="t1")._runtime.services.truth.read(memory.scoped(user="alice").scope)
-    assert [event.message.text for event in kept if event.kind == "message"] == ["1", "a", "2", "b", "3", "c", "4", "d"]
-
-
-@pytest.mark.parametrize("place", [0, 1])
-def test_langchains_own_summary_stays_in_the_prompt(memory: HybridMemory, invoke: Invoke, place: int) -> None:
-    model, writer = numbered(), ScriptedChat(answer=lambda _: AIMessage("They live in Rome."))
-    layers: list[Any] = [SummarizationMiddleware(model=writer, trigger=("messages", 6), keep=("messages", 3))]
-    layers.insert(place, HybridMemoryMiddleware(memory, k=0))
-    agent = create_agent(model, middleware=layers, checkpointer=InMemorySaver())
-    for turn in range(6):
-        invoke(agent, said(f"question {turn}"), THREAD)
-        summaries = [text for text in words(model.prompts[-1]) if "They live in Rome." in text]
-        assert len(summaries) == bool(writer.prompts)
-        assert words(model.prompts[-1])[-1] == f"question {turn}"
-    assert writer.prompts
-    assert logged(memory) == [text for turn in range(6) for text in (f"question {turn}", f"answer {turn + 1}")]
-
-
-@pytest.mark.parametrize("asynchronous", [False, True])
-def test_a_stream_has_the_words_of_the_answer_only(memory: HybridMemory, asynchronous: bool) -> None:
-    model = ScriptedChat(answers=[calls("Rome"), "it is sunny"])
-    agent = create_agent(model, [weather], middleware=[HybridMemoryMiddleware(memory)])
-
-    async def streamed() -> list[Any]:
-        return [part async for part in agent.astream(said("weather?"), THREAD, stream_mode="messages")]
-
-    parts: list[Any]
-    if asynchronous:
-        parts = asyncio.run(streamed())
-    else:
-        parts = list(agent.stream(said("weather?"), THREAD, stream_mode="messages"))
-    assert "".join(part.text for part, _ in parts if part.type == "AIMessageChunk").strip() == "it is sunny"
-    assert logged(memory)[-1].strip() == "it is sunny"
-
-
 @pytest.mark.parametrize("given", ["constructor", "configurable", "context"])
 def test_a_run_without_memory_recalls_and_stores_nothing(memory: HybridMemory, invoke: Invoke, given: str) -> None:
     memory.scoped(user="alice", session="old").remember(["I am allergic to nuts.", "My sister Zoe keeps bees."])
@@ -264,15 +179,3 @@ def test_a_run_without_memory_recalls_and_stores_nothing(memory: HybridMemory, i
     assert "allergic to nuts" in prompt[-2]
     assert "Zoe keeps bees" in prompt[-2]
     assert model.prompts[1][-2:] == [model.prompts[1][-2], state["messages"][2]]
-
-
-def test_what_is_redacted_before_it_is_never_written(memory: HybridMemory, invoke: Invoke) -> None:
-    model = ScriptedChat(answers=["noted", "yes"])
-    agent = create_agent(
-        model, middleware=[PIIMiddleware("email", strategy="redact"), HybridMemoryMiddleware(memory)],
-        checkpointer=InMemorySaver(),
-    )  # fmt: skip
-    invoke(agent, said("mail me at bob@example.com"), THREAD)
-    invoke(agent, said("do you have it?"), THREAD)
-    assert logged(memory)[0] == "mail me at [REDACTED_EMAIL]"
-    assert not any("bob@example.com" in text for prompt in model.prompts for text in words(prompt))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langchain.agents import create_agent
 from langchain.tools import tool
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import Field
@@ -35,12 +35,6 @@ class Binding(ScriptedChat):
         return self
 
 
-class Unbound(ScriptedChat):
-    """Has no tools at all."""
-
-    bind_tools = ScriptedChat.__mro__[1].bind_tools  # type: ignore[attr-defined]
-
-
 def read(path: str, number: int) -> AIMessage:
     return AIMessage("", tool_calls=[{"name": "read_file", "args": {"path": path}, "id": f"r{number}"}])
 
@@ -49,16 +43,6 @@ def read(path: str, number: int) -> AIMessage:
 def read_file(path: str) -> str:
     """The text of a file."""
     return "\n".join(f"{path}: line {row} of the file says {row * 7}" for row in range(400))
-
-
-def test_a_result_is_shown_as_it_is_while_it_fits_and_no_reader_is_bound(memory: HybridMemory, invoke: Invoke) -> None:
-    model = Binding(answers=[read("a.txt", 1), "read", "and again"])
-    agent = create_agent(model, [read_file], middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
-    for text in ("read a.txt", "what does line 399 say?"):
-        state = invoke(agent, said(text), THREAD)
-    result = next(message for message in state["messages"] if isinstance(message, ToolMessage))
-    assert all(result.text in words(prompt) for prompt in model.prompts[1:])
-    assert model.bound == [["read_file"]] * 3
 
 
 def test_under_pressure_the_reader_is_bound_under_its_name_and_answers(memory: HybridMemory, invoke: Invoke) -> None:
@@ -78,22 +62,6 @@ def test_under_pressure_the_reader_is_bound_under_its_name_and_answers(memory: H
     answer = state["messages"][-2].text
     assert "a.txt: line 399 of the file says 2793" in answer
     assert words(model.prompts[-1])[-1] == answer  # what it read is not shortened again
-
-
-@pytest.mark.parametrize("unable", [True, False])
-def test_without_a_reader_the_parts_that_matter_are_shown(
-    memory: HybridMemory, invoke: Invoke, *, unable: bool
-) -> None:
-    model = (Unbound if unable else Binding)(answers=["noted", "here"])
-    layer = HybridMemoryMiddleware(memory, max_tokens=2000, reader=unable)
-    agent = create_agent(model, middleware=[layer], checkpointer=InMemorySaver())
-    mail = "\n".join(f"Paragraph {row} is about the weather in March." for row in range(600))
-    mail = f"Which code opens the vault?\n{mail}\nThe vault opens with the code 7731.\n{mail}"
-    invoke(agent, said(mail), THREAD)
-    shown = model.prompts[-1][-1].text
-    assert "code 7731" in shown
-    assert "left out" in shown
-    assert "memory_fetch" not in shown
 
 
 def test_the_budget_is_what_is_given_or_configured_or_what_the_models_window_leaves(memory: HybridMemory) -> None:

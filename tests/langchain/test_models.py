@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, TypedDict
 
 import pytest
-from langchain_core.callbacks import UsageMetadataCallbackHandler
 from langchain_core.language_models import FakeListChatModel, FakeListLLM, LanguageModelInput
 from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage
@@ -112,20 +111,3 @@ def told(chunks: list[Any]) -> str:
 
 def test_our_calls_do_not_leak_into_the_stream_of_messages(graph: Any) -> None:
     assert told(list(graph.stream({"said": ""}, stream_mode="messages"))) == "public words"
-
-
-def test_callbacks_of_the_run_count_our_calls() -> None:
-    usage = {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
-    answer = AIMessage("x", usage_metadata=usage, response_metadata={"model_name": "m"})
-    ours = as_language_model(FakeMessagesListChatModel(responses=[answer]))
-
-    def node(state: State) -> State:
-        return {"said": ours.complete(QUESTION)}
-
-    graph = StateGraph(State)
-    graph.add_node("node", node)
-    graph.add_edge(START, "node")
-    graph.add_edge("node", END)
-    counted = UsageMetadataCallbackHandler()
-    graph.compile().invoke({"said": ""}, {"callbacks": [counted]})
-    assert counted.usage_metadata["m"]["total_tokens"] == 7

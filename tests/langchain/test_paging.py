@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -119,63 +118,6 @@ def test_a_long_conversation_pages(opened: Open, invoke: Invoke, url: str, *, ch
     else:
         assert [message.type for message in states[1]["messages"]] == ["human", "ai"]
     assert {message.text for message in everything} >= set(turns)
-
-
-def test_what_the_model_edits_stands_in_its_next_prompt(memory: HybridMemory, invoke: Invoke) -> None:
-    model = ScriptedChat(answers=[
-        calls(
-            ("core_memory_append", {"label": "human", "content": "Name: Ada"}),
-            ("archival_memory_insert", {"content": "Ada's boiler was serviced in May."}),
-        ),
-        "Hello Ada.",
-        call("core_memory_replace", label="human", old_content="Ada", new_content="Eve"),
-        call("archival_memory_search", query="boiler"),
-        "Hello Eve.", "Yes?",
-    ])  # fmt: skip
-    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True)], checkpointer=InMemorySaver())
-    invoke(agent, said("I am Ada."), THREAD)
-    human = "<human{}>\n({} of 2000 characters) Who the user is: name, people, work, plans, preferences."
-    assert human.format("", 0) + "\n</human>" in model.prompts[0][0].text
-    assert human.format(' origin="assistant"', 9) + "\nName: Ada\n</human>" in model.prompts[1][1].text
-    state = invoke(agent, said("No, I am Eve."), THREAD)
-    assert "\nName: Eve\n</human>" in model.prompts[3][1].text
-    assert "serviced in May" in results(state)[-1].text
-
-    history = of(memory).block("human").history()
-    assert [block.change for block in history] == ["put", "append", "replace"]
-    turn, asking = state["messages"][5:7]
-    assert (asking.tool_calls[0]["name"], turn.text) == ("core_memory_replace", "No, I am Eve.")
-    assert set(history[-1].sources) == {asking.id, turn.id}
-    of(memory).block("human").undo()
-    invoke(agent, said("Still there?"), THREAD)
-    assert "\nName: Ada\n</human>" in model.prompts[-1][1].text
-
-
-def test_runs_at_once_keep_to_their_own_turn_and_lose_no_edit(memory: HybridMemory) -> None:
-    def answer(prompt: list[BaseMessage]) -> AIMessage:
-        asked = next(message for message in reversed(prompt) if "question" in message.text)
-        if isinstance(prompt[-1], ToolMessage):
-            return AIMessage(f"re: {asked.text}")
-        return call("core_memory_append", label="human", content=asked.text)
-
-    model = ScriptedChat(answer=answer)
-    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True)])
-
-    async def run() -> list[str]:
-        places = [("ada", "t1"), ("ada", "t1"), ("ada", "t2"), ("bob", "t3")]
-        states = await asyncio.gather(*(
-            agent.ainvoke(
-                said(f"question {row} of {user}"), {"configurable": {"thread_id": session, "user_id": user}}
-            )
-            for row, (user, session) in enumerate(places)
-        ))  # fmt: skip
-        return [state["messages"][-1].text for state in states]
-
-    asked = ["question 0 of ada", "question 1 of ada", "question 2 of ada", "question 3 of bob"]
-    assert asyncio.run(run()) == [f"re: {text}" for text in asked]
-    assert sorted(of(memory).blocks()["human"].value.splitlines()) == asked[:3]
-    assert of(memory, "bob").blocks()["human"].value == asked[3]
-    assert not [prompt for prompt in model.prompts if orphans(prompt)]
 
 
 class Again(AgentMiddleware[Any, Any, Any]):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langchain_core.runnables import RunnableConfig
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
@@ -25,10 +23,6 @@ def told(memory: HybridMemory) -> HybridMemory:
     return memory
 
 
-def contents(documents: list[Document]) -> set[str]:
-    return {document.page_content for document in documents}
-
-
 def test_what_is_wrong_is_refused(told: HybridMemory) -> None:
     with pytest.raises(ValidationError, match="limit"):
         HybridMemoryRetriever(memory=told, user="alice", limit=3)  # type: ignore[call-arg]
@@ -37,29 +31,6 @@ def test_what_is_wrong_is_refused(told: HybridMemory) -> None:
         retriever.invoke("sister", limit=3)
     with pytest.raises(InvalidInputError, match="k must be"):
         retriever.invoke("sister", k=0)
-
-
-IN_THE_RUN: list[RunnableConfig] = [
-    {"configurable": {"user_id": "bob"}},
-    {"metadata": {"user_id": "bob"}},
-    {"configurable": {"langgraph_auth_user_id": "bob"}},
-    {"configurable": {"__pregel_runtime": SimpleNamespace(context={"user_id": "bob"})}},
-]
-
-
-@pytest.mark.parametrize("config", IN_THE_RUN)
-async def test_whose_memory_it_is_may_stand_in_the_run(told: HybridMemory, config: RunnableConfig) -> None:
-    told.scoped(user="bob").remember("My sister lives in Porto.")
-    retriever = HybridMemoryRetriever(memory=told)
-    expected = {"My sister lives in Porto."}
-    chain = RunnableLambda(lambda question: question) | retriever | RunnableLambda(contents)
-    assert contents(retriever.invoke("sister", config)) == expected
-    assert contents(await retriever.ainvoke("sister", config)) == expected
-    assert [contents(found) for found in retriever.batch(["sister"], config)] == [expected]
-    assert chain.invoke("sister", config) == await chain.ainvoke("sister", config) == expected
-    assert contents(RunnableLambda(retriever.invoke).invoke("sister", config)) == expected
-    named = HybridMemoryRetriever(memory=told, user="alice")
-    assert "My sister lives in Lisbon." in contents(named.invoke("sister", config))
 
 
 def test_nobody_but_who_is_signed_in_is_served(told: HybridMemory) -> None:

@@ -7,15 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from blockbuster import blockbuster_ctx
-from langchain_anthropic import ChatAnthropic
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tests.integration_tests import ToolsIntegrationTests
 from langchain_tests.unit_tests import ToolsUnitTests
-from pydantic import SecretStr
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.errors import InvalidInputError, InvalidScopeError, MemoryClosedError
@@ -108,19 +105,6 @@ def test_a_wrong_call_is_answered_as_an_error(filled: HybridMemory, arguments: d
     assert state["messages"][-1].content == "Done."
 
 
-def test_an_agent_remembers_and_recalls(filled: HybridMemory, invoke: Invoke) -> None:
-    agent = agent_of(
-        memory_tools(filled, user="alice"),
-        calls(("memory_remember", {"text": "我妹妹住在里斯本。"}), ("memory_recall", {"query": "green tea"})),
-        calls(("memory_recall", {"query": "妹妹住在哪里"})),
-    )
-    noted, tea, sister = results(invoke(agent, HI))
-    assert str(noted.content).startswith("Remembered as #")
-    assert "My tea is green." in str(tea.content)
-    assert "里斯本" in str(sister.content)
-    assert {message.status for message in (noted, tea, sister)} == {"success"}
-
-
 @pytest.mark.parametrize("place", ["context", "configurable"])
 def test_the_run_says_whose_memory_it_is(filled: HybridMemory, invoke: Invoke, place: str) -> None:
     for user, knows in (("alice", True), ("bob", False)):
@@ -152,47 +136,6 @@ def test_a_model_cannot_name_the_user(filled: HybridMemory, invoke: Invoke) -> N
     assert "green" not in str(found.content)
     with pytest.raises(InvalidScopeError):  # in a loop of the application's own nothing takes the argument out
         next(one for one in tools if one.name == "memory_recall").invoke(arguments)
-
-
-async def test_users_in_concurrent_runs_never_see_each_other(filled: HybridMemory) -> None:
-    tools = memory_tools(filled)
-
-    async def visit(user: str, session: str) -> dict[str, Any]:
-        agent = agent_of(
-            tools,
-            calls(("memory_remember", {"text": f"{user} keeps the key {user}-{session}."})),
-            calls(*[("memory_recall", {"query": f"who keeps the key? {n}", "k": 10}) for n in range(4)]),
-        )
-        config = {"configurable": {"thread_id": session}}
-        return await agent.ainvoke(  # type: ignore[no-any-return]
-            HI, config=config, context={"user_id": user}
-        )
-
-    with blockbuster_ctx():
-        visits = [(user, session) for session in ("s1", "s2", "s3") for user in ("ann", "ben", "安娜")]
-        states = await asyncio.gather(*[visit(*one) for one in visits])
-    for (user, session), state in zip(visits, states, strict=True):
-        found = [str(message.content) for message in results(state)[1:]]
-        assert len(found) == 4
-        for text in found:
-            assert f"{user}-{session}" in text
-            assert not [other for other in ("ann", "ben", "安娜") if other != user and f"{other}-" in text]
-    assert filled.scoped(user="ann", session="s1").history() == []
-
-
-def test_providers_take_the_schemas(filled: HybridMemory) -> None:
-    tools = memory_tools(filled, paging=True)
-    assert [tool.name for tool in tools] == list(PAGING)
-    for one in tools:
-        parameters = convert_to_openai_tool(one)["function"]["parameters"]
-        assert set(parameters["properties"]) >= set(PAGING[one.name])
-        assert all(field["description"] for field in parameters["properties"].values())
-        assert "runtime" not in parameters["properties"]
-    bound: Any = ChatAnthropic(model_name="any", api_key=SecretStr("none"), timeout=1, stop=None).bind_tools(tools)
-    assert [schema["name"] for schema in bound.kwargs["tools"]] == list(PAGING)
-    openai = pytest.importorskip("langchain_openai")
-    bound = openai.ChatOpenAI(model="any", api_key="none").bind_tools(tools)
-    assert [schema["function"]["name"] for schema in bound.kwargs["tools"]] == list(PAGING)
 
 
 def test_a_message_that_is_sent_ends_the_run(filled: HybridMemory, invoke: Invoke) -> None:

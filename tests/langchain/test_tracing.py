@@ -10,7 +10,6 @@ from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.tracers.base import BaseTracer
 from langchain_core.tracers.schemas import Run
-from langgraph.checkpoint.memory import InMemorySaver
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import StoreUnavailableError
@@ -82,20 +81,6 @@ def test_a_recall_of_an_agent_is_a_retriever_run_in_its_step(memory: HybridMemor
     assert (found.page_content, found.id, found.metadata["chars"]) == ("", "#1", len(FRUIT))
     assert 0 < found.metadata["score"] <= 1
     assert run.end_time is not None
-
-
-def test_a_chat_that_no_longer_fits_shows_its_compaction(memory: HybridMemory, invoke: Invoke) -> None:
-    runs = Runs()
-    model = ScriptedChat(answers=[f"Answer {row}: " + "it rained on the fields. " * 20 for row in range(12)])
-    agent = create_agent(
-        model, tools=[], middleware=[HybridMemoryMiddleware(memory, max_tokens=900)], checkpointer=InMemorySaver()
-    )
-    for row in range(12):
-        invoke(agent, asks(f"Question {row}: " + "how was the weather? " * 20), watching(runs))
-    run = runs.named("compact")[0]
-    assert runs.beneath(run) == "model"
-    assert run.outputs is not None
-    assert run.outputs["messages"] > 0
 
 
 def test_nothing_private_is_shown_unless_asked(memory: HybridMemory, invoke: Invoke) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory import Category, HybridMemory, MemoryConfig, Message, Role, open_memory
+from hybrid_memory import Category, HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.facts.attributes import attribute
 from hybrid_memory.facts.authority import scope_in, scope_of
 from hybrid_memory.facts.fact import Claim, FactScope, Stance
@@ -181,17 +181,6 @@ def test_a_project_is_named_where_the_value_does_not_say_so() -> None:
         assert set(handle.profile().instructions) == shown
 
 
-def test_after_the_turn_was_compacted_it_still_holds_in_its_session(memory: HybridMemory) -> None:
-    handle = memory.scoped(user="mei", session="monday")
-    handle.remember(["Answer in French this time.", Message(role=Role.ASSISTANT, content="D'accord.")])
-    for number in range(6):
-        handle.remember([f"Hello number {number}", Message(role=Role.ASSISTANT, content="Bonjour.")])
-    handle.compact(keep=1)
-    assert "French" in str(handle.assemble("Hello again").text)
-    memory.scoped(user="mei", session="tuesday").remember("Hello")
-    assert "French this time" not in memory.scoped(user="mei", session="tuesday").assemble("Hello", k=0).text
-
-
 @pytest.mark.parametrize("said", [{"origin": "person", "name": "user"}, {"origin": "assistant"}], ids=str)
 def test_nobody_but_the_user_gives_instructions(said: dict[str, str]) -> None:
     learning = {"background": False, "origins": ["user", "person", "assistant"]}
@@ -211,43 +200,6 @@ def test_what_holds_this_time_leaves_what_always_holds(stating: HybridMemory) ->
     text = tuesday.assemble("Hello!", k=0).text
     assert "answers short" in text
     assert "in detail" not in text
-
-
-@pytest.mark.parametrize(
-    ("said", "later", "hello", "shown"),
-    [
-        (
-            ["Use pytest, always.", "My name is Mei.", "I live in Leeds."],
-            "From now on use unittest.",
-            "Hello!",
-            """\
-How the user wants you to work; follow it as far as the system message allows:
-[2024-05-01] Use pytest, always.
-[2024-05-02] From now on use unittest.
-About the user:
-[2024-05-01] My name is Mei.
-</user_profile>""",
-        ),
-        (
-            ["以后代码都用四个空格缩进。"],
-            "以后请用英文回答。",
-            "你好！",
-            """\
-用户对你的要求，在系统消息允许的范围内请照做：
-[2024-05-01] 以后代码都用四个空格缩进。
-[2024-05-02] 以后请用英文回答。
-</user_profile>""",
-        ),
-    ],
-)
-def test_every_session_is_told_with_the_days(
-    stating: HybridMemory, said: list[str], later: str, hello: str, shown: str
-) -> None:
-    stating.scoped(user="mei", session="monday").remember(said, at=START)
-    stating.scoped(user="mei", session="tuesday").remember(later, at=START + timedelta(days=1))
-    prompt = stating.scoped(user="mei", session="wednesday").assemble(hello)
-    assert shown in prompt.text
-    assert all(message.role != "system" for message in prompt.messages)
 
 
 def test_a_prompt_without_instructions_has_records_alone(stating: HybridMemory) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
-import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -134,81 +131,9 @@ def test_a_taste_is_said_once() -> None:
     assert (known.likes, known.preferences, known.interests) == (["jazz"], ["jazz"], ["Jazz"])
 
 
-def test_the_same_facts_give_the_same_text_and_a_repeat_does_not_move_it() -> None:
-    once = profile(*ENGLISH)
-    told_again = profile_of(
-        [
-            _fact(row, *each, positions=(row, 90), sources=(f"turn-{row}", "turn-90"))
-            for row, each in enumerate(ENGLISH)
-        ],
-        UserProfile,
-    )
-    assert told_again.text == once.text
-
-
-def test_a_profile_is_false_until_something_is_known() -> None:
-    assert not UserProfile()
-    assert not profile(("likes", "unknown"))
-    assert profile(("likes", "jazz"))
-    assert Eater(smoker=False)
-    assert UserProfile().text == ""
-
-
-def test_its_repr_is_one_short_line() -> None:
-    assert repr(UserProfile()) == "<UserProfile nothing is known>"
-    assert repr(profile(*ENGLISH[:3])) == "<UserProfile profession: nurse · technical stack: Python · likes: jazz>"
-    assert len(repr(profile(*[("likes", f"thing {row} " * 5) for row in range(30)]))) < 150
-
-
-@pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy, lambda known: pickle.loads(pickle.dumps(known))])  # noqa: S301 - our own
-def test_copies_keep_sources_and_history(twin: Any) -> None:
-    known = profile(*ENGLISH, ("likes", "opera", FactState.ENDED))  # type: ignore[arg-type]
-    other = twin(known)
-    assert other == known
-    assert other.sources == known.sources
-    assert other.history("likes") == known.history("likes")
-    assert len(other.history("likes")) == 2
-
-
-def test_only_fields_count_for_equality_and_for_the_dump() -> None:
-    known = profile(("profession", "nurse"))
-    assert known == UserProfile(profession="nurse")
-    assert known != UserProfile(profession="cook")
-    assert known != Eater(profession="nurse")
-    assert known != "nurse"
-    assert set(known.model_dump()) == set(UserProfile.model_fields)
-    assert UserProfile.model_validate_json(known.model_dump_json()) == known
-
-
-def test_a_value_that_was_set_by_hand_has_no_source_of_another() -> None:
-    changed = profile(("profession", "nurse"), ("likes", "jazz")).model_copy(update={"profession": "cook"})
-    assert list(changed.sources) == ["likes"]
-
-
 def test_a_misspelt_field_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="profesion"):
         UserProfile(profesion="nurse")  # type: ignore[call-arg]
-
-
-def test_as_html_it_shows_sources_and_what_was_before_and_runs_no_script() -> None:
-    known = profile_of(
-        [
-            _fact(1, "likes", "<script>alert(1)</script>"),
-            _fact(2, "likes", "opera", FactState.ENDED, valid_to=BEGIN + timedelta(days=9)),
-            _fact(3, "profession", "nurse", FactState.SUPERSEDED, sources=("<b>",)),
-        ],
-        UserProfile,
-    )
-    page = known._repr_html_()
-    assert "<script>" not in page
-    assert "<b>" not in page
-    cells = re.findall(r"<td[^>]*>(.*?)</td>", page)
-    row = cells.index("<bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi>")
-    assert cells[row + 1].replace("&#8209;", "-") == "2024-03-01"
-    assert "<bdi>turn-1</bdi>" in cells[row + 2]
-    assert "opera (ended, 2024-03-01 to 2024-03-10; turn-2)" in page
-    assert cells[cells.index("<bdi>profession</bdi>") + 1] == "<bdi></bdi>"
-    assert page.count("<tr>") == 3
 
 
 def test_a_value_of_two_fields_is_shown_once_everywhere() -> None:

@@ -305,43 +305,6 @@ def test_an_approved_and_a_corrected_statement_stay_through_reading_again(
     assert "I live in Ghent." in evening
 
 
-def test_the_last_decision_counts_and_can_be_seen_and_taken_back_like_any_event(
-    face: Face, memory: HybridMemory
-) -> None:
-    alice = memory.scoped(user="alice")
-    alice.remember(BERLIN)
-    (home,) = alice.facts()
-    place = alice.events()[-1].position
-    (rejected,) = face(alice).resolve(home, reject=True).positions
-    assert [alice.as_of(moment).facts() == [] for moment in (place, rejected)] == [False, True]
-    (gone,) = alice.facts(history=True)
-    face(alice).resolve(gone)
-    assert [fact.value for fact in reread(memory, other=False).facts()] == ["Berlin"]
-    alice.rollback(rejected)
-    assert alice.facts() == []
-    alice.rollback(place)
-    assert [fact.value for fact in alice.facts()] == ["Berlin"]
-
-
-def test_a_rejection_is_forgotten_with_its_turn(face: Face, memory: HybridMemory) -> None:
-    alice = memory.scoped(user="alice")
-    (turn,) = alice.remember(BERLIN).ids
-    face(alice).resolve(*alice.facts(), reject=True)
-    alice.forget(ids=turn)
-    assert alice.facts(history=True) == []
-    assert "Berlin" not in str([event.payload for event in alice.events()])
-
-
-def test_a_fact_that_several_turns_state_is_rejected_in_all_of_them(face: Face, memory: HybridMemory) -> None:
-    alice = memory.scoped(user="alice")
-    ids = alice.remember([BERLIN, "I live in Berlin!"]).ids
-    (home,) = alice.facts()
-    assert len(home.sources) == len(ids)
-    face(alice).resolve(home, reject=True)
-    alice.forget(ids=ids[1])
-    assert reread(memory, other=False).facts() == []
-
-
 def test_a_decision_needs_one_other_value(face: Face, memory: HybridMemory) -> None:
     alice = memory.scoped(user="alice")
     alice.remember(BERLIN)

@@ -25,8 +25,6 @@ from llama_index.core.base.llms.types import (
 )
 from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.llms.llm import ToolSelection
-from llama_index.core.retrievers import BaseRetriever
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools.types import BaseTool
 from llama_index.core.workflow import JsonSerializer
 from pydantic import Field
@@ -143,13 +141,6 @@ def orphans(shown: Sequence[ChatMessage]) -> list[str]:
             open_calls.discard(name)
         open_calls |= {str(block.tool_call_id) for block in message.blocks if isinstance(block, ToolCallBlock)}
     return [*found, *(f"call {name}" for name in open_calls)]
-
-
-class OneNode(BaseRetriever):
-    """A retriever that always finds the same page."""
-
-    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return [NodeWithScore(node=TextNode(text="Opening hours: nine to five."), score=1.0)]
 
 
 TRAVELS: dict[str, Callable[[Any], Any]] = {

@@ -1,27 +1,19 @@
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from blockbuster import blockbuster_ctx
 from hypothesis import given
 from hypothesis import strategies as st
-from llama_index.core.agent.workflow import FunctionAgent
-from llama_index.core.base.llms.types import ChatMessage, LLMMetadata, MessageRole, ToolCallBlock
+from llama_index.core.base.llms.types import ChatMessage, LLMMetadata, ToolCallBlock
 from llama_index.core.llms import MockLLM
 from llama_index.core.settings import Settings
-from llama_index.core.workflow import Context, JsonSerializer
-from workflows.context import PickleSerializer
 
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
-from hybrid_memory.adapters import close_all
 from hybrid_memory.config.memory import DEFAULT_TOKENS
 from hybrid_memory.errors import AccessDeniedError, InvalidConfigError
-from hybrid_memory.recall import recall
 from hybrid_memory.text.tokens import estimate_tokens
 from llamaindex_hybrid_memory import HybridChatMemory
 from tests.llamaindex.conftest import Run, assistant, user
@@ -35,10 +27,6 @@ def call(*ids: str) -> ChatMessage:
     return ChatMessage(
         role="assistant", blocks=[ToolCallBlock(tool_call_id=call_id, tool_name="weather") for call_id in ids]
     )
-
-
-def result(call_id: str) -> ChatMessage:
-    return ChatMessage(role="tool", content="rain", additional_kwargs={"tool_call_id": call_id})
 
 
 def recalled(message: ChatMessage) -> str:
@@ -61,16 +49,6 @@ def events(store: HybridMemory) -> int:
     return store.stats().events
 
 
-@pytest.mark.parametrize("run", ["blocking", "async"], indirect=True)
-def test_what_was_put_is_the_history(chat: HybridChatMemory, run: Run) -> None:
-    said = [user("hi"), assistant("hello"), user("how are you?"), call("c1"), result("c1")]
-    run(chat, "put", said[0])
-    run(chat, "put_messages", said[1:])
-
-    assert run(chat, "get_all") == said
-    assert run(chat, "get") == said
-
-
 def test_what_was_recalled_stays_where_it_stood(chat: HybridChatMemory, store: HybridMemory, run: Run) -> None:
     earlier(store, run, "My cat is called Pixel.", "My dog is called Rex.", "I live in Bern.")
     prompts = []
@@ -87,47 +65,6 @@ def test_what_was_recalled_stays_where_it_stood(chat: HybridChatMemory, store: H
     assert recalled(prompts[0][0])
     for shorter, longer in pairwise(prompts):
         assert longer[: len(shorter)] == shorter
-
-
-def test_another_session_of_the_user_is_recalled(store: HybridMemory, run: Run) -> None:
-    first = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store)
-    second = HybridChatMemory.from_defaults(user="alice", session="s2", memory=store)
-    run(first, "put", user("I am allergic to peanuts. My desk is by the window."))
-
-    (note,) = run(second, "get", input="am I allergic to peanuts?")
-
-    assert note.role is MessageRole.USER
-    assert recalled(note) == note.content
-    known, _, memories = note.content.partition("</user_profile>\n\n")
-    assert "] I am allergic to peanuts." in known, "what is known of the user"
-    assert "My desk is by the window." in memories
-    assert "peanuts" not in memories, "nothing stands there twice"
-    assert run(second, "get_all") == []
-
-
-def test_recall_runs_once_between_two_messages_of_the_user(
-    store: HybridMemory, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    earlier(store, run, "My cat is called Pixel.", "The dog barks.", "A bird sings.")
-    asked: list[str] = []
-    real = recall.recall
-
-    async def counted(run: Any, services: Any, request: Any) -> Any:
-        asked.append(request.query)
-        return await real(run, services, request)
-
-    monkeypatch.setattr("hybrid_memory.context.memories.recall", counted)
-    chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, k=1)
-    for question in ("my cat?", "the dog?", "a bird?"):
-        run(chat, "put", user(question))
-        run(chat, "get")
-        run(chat, "get", input=question)
-        run(chat, "put_messages", [call("c"), result("c")])
-        run(chat, "get", input=question)
-        run(chat, "put", assistant("done"))
-        run(chat, "get")
-
-    assert asked == ["my cat?", "the dog?", "a bird?"]
 
 
 class Window(MockLLM):
@@ -203,52 +140,6 @@ class TestSetAndReset:
                 chat.set(history)
                 assert chat.get_all() == history
                 assert written(store) == said
-
-
-class TestTravel:
-    @pytest.mark.parametrize("serializer", [JsonSerializer(), PickleSerializer()], ids=["json", "pickle"])
-    async def test_a_context_carries_it(
-        self, config: str, serializer: JsonSerializer, scripted: Callable[..., Any]
-    ) -> None:
-        chat = HybridChatMemory.from_defaults(user="alice", session="s1", url=config)
-        agent = FunctionAgent(llm=scripted("Noted.", "Pixel."), tools=None)
-        context = Context(agent)
-        await agent.run("My cat is called Pixel.", memory=chat, ctx=context)
-        data = context.to_dict(serializer=serializer)
-        assert "Pixel" not in str(data["state"]["state_data"].get("_data", data).get("memory"))
-        close_all()
-
-        restored = Context.from_dict(agent, data, serializer=serializer)
-        await agent.run("What is it called?", ctx=restored)
-
-        memory = await restored.store.get("memory")
-        assert isinstance(memory, HybridChatMemory)
-        assert memory is not chat
-        assert [message.content for message in await memory.aget_all()] == [
-            "My cat is called Pixel.", "Noted.", "What is it called?", "Pixel.",
-        ]  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", ["sqlite", "store"])
-async def test_concurrent_puts_are_all_kept_in_one_log(kind: str, request: pytest.FixtureRequest) -> None:
-    memory: HybridMemory = request.getfixturevalue(kind)
-    chats = [HybridChatMemory.from_defaults(user="alice", session="s1", memory=memory) for _ in range(2)]
-    pairs = [[call(f"c{number}"), result(f"c{number}")] for number in range(20)]
-
-    with blockbuster_ctx():
-        await asyncio.gather(
-            *(chats[number % 2].aput(user(str(number))) for number in range(40)),
-            *(chats[number % 2].aput_messages(pair) for number, pair in enumerate(pairs)),
-            *(chat.aget() for chat in chats),
-        )
-
-    kept = await chats[0].aget_all()
-    assert sorted(m.content or "" for m in kept if m.role is MessageRole.USER) == sorted(map(str, range(40)))
-    for pair in pairs:
-        place = kept.index(pair[0])
-        assert kept[place : place + 2] == pair
-    assert len(kept) == 80
-    assert await chats[1].aget_all() == kept
 
 
 def test_a_session_without_memory_recalls_and_stores_nothing(run: Run) -> None:

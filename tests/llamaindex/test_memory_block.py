@@ -188,21 +188,6 @@ class TestContent:
         assert note.startswith(f"<memory>\n{HEADING}")
         assert "My cat is called Pixel." in note
 
-    @pytest.mark.parametrize("limit", [50, 80, 120, 160])
-    async def test_it_keeps_within_its_limit_in_whole_lines(self, unsure: HybridMemory, limit: int) -> None:
-        whole = HybridMemoryBlock.from_defaults(user="alice", memory=unsure, token_limit=5000, k=9)
-        await flush(whole, [user("I work as a nurse, and I live in Berlin."), *chatter(12)])
-        small = HybridMemoryBlock.from_defaults(user="alice", memory=unsure, token_limit=limit, k=9)
-
-        question = "It makes what, my friend, how much is " + ", ".join(f"{row} and one" for row in range(12)) + "?"
-        text, all_of_it = (
-            await ask(small, user(question)),
-            await ask(whole, user(question)),
-        )
-
-        assert estimate_tokens(text) <= limit < estimate_tokens(all_of_it)
-        assert set(text.splitlines()) <= set(all_of_it.splitlines())
-
 
 async def test_the_block_shows_spaces_as_long_as_they_may_be_read(store: HybridMemory) -> None:
     team = store.scoped(user="zoe").space("team").create()

@@ -172,15 +172,6 @@ def test_a_tool_call_is_seen_wherever_it_stands(fields: dict[str, Any]) -> None:
     assert to_chat_message(message).model_dump() == chat.model_dump()
 
 
-def test_a_result_names_its_call_and_its_tool() -> None:
-    chat = ChatMessage(role="tool", content="rain", additional_kwargs={"tool_call_id": "c1", "name": "weather"})
-
-    message = from_chat_message(chat)
-
-    assert (message.tool_call_id, message.name, message.extra) == ("c1", "weather", {})
-    assert to_chat_message(message) == chat
-
-
 def test_a_stream_is_read_and_keeps_its_bytes() -> None:
     chat = ChatMessage(blocks=[ImageBlock(image=BytesIO(PNG), image_mimetype="image/png")])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from hybrid_memory.config import RedactionConfig
 from hybrid_memory.errors import InvalidInputError, MemoryClosedError
 from tests.faces import Face, Open
 
-NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 BAD_LABELS = ["", "two words", "human\n", "a/b", "<human>", "x" * 65, "e\u0301", None, 7, ["human"]]
 LATE_VERBS: list[tuple[str, dict[str, Any]]] = [
     ("put", {"value": "x"}), ("edit", {"append": "x"}), ("undo", {}), ("remove", {}),
@@ -170,36 +168,6 @@ def test_undo_goes_back_change_by_change(face: Face, alice: ScopedMemory, human:
     assert [block.change for block in alice.block("human").history()] == changes
 
 
-def test_the_history_says_what_when_and_for_which_message(face: Face, opened: Open) -> None:
-    now = NOON
-
-    def clock() -> datetime:
-        return now
-
-    alice = opened(url="memory://", embedder="none", clock=clock).scoped(user="alice", session="s")
-    face(alice.block("human")).put("Name: Ada")
-    now += timedelta(hours=1)
-    asked = face(alice).remember("Call me Eve.").ids[0]
-    face(alice.block("human")).edit(old="Ada", new="Eve", source=asked)
-    now += timedelta(hours=1)
-    face(alice.block("human")).undo()
-    told = face(alice.block("human")).history()
-    assert [(block.value, block.revision, block.change) for block in told] == [
-        ("Name: Ada", 1, "put"),
-        ("Name: Eve", 2, "replace"),
-        ("Name: Ada", 3, "undo"),
-    ]
-    assert [block.at for block in told] == [NOON, NOON + timedelta(hours=1), NOON + timedelta(hours=2)]
-    assert [block.sources for block in told] == [(), (asked,), ()]
-    assert {block.author for block in told} == {""}
-    face(alice.block("human")).remove()
-    assert [block.removed for block in face(alice.block("human")).history()] == [False, False, False, True]
-    for hours, text in ((0, "Name: Ada"), (1, "Name: Eve")):
-        past = alice.as_of(NOON + timedelta(hours=hours))
-        assert [block.value for block in face(past).blocks().values()] == [text]
-        assert len(face(past.block("human")).history()) == hours + 1
-
-
 def test_what_is_to_be_redacted_never_comes_into_a_block(face: Face, opened: Open, tmp_path: Path) -> None:
     memory = opened(redaction=RedactionConfig(kinds=("email", "card")))
     alice = memory.scoped(user="alice")
@@ -216,29 +184,6 @@ def test_what_is_to_be_redacted_never_comes_into_a_block(face: Face, opened: Ope
     assert alice.blocks()["human"].value.startswith("Mail: ")
     face(memory).close()
     assert b"example.org" not in (tmp_path / "memory.db").read_bytes()
-
-
-def test_prompts_show_the_blocks_that_there_are(face: Face, alice: ScopedMemory) -> None:
-    alice.block("persona").put("I am calm.", description="Who you are.", read_only=True)
-    alice.block("human").put(description="Who the user is.")
-    alice.block("gone").put("Not shown.")
-    alice.block("gone").remove()
-    alice.remember("Hello.")
-    plain = face(alice).assemble("Who am I?", max_tokens=1000).messages[0].text
-    assert "<persona>\nI am calm.\n</persona>" in plain
-    assert "human" not in plain
-    assert "Not shown." not in plain
-    alice.block("human").edit(append="Name: Ada")
-    paged = face(alice).assemble(max_tokens=1000, paging=PagingConfig(), layout="queue").messages[0].text
-    assert "<persona>\n(10 of 2000 characters, read-only) Who you are.\nI am calm.\n</persona>" in paged
-    assert "<human>\n(9 of 2000 characters) Who the user is.\nName: Ada\n</human>" in paged
-    alice.block("human").edit(value="")
-    paged = face(alice).assemble(max_tokens=1000, paging=PagingConfig(), layout="queue").messages[0].text
-    assert "<human>\n(0 of 2000 characters) Who the user is.\n</human>" in paged
-    own = face(alice).assemble("Who am I?", max_tokens=1000, blocks={"mood": "good"}).messages[0].text
-    assert "<mood>\ngood\n</mood>" in own
-    assert "persona" not in own
-    assert "persona" not in face(alice).assemble("Who am I?", max_tokens=1000, blocks={}).text
 
 
 def test_blocks_beyond_their_share_are_cut_in_the_prompt_only(face: Face, alice: ScopedMemory) -> None:

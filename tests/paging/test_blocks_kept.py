@@ -53,32 +53,6 @@ def on_file(folder: Path, **options: Any) -> HybridMemory:
     return open_memory(MemoryConfig.of(settings), **options)
 
 
-@pytest.mark.parametrize(("source", "target"), [("memory", "sqlite"), ("sqlite", "memory")])
-def test_a_copy_has_blocks_and_answers(face: Face, opened: Open, tmp_path: Path, source: str, target: str) -> None:
-    urls = {"memory": "memory://", "sqlite": f"sqlite:///{tmp_path / 'copy.db'}"}
-    one, other = (opened(url=urls[name], **NO_MODELS) for name in (source, target))
-    coach = one.scoped(user="ada", agent="coach")
-    coach.block("task").put("Book a room.")
-    coach.block("human").put(max_chars=100)
-    talked(
-        one,
-        call("core_memory_append", label="human", content="Name: Ada"),
-        call("core_memory_append", label="task", content="Order cake."),
-        call("core_memory_replace", label="human", old_content="Ada", new_content="Eve"),
-    )
-    face(one).migrate(other)
-    assert told(other) == told(one)
-    copied = other.scoped(user="ada", agent="coach")
-    assert face(copied).blocks() == coach.blocks()
-    assert copied.block("human").history() == coach.block("human").history()
-    assert copied.block("task").history() == coach.block("task").history()
-    script = talked(other, call("core_memory_append", label="task", content="Invite Ann."), said="And Ann?")
-    assert "Name: Eve" in shown(script.prompts[0])
-    assert copied.blocks()["task"].value == "Book a room.\nOrder cake.\nInvite Ann."
-    assert face(copied.block("human")).undo().value == "Name: Ada"
-    assert coach.blocks()["human"].value == "Name: Eve"
-
-
 def remembered(memory: HybridMemory) -> ScopedMemory:
     """Ada's coach, after a conversation about the words, with edits of all sorts."""
     coach = memory.scoped(user="ada", agent="coach", session="main")
@@ -116,25 +90,6 @@ def test_forgetting_a_user_leaves_no_block_and_no_word(face: Face, tmp_path: Pat
         assert "cello" not in "".join(map(shown, script.prompts))
         coach = memory.scoped(user="ada", agent="coach")
         assert [block.change for block in coach.block("human").history()] == ["put", "append"]
-
-
-@pytest.mark.parametrize("verb", ["owner", "memory"])
-def test_an_agent_that_lives_on_begins_anew_when_its_user_is_forgotten(opened: Open, verb: str) -> None:
-    memory = opened(**NO_MODELS)
-    edit = call("core_memory_append", label="human", content="Name: Ada")
-    script = Script(edit, says("Hi."), edit, otherwise=says("Goodbye."))
-    with PagedAgent(memory, agent="coach", user="ada", model=script) as agent:
-        agent.send("I am Ada.")
-        if verb == "owner":
-            agent.memory.forget(user="ada")
-        else:
-            memory.forget(user="ada")
-        assert agent.memory.blocks() == {}
-        assert agent.resume().messages == ()
-        assert agent.send("I am Ada, again.").replies == ("Goodbye.",)
-        assert agent.memory.blocks()["human"].value == "Name: Ada"
-        assert len(agent.memory.history()) == 4
-    assert "I am Ada.\n" not in shown(script.prompts[2])
 
 
 def test_forgetting_words_takes_their_lines_out_of_blocks_and_history(face: Face, tmp_path: Path) -> None:

@@ -63,26 +63,6 @@ def paged(use: Use, memory: ScopedMemory, name: str, known: dict[str, Any] | Non
         page += 1
 
 
-def test_blocks_are_edited_and_read_only_ones_are_not(clerk: ScopedMemory, use: Use) -> None:
-    appended = use(clerk, "core_memory_append", label="human", content="Likes: the sea").text
-    assert re.search("2[45] of 100", appended)
-    use(clerk, "core_memory_replace", label="human", old_content="the sea", new_content="大海")
-    assert clerk.blocks()["human"].value == "Name: Ada\nLikes: 大海"
-    use(clerk, "core_memory_replace", label="human", old_content="\nLikes: 大海")
-    assert clerk.blocks()["human"].value == "Name: Ada"
-    use(clerk, "core_memory_rethink", label="human", new_content="Ada, who likes the sea")
-    assert clerk.blocks()["human"].value == "Ada, who likes the sea"
-    for name, wanted in {
-        "core_memory_append": {"content": "x"},
-        "core_memory_replace": {"old_content": "Be", "new_content": "x"},
-        "core_memory_rethink": {"new_content": "x"},
-    }.items():
-        refused = use(clerk, name, label="rules", **wanted)
-        assert refused.failed
-        assert "read-only" in refused.text
-    assert clerk.blocks()["rules"].value == "Be kind."
-
-
 def test_an_edit_of_one_call_is_applied_once(clerk: ScopedMemory, use: Use) -> None:
     known = {"id": "call-1-0", "source": "message-1"}
     for _ in range(3):
@@ -115,32 +95,6 @@ def test_pages_of_archival_memory_hold_every_note_once(clerk: ScopedMemory, use:
     found = paged(use, clerk, "archival_memory_search", query="harbour 港口")
     assert sorted(re.findall(r"Boat \d+", "\n".join(found))) == sorted(f"Boat {number}" for number in range(count))
     assert use(clerk, "archival_memory_search", query="harbour", page=9).text == "There are no more."
-
-
-@pytest.mark.parametrize("embedder", ["none", "hashing"])
-def test_many_pages_hold_every_message_once(opened: Open, embedder: str) -> None:
-    clerk = opened(url="memory://", embedder=embedder).scoped(user="ada", agent="clerk", session="s1")
-    texts = []
-    for number in range(60):
-        house = number * 37 % 99
-        texts.append(
-            f"The captain {number} of the harbour moved to house {house}"
-            + (" because of the storm" if number % 3 else "")
-            if number % 2
-            else f"港口的船长{number}现在搬到了{house}号房子" + ("，因为有暴风雨" if number % 3 else "")
-        )
-        clerk.remember(texts[-1])
-        if number % 5 == 0:
-            run(clerk, "archival_memory_insert", content=f"{texts[-1]} noted")
-
-    for query in ("harbour 港口", "Where does the captain live now?", "船长现在住在哪里？"):
-        found = paged(run, clerk, "conversation_search", query=query)
-        handles = [line.split()[0] for line in found]
-        assert len(handles) == len(set(handles)), "a message stands on two pages"
-        assert {message.text for handle in handles for message in clerk.expand(handle)} <= set(texts)
-        if "harbour" in query:
-            assert len(handles) == len(texts)
-            assert len(paged(run, clerk, "archival_memory_search", query=query)) == 12
 
 
 def days(clerk: ScopedMemory) -> None:

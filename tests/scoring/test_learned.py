@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import Message, RecallConfig, Signals, Weights
-from hybrid_memory.config import MemoryConfig
+from hybrid_memory import Message
 from hybrid_memory.recall.measure import demand, named, offer
-from hybrid_memory.recall.signals import LEARNED, Curve, learned
+from hybrid_memory.recall.signals import Curve, learned
 
 if TYPE_CHECKING:
     from tests.faces import Open
@@ -37,12 +35,6 @@ def test_a_curve_is_level_beyond_its_ends_and_straight_between(knots: list[int],
     middle = (knots[0] + knots[1]) / 2
     assert curve(np.array([middle]))[0] == pytest.approx((worth[0] + worth[1]) / 2, abs=1e-6)
     assert Curve.of(curve.points(12))(np.array(knots)) == pytest.approx(worth, abs=1e-9)
-
-
-def test_the_weights_by_default_are_those_that_were_learned() -> None:
-    assert learned().weights == Weights()
-    assert MemoryConfig().recall.ranker == LEARNED
-    assert {part.name for part in fields(Weights)} == {part.name for part in fields(Signals)}
 
 
 def test_the_knots_that_are_shipped_ascend() -> None:
@@ -70,16 +62,6 @@ def chat(opened: Open, **options: Any) -> Any:
     return memory
 
 
-@pytest.mark.parametrize("question", ["What does the boat cost?", "When did Ines move?", "Who takes lessons?", "hm"])
-def test_the_score_is_the_sum_of_its_shares_and_hits_are_sorted_by_it(opened: Open, question: str) -> None:
-    hits = chat(opened).recall(question, k=6)
-    for hit in hits:
-        weights, signals = asdict(hit.weights), asdict(hit.signals)
-        mean = sum(weights[name] * signals[name] for name in weights) / sum(weights.values())
-        assert (hit.score if hit.own is None else hit.own) == pytest.approx(mean)
-    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-
-
 def test_what_tells_stands_before_what_acknowledges_or_asks(opened: Open) -> None:
     memory = chat(opened)
     assert memory.recall("When did Jonas' sister Ines move?", k=1)[0].record.text == CHAT[2][1]
@@ -87,15 +69,6 @@ def test_what_tells_stands_before_what_acknowledges_or_asks(opened: Open) -> Non
     signals = {hit.record.text: hit.signals for hit in memory.recall("What does the boat cost?", k=6)}
     assert signals["Alright."].statement < signals[CHAT[4][1]].statement
     assert signals["Alright."].text == 0
-
-
-def test_weights_that_are_given_override_those_that_were_learned(opened: Open) -> None:
-    given_, configured = chat(opened), chat(opened, recall=RecallConfig(weights=Weights.plain()))
-    one = given_.recall("What does the boat cost?", weights=Weights.plain())
-    other = configured.recall("What does the boat cost?")
-    assert [hit.score for hit in one] == [hit.score for hit in other]
-    assert all(hit.weights == Weights.plain() for hit in (*one, *other))
-    assert one[0].score == pytest.approx(0.7 * one[0].signals.vector + 0.3 * one[0].signals.text)
 
 
 def test_a_turn_offers_times_and_numbers_and_a_question_asks_for_them() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -71,19 +71,6 @@ def chat(memory_config: MemoryConfig, **models: Any) -> ScopedMemory:
     return alice
 
 
-@pytest.mark.parametrize("chosen", [None, Weights.plain(), Weights(recency=0.5, use=0.2)])
-def test_why_shows_every_share_of_the_score(chosen: Weights | None) -> None:
-    alice = chat(MemoryConfig(url="memory://", embedder="hashing"))
-    for hit in alice.recall("what does the cat do?", weights=chosen):
-        signals, applied = asdict(hit.signals), asdict(hit.weights)
-        total = sum(applied.values())
-        assert hit.score == pytest.approx(sum(applied[name] * signals[name] for name in NAMES) / total)
-        why = hit.why()
-        assert why.startswith(f"{hit.score:.3f} = ")
-        assert all((f" {name}" in why) == (applied[name] > 0) for name in NAMES)
-        assert f"; from #{hit.record.turn}; " in why
-
-
 @pytest.mark.parametrize("k", [2, 10])
 @pytest.mark.parametrize("diversity", [0.0, 0.5])
 def test_plain_weights_give_exactly_the_formula_for_every_hit(k: int, diversity: float) -> None:
@@ -100,27 +87,6 @@ def test_plain_weights_give_exactly_the_formula_for_every_hit(k: int, diversity:
             assert hit.why().startswith(f"{hit.score:.3f} = ")
         if not diversity:
             assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-
-
-def test_an_adjustment_moves_what_it_speaks_for() -> None:
-    alice = chat(MemoryConfig(url="memory://", embedder="none"))
-    plain = alice.recall("sleeps", weights=Weights.plain())
-    assert [hit.score for hit in plain] == [1.0, 0.0, 0.0, 0.0]
-    assert plain[0].record.text == "The cat sleeps on my keyboard"
-    hits = alice.recall("sleeps", weights=replace(Weights.plain(), neighbours=3.0))
-    beside = {hit.record.text: hit.score for hit in hits}
-    assert beside["Her name is Miso"] > beside["I adopted a grey cat"] > 0
-
-
-def test_diversity_keeps_a_repetition_out_of_the_first_hits() -> None:
-    def second(diversity: float) -> str:
-        config = MemoryConfig(url="memory://", embedder="hashing", recall=RecallConfig(diversity=diversity))
-        alice = open_memory(config).scoped(user="alice", session="s")
-        alice.remember(["the cat likes tuna", "the cat likes tuna", "a cat sat", "unrelated words here"])
-        return alice.recall("cat likes tuna", k=2, weights=Weights.plain())[1].record.text
-
-    assert second(0.0) == "the cat likes tuna"
-    assert second(0.9) != "the cat likes tuna"
 
 
 def texts(statements: Sequence[tuple[int, str]], question: str, *, weights: Weights | None = None) -> list[str]:

@@ -8,7 +8,6 @@ import string
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import pairwise
@@ -22,10 +21,10 @@ import pytest
 from hybrid_memory import EventKind, Record, Scope
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
 from hybrid_memory.ports import Draft, Entry, Floats
-from hybrid_memory.testing.servers import MilvusServer, RedisServer
 from hybrid_memory.text.tokenize import terms
 from tests.doubles import PATIENCE
 from tests.postgres_server import Pooler, PostgresServer
+from tests.servers import MilvusServer, RedisServer
 
 ALICE = Scope(user="alice", session="s1")
 DIM = 32
@@ -77,12 +76,6 @@ class Store:
         """Destroy the events."""
         note = Draft(f"note {positions}", False, None, EventKind.ERASED, NOON, {"positions": positions})
         self.log.erase(ALICE.owner, positions, rewritten or {}, note)
-
-    def reindex(self, positions: list[int], text: str) -> None:
-        """Replace the words of records; they wait for a new vector."""
-        records = [replace(record, text=text, metadata={}) for record in self.index.get(positions)]
-        at = self.index.status(ALICE).applied
-        assert self.index.upsert(ALICE, [Entry(record, text) for record in records], after=at, upto=at)
 
     def close(self) -> None:
         self.index.close()

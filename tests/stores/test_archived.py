@@ -153,44 +153,6 @@ def test_an_expiry_cut_short_changes_nothing_that_is_read(
 # --- what expires ---
 
 
-def test_only_old_messages_leave_the_hot_log() -> None:
-    hot, archive = InMemoryLog(), InMemoryArchive()
-    log = ArchivedLog(hot, archive)
-    drafts = [draft(n, session="s1", kind=KINDS[n % 2]) for n in range(10)]
-    at = [appended.position for appended in log.append(ALICE, drafts)]
-    log.append(BOB, [draft(1), draft(2)])
-    assert log.expire(Scope(user="alice", session="another"), NOON + timedelta(minutes=4)) == 2
-    assert [event.id for event in archive.read(ALICE)] == ["e0", "e2"]
-    assert [event.id for event in hot.read(ALICE)] == ["e1", *(f"e{n}" for n in range(3, 10))]
-    assert hot.count(BOB) == 2
-    assert log.expire(ALICE, NOON + timedelta(minutes=4)) == 0
-    assert log.expire(ALICE, EVER, 1) == 3
-    assert [event.position for event in log.read(ALICE)] == at
-
-
-def test_the_last_event_stays_hot() -> None:
-    hot = InMemoryLog()
-    log = ArchivedLog(hot, InMemoryArchive())
-    assert log.expire(ALICE, EVER) == 0
-    at = fill(log, 3)
-    assert log.expire(ALICE, EVER) == 2
-    assert hot.heads() == log.heads(ALICE) == {ALICE: at[-1]}
-    assert [event.id for event in hot.read(ALICE)] == ["e2"]
-
-
-def test_what_is_erased_leaves_both_parts_and_its_id_is_free() -> None:
-    hot, archive = InMemoryLog(), InMemoryArchive()
-    log = ArchivedLog(hot, archive)
-    at = fill(log, 6)
-    log.expire(ALICE, NOON + timedelta(minutes=3))
-    log.erase(ALICE, [at[0], at[4]], {at[1]: {"content": "new"}, at[5]: {"content": "new"}}, note(0))
-    assert [event.id for event in archive.read(ALICE)] == ["e1", "e2"]
-    assert [event.id for event in hot.read(ALICE)] == ["e3", "e5", note(0).id]
-    assert [event.payload["content"] for event in log.get(ALICE, ["e1", "e5"])] == ["new", "new"]
-    assert log.append(ALICE, [draft(0)])[0].fresh
-    assert not log.append(ALICE, [draft(1, payload={"content": "new"})])[0].fresh
-
-
 def test_sqlite_keeps_no_words_of_what_expired(
     open_store: OpenStore, found: Callable[[list[int]], list[tuple[str, int]]]
 ) -> None:

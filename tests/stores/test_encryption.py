@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import sqlite3
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -18,7 +17,6 @@ from hybrid_memory.errors import (
     StoreUnavailableError,
     WrongKeyError,
 )
-from hybrid_memory.index.record import Where
 
 if TYPE_CHECKING:
     from tests.stores.conftest import OpenStore
@@ -28,19 +26,6 @@ pytest.importorskip("sqlcipher3")
 RAW, OTHER = bytes(range(32)), bytes(range(32, 64))
 PASSPHRASE = "it's 苹果 🍏 \"x'00'\""  # noqa: S105 - for tests
 ALICE = Scope(user="alice")
-
-
-@pytest.mark.parametrize("key", [PASSPHRASE, RAW, lambda: RAW], ids=["text", "raw", "f"])
-def test_what_was_written_with_a_key_is_read_with_it(open_store: OpenStore, key: Any) -> None:
-    with closing(open_store(key=key)) as store:
-        store.fill()
-        said = store.log.read(ALICE)
-        found = store.index.nearest(store.index.known([b"key 7"])[b"key 7"], Where(ALICE), 1)
-    store = open_store(key=key)
-    assert store.database.encrypted
-    assert store.log.read(ALICE) == said
-    assert store.index.nearest(store.index.known([b"key 7"])[b"key 7"], Where(ALICE), 1).ids.tolist() == [8]
-    assert found.ids.tolist() == [8]
 
 
 def test_no_file_shows_a_word_or_a_vector(
@@ -167,11 +152,3 @@ def test_sqlcipher_itself_opens_the_file_with_the_passphrase(open_store: OpenSto
     with closing(dbapi2.connect(str(tmp_path / "memory.db"))) as connection:
         connection.execute("PRAGMA key = 'correct horse'")
         assert connection.execute("SELECT count(*) FROM events").fetchone() == (3,)
-
-
-def test_a_plain_store_stays_one_that_any_sqlite_reads(open_store: OpenStore, tmp_path: Path) -> None:
-    with closing(open_store()) as store:
-        store.write([1, 2])
-        assert not store.database.encrypted
-    with closing(sqlite3.connect(tmp_path / "memory.db")) as connection:
-        assert connection.execute("SELECT count(*) FROM events").fetchone() == (2,)

@@ -27,8 +27,8 @@ from hybrid_memory.log.views import ArchivedLog
 from hybrid_memory.ports import Draft, EventLog, RecordColumns, SemanticIndex
 from hybrid_memory.testing.corpus import ALICE, BOB, DIM, START, assert_same_ranking, ids, random_corpus, unit
 from hybrid_memory.testing.drafts import NOON, OWNERS
-from hybrid_memory.testing.servers import RedisServer
 from tests.postgres_server import PostgresServer
+from tests.servers import RedisServer
 
 NUMBERS = count()
 SIZE = 240

@@ -107,18 +107,6 @@ def test_memory_stays_under_its_bound_while_owners_come_and_go(tmp_path: Path) -
         assert index._nbytes == sum(owner.nbytes for owner in kept)
 
 
-def test_columns_follow_what_is_replaced_and_comes_between(index: SqliteIndex) -> None:
-    put(index, [1, 2, 5, 6])
-    assert columns(index) == [1, 2, 5, 6]
-    put(index, [3])
-    index.delete([6])
-    assert columns(index) == [1, 2, 3, 5]
-    changed = Entry(record(2, segment=77), "word2")
-    assert index.upsert(OWNER, [changed], after=6, upto=6)
-    found = index.columns(ids(2), Where(OWNER), 0)
-    assert found.segments.tolist() == [77]
-
-
 def test_too_many_changes_make_all_anew(index: SqliteIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "MOST_CHANGES", 5)
     put(index, list(range(1, 41)))

@@ -5,20 +5,16 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hybrid_memory.engines.sqlite import Database, SqliteIndex, postings
+from hybrid_memory.engines.sqlite import postings
 from hybrid_memory.engines.sqlite.schema import SCHEMA
 from hybrid_memory.index.bm25 import ranked
 from hybrid_memory.index.port import best
-from hybrid_memory.index.record import Where
-from hybrid_memory.testing.corpus import ALICE, make_record
-from hybrid_memory.testing.corpus import store as fill
 
 WORDS = ["cat" + letter * times for letter in "abcdefghij" for times in range(1, 5)]
 ALL = 10_000
@@ -112,21 +108,3 @@ def test_adding_merging_and_removing_agree_with_counting_anew(
         texts.check(owner, WORDS)
     for table in ("words", "postings", "posting_blocks"):
         assert texts.select(f"SELECT count(*) FROM {table}", ()) == [(0,)], table  # noqa: S608 - our own
-
-
-def test_a_search_costs_the_same_however_many_others_there_are(texts: Texts) -> None:
-    chance = Random(5)  # noqa: S311 - words
-    texts.add(1, {number: text(chance) for number in range(1, 101)})
-    alone = texts.steps(1, WORDS[:8])
-    for owner in range(2, 200):
-        texts.add(owner, {100 * owner + number: text(chance) for number in range(10)})
-    assert texts.steps(1, WORDS[:8]) < 1.1 * alone
-
-
-def test_a_condition_that_leaves_few_is_asked_until_there_are_enough(tmp_path: Path) -> None:
-    index = SqliteIndex(Database(tmp_path / "memory.db", power_safe=False))
-    fill(index, *(make_record(number, "cat", category="task" if number > 290 else None) for number in range(1, 301)))
-    for k in (1, 5, 10, 50):
-        found = index.matching(["cat"], Where(ALICE, categories=frozenset({"task"})), k)
-        assert found.ids.tolist() == list(range(291, 301))[:k]
-    index.close()

@@ -16,7 +16,7 @@ from hybrid_memory.engines.redis.index_scripts import CHANGES, MOST_GONE
 from hybrid_memory.index.record import Where
 from hybrid_memory.ports import SemanticIndex, Use
 from hybrid_memory.testing.corpus import ALICE, BOB, DIM, EMBEDDER, START, entry_of, make_record, unit
-from hybrid_memory.testing.servers import RedisServer
+from tests.servers import RedisServer
 
 NUMBERS = count()
 ALL = 10_000

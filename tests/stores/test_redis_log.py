@@ -23,7 +23,7 @@ from hybrid_memory.errors import (
     StoreVersionError,
 )
 from hybrid_memory.testing.drafts import ALICE, draft
-from hybrid_memory.testing.servers import RedisServer, free_port
+from tests.servers import RedisServer, free_port
 
 NUMBERS = count()
 

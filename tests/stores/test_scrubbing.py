@@ -118,14 +118,3 @@ def test_what_was_cut_short_is_done_by_the_next(store: Store, monkeypatch: pytes
     store.check()
     assert store.scrubber.scrub()
     assert not store.holds(CANARY)
-
-
-def test_a_file_is_closed_with_its_last_user(store: Store) -> None:
-    other = Scrubber(store.path, store.connect, encrypted=False)
-    store.destroy("nothing")
-    assert other.scrub()
-    key = scrubbing._FILES._users[id(other)]
-    store.scrubber.close()
-    assert key in scrubbing._FILES._descriptors
-    other.close()
-    assert key not in scrubbing._FILES._descriptors

@@ -7,10 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import Event, EventKind, Line, Message, Role, Scope, Section, ToolCall
-from hybrid_memory.artifacts.ledger import Ledger
-from hybrid_memory.context.queue import Queue, QueueState, Unit, cut, queue
-from hybrid_memory.context.summary import Audit
+from hybrid_memory import Event, EventKind, Message, Role, Scope, ToolCall
+from hybrid_memory.context.queue import Queue, Unit, cut, queue
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 SCOPE = Scope(user="a", session="s")
@@ -48,10 +46,6 @@ def recalled(position: int, query: str, text: str, **more: Any) -> Event:
 
 def queued(*messages: Message) -> Queue:
     return queue(event(row, message) for row, message in enumerate(messages, start=1))
-
-
-def positions(units: tuple[Unit, ...]) -> list[list[int]]:
-    return [[event.position for event in unit.events] for unit in units]
 
 
 NAMES = st.sampled_from(["a", "b", None])
@@ -103,53 +97,6 @@ def test_what_may_be_folded_lies_before_a_call_that_may_still_be_answered(histor
             assert not any(message.role is Role.ASSISTANT for message in history[unit.first :])
 
 
-def test_an_exchange_is_one_unit_whatever_the_order_of_its_results() -> None:
-    found = queued(user(), calls("a", "b", None), result(None), result("b"), result("a"), assistant())
-    assert positions(found.units) == [[1], [2, 3, 4, 5], [6]]
-    assert all(unit.shown for unit in found.units)
-
-
-def test_a_second_result_stands_alone_and_is_not_shown() -> None:
-    found = queued(user(), calls("a", "b"), result("a"), result("a"), result("b"))
-    assert positions(found.units) == [[1], [2, 3, 5], [4]]
-    assert [unit.shown for unit in found.units] == [True, True, False]
-
-
-def test_calls_are_pending_until_the_assistant_goes_on_without_their_results() -> None:
-    waiting = queued(user(), calls("a", "b"), result("a"), user())
-    assert [unit.pending for unit in waiting.units] == [False, True, False]
-    given_up = queued(user(), calls("a", "b"), result("a"), user(), assistant())
-    assert [unit.pending for unit in given_up.units] == [False] * 4
-    assert [unit.shown for unit in given_up.units] == [True, False, True, True]
-
-
-def test_leading_system_messages_are_instructions_and_later_ones_are_not() -> None:
-    found = queued(system("one"), system("two"), user(), system("three"), assistant())
-    assert [unit.messages[0].text for unit in found.instructions] == ["one", "two"]
-    assert positions(found.units) == [[3], [4], [5]]
-
-
-def test_a_note_stays_with_the_turn_that_it_was_recalled_for() -> None:
-    events = [
-        event(1, user("first")),
-        recalled(2, "first", "note of the first", turn="e1"),
-        event(3, assistant()),
-        recalled(4, "second", "note of the second"),
-        event(5, user("second")),
-        recalled(6, "third", "note of the third"),
-    ]
-    found = queue(events)
-    assert [unit.note for unit in found.units] == ["note of the first", None, "note of the second"]
-    assert found.units[0].recalled == ("x",)
-    assert dict(found.waiting) == {"third": "note of the third"}
-
-
-def test_a_note_for_words_that_were_never_said_is_dropped() -> None:
-    found = queue([recalled(1, "another", "note"), event(2, user("said")), event(3, user("another"))])
-    assert [unit.note for unit in found.units] == [None, None]
-    assert dict(found.waiting) == {}
-
-
 UNITS = st.lists(st.sampled_from([user(), assistant(), calls("a")]), min_size=1, max_size=30)
 
 
@@ -169,36 +116,3 @@ def test_a_cut_keeps_what_fits(history: list[Message], data: st.DataObject, budg
     assert bool(folded) == (not fits(units) and len(units) > 1)
     if folded and not rest[0].opens:
         assert not fits(units[folded - 1 :]), "inside a round as few as possible go"
-
-
-def test_a_cut_falls_between_rounds_where_enough_is_left() -> None:
-    history = [user(), assistant(), user(), assistant(), user(), assistant()]
-    units = [Unit((event(row, message),)) for row, message in enumerate(history, start=1)]
-    assert cut(units, [10] * 6, max_tokens=35) == 4
-    assert cut(units, [10] * 6, max_tokens=60) == 0
-    assert cut(units, [10, 10, 30, 20, 2, 5], max_tokens=35) == 3, "most of it would stay empty"
-    assert cut(units, [10] * 6, max_tokens=100, max_rounds=2) == 2
-
-
-def test_the_state_comes_back_from_its_event() -> None:
-    lines = (Line(Section.FACTS, "她住在苏州。", ("e1", "e2"), 1, 4, 0.9, 0.5), Line(Section.NOTES, "n", ("e3",), 3, 3))
-    state = QueueState(
-        number=7,
-        cursor=12,
-        kept=(1, 2),
-        anchor=9,
-        lines=lines,
-        ledger=Ledger(),
-        stretches=((3, 8), (9, 12)),
-        audit=Audit(compactions=2, items=3, in_summary=2, in_log=1, coverage=0.75, lines=2, fallbacks=1, filled=1),
-        latest=Audit(compactions=1),
-        strategy="anchored",
-    )
-    written = Event(20, "queue:7", SCOPE, EventKind.COMPACTION, NOON, state.as_payload())
-    assert QueueState.of(written) == state
-
-
-def test_a_session_without_a_state_begins_at_the_beginning_and_a_reset_at_its_place() -> None:
-    assert QueueState.of(None) == QueueState()
-    state = QueueState.of(Event(9, "queue:3", SCOPE, EventKind.RESET, NOON, {"kept": [2, 5]}))
-    assert (state.number, state.cursor, state.kept, state.lines, state.stretches) == (3, 9, (2, 5), (), ())

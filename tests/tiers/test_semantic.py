@@ -4,20 +4,15 @@ import itertools
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import Event, EventKind, Record, Scope
 from hybrid_memory.index.derive import (
-    CONTEXT_CHARS,
-    PASSAGE_CHARS,
-    SEGMENT_PAUSE,
     Derived,
     derive,
-    index_terms,
-    passage,
 )
+from hybrid_memory.log.views import SHORT, VisibleLog, joined, visible
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
@@ -69,73 +64,60 @@ def test_ordinals_count_the_turns_of_a_segment(events: list[Event]) -> None:
         assert len({record.scope for record in records}) == 1
 
 
-def test_a_record_says_what_its_event_says() -> None:
-    (item,) = derive([event(7, role="assistant", name="Ann", importance=0.9, metadata={"a": [1]})], {})
-    record = item.record
-    assert (record.id, record.sources, record.scope) == (7, ("e7",), Scope(user="alice", session="s1"))
-    assert (record.text, record.speaker, record.importance, record.metadata) == ("text 7", "Ann", 0.9, {"a": [1]})
-    assert record.at == NOON
-    assert item.previous is None
+ALICE = Scope(user="alice")
+KINDS = [EventKind.MESSAGE, EventKind.COMPACTION]
 
 
-@pytest.mark.parametrize(
-    ("pause", "together"),
-    [(SEGMENT_PAUSE, True), (SEGMENT_PAUSE + timedelta(microseconds=1), False), (-2 * SEGMENT_PAUSE, False)],
+class Log:
+    """Events at the positions 1, 3, 5, ...; counts how often it is read."""
+
+    def __init__(self, size: int) -> None:
+        self.events = [
+            Event(2 * row + 1, f"e{row}", ALICE, KINDS[row % 7 == 0], NOON + timedelta(hours=row), {})
+            for row in range(size)
+        ]
+        self.reads = 0
+
+    def read(self, scope: Scope, *, after: int = 0, upto: int | None = None, limit: int | None = None, newest: bool = False, kinds: Any = (), **_: Any) -> list[Event]:  # fmt: skip # noqa: E501
+        assert scope == ALICE
+        self.reads += 1
+        found = [e for e in self.events if e.position > after and (upto is None or e.position <= upto)]
+        found = [e for e in found if not kinds or e.kind in kinds]
+        if limit is None:
+            return found
+        return found[max(0, len(found) - limit) :] if newest else found[:limit]
+
+
+STRETCHES = st.lists(
+    st.tuples(st.integers(1, 900), st.sampled_from([0, 0, 0, 1, 5, SHORT - 1, SHORT, 300])).map(
+        lambda pair: (pair[0], pair[0] + pair[1])
+    ),
+    max_size=30,
+).map(joined)
+
+
+@given(
+    STRETCHES,
+    st.integers(0, 950),
+    st.none() | st.integers(0, 950),
+    st.none() | st.integers(0, 60),
+    st.booleans(),
+    st.sampled_from([(), (EventKind.COMPACTION,)]),
 )
-def test_a_long_pause_begins_a_segment(pause: timedelta, together: bool) -> None:
-    first, second = derive([event(1), event(2, after=pause)], {})
-    assert second.record.segment == (1 if together else 2)
-    assert (second.previous == first.record) is together
-
-
-def test_instructions_and_wordless_messages_leave_no_record() -> None:
-    events = [event(1, role="system"), event(2, role="tool", content=""), event(3, content="\x00\x1f")]
-    assert derive(events, {}) == []
-
-
-def test_characters_that_no_index_holds_are_blanked() -> None:
-    (item,) = derive([event(1, content="one\x00two\x1b\ttab\nline\r")], {})
-    assert item.record.text == "one two \ttab\nline"
-
-
-def test_a_passage_holds_the_turn_behind_what_it_answers() -> None:
-    first, second = derive([event(1, content="Is it raining?"), event(2, role="assistant", content="Yes.")], {})
-    assert "user: Is it raining?" in passage(first.record, first.previous)
-    before, answer, _ = passage(second.record, second.previous).partition("assistant: Yes.")
-    assert answer
-    assert "Is it raining?" in before
-
-
-def test_the_words_of_a_turn_are_its_own() -> None:
-    said = [event(1, content="The alarm code is 4471."), event(2, role="assistant", content="Alright.")]
-    assert [index_terms(item.record) for item in derive(said, {})] == ["user alarm code 4471", "assist alright"]
-
-
-def test_a_passage_of_a_huge_turn_is_bounded() -> None:
-    first, second = derive([event(1, content="a" * 1_000_000), event(2, content="b" * 1_000_000)], {})
-    assert len(passage(second.record, first.record)) < CONTEXT_CHARS + PASSAGE_CHARS + 100
-
-
-def test_what_stands_too_far_back_to_be_embedded_is_indexed_by_its_words() -> None:
-    (turn,) = derive([event(1, content="We walked along the river. " * 60 + "The code is 4471.")], {})
-    assert "4471" not in passage(turn.record, turn.previous)
-    assert "4471" in index_terms(turn.record).split()
-
-
-@pytest.mark.parametrize("line", ["Caroline: hello", "Dr. Ana Smith: hello", "小王：你好", "elise: hi"])
-def test_a_speaker_in_front_of_the_text_is_the_speaker(line: str) -> None:
-    first, second = derive([event(1, content="Melanie: how are you?"), event(2, content=line)], {})
-    assert passage(second.record, second.previous) == (f"<message role='user'>{first.record.text}\n{line}</message>")
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "Our nightly import fails with E4127: two loggers disagree",
-        "我今天买了三样东西：苹果、梨和桃子",
-        "12:30 is fine",
-    ],
-)
-def test_a_clause_before_a_colon_is_no_speaker(line: str) -> None:
-    _, second = derive([event(1, content="hello there"), event(2, content=line)], {})
-    assert passage(second.record, second.previous) == f"<message role='user'>user: {line}</message>"
+def test_a_read_gives_the_visible_events_and_no_others(  # noqa: PLR0917
+    hidden: tuple[tuple[int, int], ...], after: int, upto: int | None, limit: int | None, newest: bool, kinds: Any
+) -> None:  # fmt: skip
+    log = Log(450)
+    expected = [
+        event
+        for event in log.events
+        if not any(first <= event.position <= last for first, last in hidden)
+        and event.position > after
+        and (upto is None or event.position <= upto)
+        and (not kinds or event.kind in kinds)
+    ]
+    if limit is not None:
+        expected = expected[max(0, len(expected) - limit) :] if newest else expected[:limit]
+    seen = VisibleLog(log, hidden)  # type: ignore[arg-type]
+    assert seen.read(ALICE, after=after, upto=upto, limit=limit, newest=newest, kinds=kinds) == expected
+    assert all(visible(event.position, hidden) for event in expected)

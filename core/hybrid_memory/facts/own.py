@@ -356,7 +356,8 @@ def _of_line(line: str, rest: Sequence[str]) -> tuple[list[str], bool]:
     """The sentences of a line up to a text that it hands over, and whether it does."""
     own: list[str] = []
     for text in sentences(line):
-        if _quotes(text):
+        # Mainly a quotation of a whole sentence or more.
+        if any(len(part) >= QUOTED_CHARS or 2 * len(part) > len(text) > ASIDE_CHARS for part in _QUOTE.findall(text)):
             return own, True
         if _HANDOVER.search(text):
             head, _, tail = text.partition(":" if ":" in text else "：")
@@ -374,11 +375,6 @@ def _hands_over(own: Sequence[str], rest: Sequence[str]) -> bool:
     if _GREETING.match(rest[0]) or _MAIL.match(rest[0]) or any(map(_CLOSING.match, rest)):
         return True
     return max(map(len, rest)) >= PARAGRAPH_CHARS or (len(rest) >= HANDED_LINES and not all(map(_FIELD.match, rest)))
-
-
-def _quotes(text: str) -> bool:
-    """Whether a sentence is mainly a quotation of a whole sentence or more."""
-    return any(len(part) >= QUOTED_CHARS or 2 * len(part) > len(text) > ASIDE_CHARS for part in _QUOTE.findall(text))
 
 
 def _chat(lines: Sequence[str]) -> bool:

@@ -265,7 +265,8 @@ class _Wrong:
             if claim.stance is Stance.WRONG and (
                 claim.by != SETTLED or decisions[claim.attribute, normalised(claim.value)] is Stance.WRONG
             ):
-                self._by_value[claim.attribute, _value(claim)].append((number, pair))
+                value = normalised(claim.value) if claim.value else None  # None for any
+                self._by_value[claim.attribute, value].append((number, pair))
                 self._by_turn[claim.attribute, claim.source].append((number, pair))
 
     def __bool__(self) -> bool:
@@ -296,11 +297,6 @@ def _rejects(wrong: Claim, claim: Claim) -> bool:
     rejected, value = normalised(wrong.value), normalised(claim.value)
     grown = claim.attribute in GROWS and (within(value, rejected) or within(rejected, value))
     return wrong.by == SETTLED and claim.by != SETTLED and (rejected == value or grown)
-
-
-def _value(wrong: Claim) -> str | None:
-    """The wrong value; None for any value."""
-    return normalised(wrong.value) if wrong.value else None
 
 
 class Group:

@@ -56,28 +56,6 @@ def test_without_a_model_a_summary_is_deterministic_and_names_its_turns(name: st
             assert 1 <= line.first <= line.last <= max(ids)
 
 
-@pytest.mark.parametrize("name", ["recursive", "compact"])
-def test_a_free_form_summary_is_one_line_within_its_room(name: str) -> None:
-    strategy = STRATEGIES[name]
-    lines: list[Line] = []
-    for number in range(6):
-        texts = [f"Remember that shelf {number}-{row} holds {row + 7} boxes of tea." for row in range(8)]
-        lines = strategy.extract(job(texts, lines, first=1 + 8 * number))
-        (line,) = lines
-        assert estimate_tokens(line.text) <= ROOM.shown
-        assert (line.first, line.last) == (1, 8 * number + 8)
-    (line,) = strategy.read("word " * 5000, job(SECOND, lines, first=60))
-    assert estimate_tokens(line.text) <= ROOM.shown
-    assert (line.first, line.last) == (1, 62)
-
-
-def test_compact_is_the_densest() -> None:
-    texts = [f"Remember that shelf number {row} holds {row + 7} boxes of tea." for row in range(20)]
-    sizes = {name: size(strategy.extract(job(texts))) for name, strategy in STRATEGIES.items() if name != "window"}
-    assert min(sizes, key=sizes.__getitem__) == "compact"
-    assert 0 < sizes["compact"] < 0.6 * min(tokens for name, tokens in sizes.items() if name != "compact")
-
-
 def test_anchored_leaves_standing_lines_as_they_are_and_regenerate_may_not() -> None:
     standing = [Line(Section.NOTES, "user: An old note about the roof.", ("e0",), 1, 1, 0.31)]
     anchored = STRATEGIES["anchored"].extract(job(SECOND, standing, first=6))
@@ -170,16 +148,6 @@ def test_a_strategy_is_chosen_by_configuration_or_for_once(name: str) -> None:
             summaries.append([line.text for line in alice.summary()])
         assert summaries[0] == summaries[1]
         assert bool(summaries[0]) == (name != "window")
-
-
-def test_strategies_can_be_switched_between_compactions() -> None:
-    with opened() as memory:
-        alice = memory.scoped(user="a", session="s")
-        for number, name in enumerate(STRATEGIES):
-            alice.remember([f"Remember that shelf {number} holds {number + 7} boxes.", "Ok."])
-            alice.compact(strategy=STRATEGIES[name], keep=1)
-            assert alice.summary().strategy == name
-            assert alice.expand(alice.summary()) == alice.history()[:-1]
 
 
 class Shouting:

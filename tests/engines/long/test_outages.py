@@ -14,9 +14,9 @@ import pytest
 
 from hybrid_memory import Hit, HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.errors import StoreUnavailableError
-from hybrid_memory.testing.servers import MilvusServer, RedisServer
 from tests.doubles import until_there, wait_until
 from tests.postgres_server import PostgresServer
+from tests.servers import MilvusServer, RedisServer
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,8 +15,8 @@ from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.engines.redis.connection import RedisConnection
 from hybrid_memory.errors import HybridMemoryError, OutcomeUnknownError, StoreError, StoreUnavailableError
 from hybrid_memory.runtime.breaker import Admission
-from hybrid_memory.testing.servers import MilvusServer, RedisServer
 from tests.postgres_server import PostgresServer
+from tests.servers import MilvusServer, RedisServer
 
 SERVERS: dict[str, type[RedisServer | MilvusServer | PostgresServer]] = {
     "redis": RedisServer,

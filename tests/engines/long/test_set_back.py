@@ -13,7 +13,7 @@ import pytest
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.memory.opening import check_store
-from hybrid_memory.testing.servers import RedisServer
+from tests.servers import RedisServer
 
 if TYPE_CHECKING:
     from tests.engines.conftest import Config
