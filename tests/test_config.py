@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hybrid_memory import (
@@ -232,6 +232,7 @@ configs = st.builds(
 
 
 @given(config=configs)
+@example(config=MemoryConfig(recall=RecallConfig(synonyms=(("0E0", "1e5"), ("off", "2026-01-01")))))
 def test_what_is_written_is_read_as_the_same_settings(config: MemoryConfig) -> None:
     assert loaded(config.to_yaml()) == config
 

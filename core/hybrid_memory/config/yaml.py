@@ -130,7 +130,6 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(?:true|True|TRUE|false|False|FALSE)$"), "tTfF")
-_Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"^[-+]?\d+[eE][-+]?\d+$"), "-+0123456789")
 
 
 class _Dumper(yaml.SafeDumper):
@@ -141,6 +140,8 @@ class _Dumper(yaml.SafeDumper):
 
 
 _Dumper.add_representer(str, _Dumper.text)
+for each in (_Loader, _Dumper):  # so that text which looks like such a number is quoted
+    each.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"^[-+]?\d+[eE][-+]?\d+$"), [*"-+0123456789"])
 
 
 def loaded(model: type[S], content: bytes, file: str) -> S:
