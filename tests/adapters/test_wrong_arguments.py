@@ -131,7 +131,7 @@ def test_settings_of_llamaindex_are_errors_of_the_configuration(memory: HybridMe
         li.HybridMemoryToolSpec(memory=memory, url=URL, user="ann")
 
 
-@pytest.mark.parametrize("tool", range(6))
+@pytest.mark.parametrize("tool", range(5))
 def test_the_arguments_of_a_tool_are_seen(memory: HybridMemory, tool: int) -> None:
     theirs = lc.memory_tools(memory, user="ann")[tool]
     ours = li.HybridMemoryToolSpec(memory=memory, user="ann").to_tool_list()[tool]
