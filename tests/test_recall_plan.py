@@ -11,7 +11,7 @@ import pytest
 from hybrid_memory import Hit, HybridMemory, ScopedMemory, Weights
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.recall.gather import QUESTION_CHARS
-from hybrid_memory.recall.plan import EXACT
+from hybrid_memory.recall.plan import EXACT, plan
 from tests.doubles import texts
 from tests.faces import Face, Open
 
@@ -120,3 +120,16 @@ def test_a_pasted_document_does_not_hide_the_question_before_or_after_it(face: F
         assert len(embedder.asked[-1]) <= QUESTION_CHARS + 1
     face(alice).recall("Where are the bees?")
     assert embedder.asked[-1] == "Where are the bees?"
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        ("I had a long day. What is the deadline?", "What is the deadline?"),
+        ("昨天忙了一天。截止日期是哪天？", "截止日期是哪天？"),
+        ("red bike", "red bike"),
+        ("We painted the hall.", "We painted the hall."),
+    ],
+)
+def test_a_plan_has_the_sentences_that_ask(query: str, asked: str) -> None:
+    assert plan(query, now=NOW, candidates=48).asked == asked

@@ -99,7 +99,7 @@ async def measure(
         # What recognizes the answer to a question counts less for a keyword query.
         less = {name: LESS * getattr(usual, name) for name in ("statement", "speaker", "kind")}
         usual = replace(usual, **less)
-    applied = _applied(usual, candidates, query, plan)
+    applied = _applied(usual, candidates, plan)
     features = _of_places(candidates, plan, applied)
     rough = signals.weighted_mean(_columns(services, candidates, features, plan), applied)
     best = np.sort(np.lexsort((-candidates.places.ids, -rough))[: max(READ, k)])
@@ -136,12 +136,12 @@ async def measure(
     return Measured(candidates, records, columns, features, applied, vectors, words)
 
 
-def _applied(weights: Weights, candidates: Candidates, query: str, plan: Plan) -> Weights:
+def _applied(weights: Weights, candidates: Candidates, plan: Plan) -> Weights:
     """The weights as this query applies them: without vectors, text takes the weight of both."""
     if not np.isfinite(candidates.similarity).any():
         weights = replace(weights, vector=0.0, text=weights.vector + weights.text)
     brevity = signals.brevity(candidates.places.lengths)
-    stale_wanted = candidates.current.all() or about_the_past(query)
+    stale_wanted = candidates.current.all() or about_the_past(plan.asked)
     applied = asdict(weights) | {
         "neighbours": weights.neighbours * brevity,
         "segment": weights.segment * brevity,

@@ -186,6 +186,7 @@ class Plan:
 
     Attributes:
         intent: never ``auto``; cue: the word that shows it, empty if none did.
+        asked: the sentences of the query that ask or refer to earlier talk; without one the query.
         entities: what the query names; times: the time ranges it names that have begun.
         timing: how much the query depends on time; also vague if no record is from the times it names.
         vector, text, exact, temporal: the most candidates from each path; 0 if it does not run.
@@ -195,6 +196,7 @@ class Plan:
 
     intent: Intent
     cue: str = ""
+    asked: str = ""
     entities: tuple[Entity, ...] = ()
     times: tuple[TimeSpan, ...] = ()
     vector: int = 0
@@ -273,6 +275,7 @@ def plan(
     return Plan(
         intent=kind,
         cue=cue,
+        asked=asked or query,
         entities=named,
         times=times,
         vector=candidates * 3 // 2 if kind is Intent.REASONING else candidates,

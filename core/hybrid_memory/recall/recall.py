@@ -172,10 +172,10 @@ async def _search(
     weights = request.weights or settings.weights or signals.learned().weights
     plain = not any(getattr(weights, part.name) for part in fields(weights) if part.name not in {"vector", "text"})
     records, facts = await choose.best(run, services, homes, measured, (final.scores, own), k=request.k, plain=plain)
-    if weights.current and plan.timing not in DECIDING and (about_now(query) or about_before(query)):
+    if weights.current and plan.timing not in DECIDING and (about_now(plan.asked) or about_before(plan.asked)):
         rows = [measured.row_of[facts.get(record.id, record).id] for record in records]
         relevance = measured.features["relevance"][rows]
-        records = choose.by_day(homes, measured, records, relevance, newest=about_now(query))
+        records = choose.by_day(homes, measured, records, relevance, newest=about_now(plan.asked))
     # The same failure may have kept both the query and the new turns from their vectors.
     others = (*(part for part in notes if part not in failure), unranked, final.failure)
     note = "; ".join(part for part in (failure, *others) if part)
