@@ -169,12 +169,12 @@ def test_any_text_is_read_in_linear_time(reader: str) -> None:
 
 
 def test_a_long_query_is_read_at_its_ends() -> None:
-    query = f"What did I say on 2024-03-01? {'and then ' * MAX_CHARS} 'the blue door' on 2024-04-01"
+    query = f"What did I say on 2024-03-01? {'and then ' * MAX_CHARS}. Who said 'the blue door' on 2024-04-01?"
     made = plan(query, now=NOW, candidates=48)
-    assert [span.text for span in made.times] == ["on 2024-03-01", "on 2024-04-01"] or len(made.times) == 2
+    assert [span.text for span in made.times] == ["2024-03-01", "2024-04-01"]
     assert [entity.text for entity in made.entities if entity.verbatim] == ["the blue door"]
     many = " ".join(f"2024-01-{day:02d}" for day in range(1, 31))
-    assert len(plan(many, now=NOW, candidates=48).times) == MAX_TIMES
+    assert len(plan(f"What happened on {many}?", now=NOW, candidates=48).times) == MAX_TIMES
 
 
 def test_rollbacks_of_rollbacks_to_any_depth() -> None:

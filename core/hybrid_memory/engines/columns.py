@@ -248,6 +248,9 @@ class Columns:
         given += [
             (place, row[_VECTOR]) for place, row in zip(places.tolist(), again, strict=True) if row[_VECTOR] is not None
         ]
+        # Another process may have given an id another vector, which takes the place of the first.
+        again_given = [place for place, _ in given if place < first and self.present[place]]
+        previous = self.matrix[again_given]
         matrix, present = self._vectors(given, len(table))
         texts = [row[_TERMS] for row in new]
         terms = (*self.terms, Terms.of(texts, first)) if texts else self.terms
@@ -270,7 +273,7 @@ class Columns:
         )
         if not new and not changes.gone:
             self._ordered(made)
-        if "total" in self.__dict__ and made.matrix.shape[1] == self.matrix.shape[1]:
+        if "total" in self.__dict__ and np.array_equal(matrix[again_given], previous):
             before, now = np.zeros(len(table), dtype=np.bool_), present & made.alive
             before[:first] = self.present & self.alive
             added, lost = (
