@@ -1,1 +1,1 @@
-"""Engines behind the ports, chosen by the scheme of a URL: SQLite, in memory, Redis, Milvus, ClickHouse."""
+"""Engines behind the ports, chosen by the scheme of a URL: SQLite, Postgres, Redis, Milvus, ClickHouse, in memory."""

@@ -249,8 +249,8 @@ class Columns:
             (place, row[_VECTOR]) for place, row in zip(places.tolist(), again, strict=True) if row[_VECTOR] is not None
         ]
         # Another process may have given an id another vector, which takes the place of the first.
-        again_given = [place for place, _ in given if place < first and self.present[place]]
-        previous = self.matrix[again_given]
+        old_rows = [place for place, _ in given if place < first and self.present[place]]
+        old_vectors = self.matrix[old_rows]
         matrix, present = self._vectors(given, len(table))
         texts = [row[_TERMS] for row in new]
         terms = (*self.terms, Terms.of(texts, first)) if texts else self.terms
@@ -273,11 +273,11 @@ class Columns:
         )
         if not new and not changes.gone:
             self._ordered(made)
-        if "total" in self.__dict__ and np.array_equal(matrix[again_given], previous):
+        if "total" in self.__dict__ and np.array_equal(matrix[old_rows], old_vectors):
             before, now = np.zeros(len(table), dtype=np.bool_), present & made.alive
             before[:first] = self.present & self.alive
             added, lost = (
-                matrix[np.flatnonzero(rows)].sum(axis=0, dtype=np.float64) for rows in (now & ~before, before & ~now)
+                matrix[np.flatnonzero(mask)].sum(axis=0, dtype=np.float64) for mask in (now & ~before, before & ~now)
             )
             made.__dict__["total"] = self.total + added - lost
         return made
