@@ -86,6 +86,10 @@ def test_what_is_not_certainly_the_users_teaches_nothing(texts: list[str]) -> No
         (["I moved to Bruges. Can you translate this?\nGoedemorgen, ik woon in Gent."], ["I moved to Bruges."]),
         (["Let's play a game. I am a bat.", "back to work. I live in Bonn."], ["back to work.", "I live in Bonn."]),
         (["My appointment with Dr. Brown is on Monday."], ["My appointment with Dr. Brown is on Monday."]),
+        (["my thumbs hurt so here it is\n" + "I left my job in Rome. " * 13], ["my thumbs hurt so here it is"]),
+        (["A:What can I do for you?", "I take the train to Porto."], ["I take the train to Porto."]),
+        (["A:在的，有什么可以帮您？", "我在苏州做会计。"], ["我在苏州做会计。"]),
+        (["A:Shall I rewrite it with 2 May?", "yep same text"], ["Shall I rewrite it with 2 May? yep same text"]),
     ],
 )  # fmt: skip
 def test_the_users_own_sentences_are_kept_whole(texts: list[str], expected: list[str]) -> None:

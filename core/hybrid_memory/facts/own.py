@@ -197,6 +197,14 @@ _BARE = re.compile(
 )
 """Answers that say nothing by themselves."""
 
+_OFFER = re.compile(
+    r"\b(?:what|how) (?:can|may|could) I\b|\b(?:que|en quoi|comment) puis-je|\b(?:qué|en qué|cómo) (?:te |le )?puedo|"
+    r"\b(?:was|wie|womit) kann ich|\b(?:cosa|come) posso|\bcomo posso|"
+    r"(?:可以|能|要我?|需要我?).{0,4}帮.{0,3}(?:什么|吗|忙|您|你)",
+    re.IGNORECASE,
+)
+"""A question that only offers help: what follows answers nothing."""
+
 _YES_NO = re.compile(r"\W*(?:yes|no|yep|nope|yeah|sí|oui|non|ja|nein|是的?|不是|没有|有)\W*$", re.IGNORECASE)
 _ASKS_YOU = re.compile(
     r"\b(?:(?:are|were|do|did|have|can) you|(?:eres|tienes|es usted|tiene|es-tu|as-tu|êtes-vous|avez-vous|bist du|"
@@ -250,9 +258,9 @@ class Spoken:
 
     @property
     def question(self) -> str:
-        """The last sentence, if it asks something."""
+        """The last sentence, if it asks something and does not only offer help."""
         last = " ".join("".join(sentences(self.words[-400:])[-1:]).split())
-        return last if len(last) <= QUESTION_CHARS and _QUESTION.search(last) else ""
+        return last if len(last) <= QUESTION_CHARS and _QUESTION.search(last) and not _OFFER.search(last) else ""
 
 
 def spoken(event: Event) -> Spoken | None:
@@ -337,6 +345,8 @@ def _own_lines(words: str) -> list[str]:
                 break
         elif _begins_a_mail(line, own, rest):
             return [text for text in own if len(text) > ASIDE_CHARS]
+        elif own and len(line) >= PARAGRAPH_CHARS:
+            break
         elif not (_QUOTED_LINE.match(line) or _LOG.match(line) or _CODE.match(line)):
             texts, handed = _of_line(line, rest)
             own += texts
