@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -238,3 +239,18 @@ def test_a_cut_value_ends_no_whole_sentence(memory: HybridMemory) -> None:
     listed = facts(memory, "I live in Lisbon with my two cats these days.", "I moved to Porto.")
     assert "user · home: Porto" in listed
     assert any("two cats" in text for text in listed)
+
+
+def test_instructions_that_always_hold_are_told_from_requests_for_one_answer() -> None:
+    rows = [line.split("\t") for line in Path(__file__).with_name("orders.tsv").read_text("utf-8").splitlines()]
+    right = taken = 0
+    with open_memory("memory://") as memory:
+        for number, (kind, text) in enumerate(rows):
+            user = memory.scoped(user=f"u{number}")
+            user.remember(text)
+            user.learn()
+            if any(fact.attribute in {"instruction", "communication_style"} for fact in user.facts()):
+                taken += 1
+                right += kind == "always"
+    assert taken >= 28
+    assert right / taken >= 0.88

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.facts.attributes import FAVOURITE_KINDS, FAVOURITES, attribute, is_order
+from hybrid_memory.facts.attributes import FAVOURITE_KINDS, FAVOURITES, attribute
 from hybrid_memory.facts.fact import Claim
 from hybrid_memory.facts.judge import KINDS, LEARNED, MARKS, Judged, asked, judge_of
 from hybrid_memory.facts.own import Sentence, own_sentences
@@ -107,11 +107,12 @@ MEANT = 0.5
 RISKY = 0.25
 """The same for both together where safety is at stake."""
 
-ORDERS, ORDERING = ("instruction", "communication_style"), 0.25
-"""The least probability of an instruction in a sentence that says "always", "never" or the like."""
+ORDERS, ORDERED = ("instruction", "communication_style"), 0.12
+"""The least probability that a sentence states anything, times that of an instruction in it, for one that always holds.
 
-ORDERED = 0.1
-"""The least probability of any statement where an instruction is what it most likely is."""
+Of 40 instructions and 50 requests for one answer, remarks and others' rules, in five languages, written before this was
+chosen: .90 of what it takes is one, and it takes .70 of them.
+"""
 
 UNREAL = 0.7
 """From this probability on a sentence is a joke, a story, a wish or a quotation, and no statement."""
@@ -249,8 +250,8 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
     text = sentence.text
     harm = next((name for name, words in _HARM.items() if words.search(text)), "")
     value = None if sentence.question else cut_value(text)
-    name, likely, other = harm or "note", UNJUDGED, _ABOUT_OTHERS.search(text) is not None
-    ordering = sentence.order
+    name = harm or ("instruction" if sentence.order and judged is None else "note")
+    likely, other = UNJUDGED, _ABOUT_OTHERS.search(text) is not None
     if judged is not None:
         kinds, claims = judged.kinds[row], float(judged.claims[row])
         if not (harm or sentence.order or value) and float(kinds[_NO_STATEMENTS].sum()) >= UNREAL:
@@ -260,22 +261,15 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
         marks = dict(zip(MARKS, judged.marks[row].tolist(), strict=True))
         best = max(LEARNED, key=marks.__getitem__)
         risky = max(SAFETY, key=marks.__getitem__)
+        ordering = claims * max(marks[order] for order in ORDERS) >= ORDERED
         if not harm and claims * marks[risky] >= RISKY:
             harm = name = risky
-        elif (
-            not harm
-            and marks[best] >= MEANT
-            and claims >= MEANT
-            and (best not in PLACES or _LIVES.search(text))
-            and (best not in ORDERS or not sentence.momentary)
-        ):
-            name = best
-        ordering = sentence.order and max(marks[order] for order in ORDERS) >= ORDERING
-        ordering = ordering or (not sentence.momentary and best in ORDERS and claims >= ORDERED)
+        elif not harm and ordering and (sentence.order or not sentence.momentary):
+            name = best if best in ORDERS else "instruction"
+        elif not harm and best not in ORDERS and (best not in PLACES or _LIVES.search(text)):
+            name = best if min(marks[best], claims) >= MEANT else name
     if says_nothing(text) and not sentence.question:
         return []
-    if ordering and not harm and not is_order(name):
-        name = "instruction"
     whole = f"{sentence.question} {text}" if sentence.question else text
     about = attribute(name)
     claim = Claim(
