@@ -157,7 +157,7 @@ def test_a_clear_time_stands_before_all_else_whatever_else_counts(columns: tuple
     vector, text, neighbours, place = columns
     (span,) = plan("What did I do yesterday?", now=NOW, candidates=48).times
     at = span.since.timestamp() + (place - 0.5) * 4 * SECONDS
-    others = replace(Weights(), importance=0, segment=0, current=0, exact=0, temporal=0)
+    others = replace(Weights(), importance=0, segment=0, exact=0, temporal=0)
     weights = replace(others, temporal=time_weight(Timing.CLEAR, wanted, sum(asdict(others).values())))
     temporal = time_signal(Timing.CLEAR, at, vector, [span])
     signals = dict.fromkeys(asdict(weights), np.zeros(len(at)))

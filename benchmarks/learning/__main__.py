@@ -1,9 +1,9 @@
-"""What a memory learns, and whether it keeps that right, current, apart and, when told so, forgets it.
+"""What a memory learns, and whether it keeps that right, apart and, when told so, forgets it.
 
     python benchmarks/learning --data PATH --cache PATH --json out.json
 
-Parts: facts (precision and recall against labels), current (the newest value before the stale one), forgetting (bytes
-that are left), isolation (users, agents and spaces at random). What is counted stands at the top of each module.
+Parts: facts (precision and recall against labels), forgetting (bytes that are left), isolation (users, agents and
+spaces at random). What is counted stands at the top of each module.
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its folder, only that is on the path
 
 from benchmarks.compression.sets import CachedEmbedder
-from benchmarks.learning import current, facts, forgetting, isolation
+from benchmarks.learning import facts, forgetting, isolation
 from benchmarks.learning.sets import Options
 
 PARTS = {
     "facts": facts.run,
-    "current": current.run,
     "forgetting": forgetting.run,
     "isolation": isolation.run,
 }

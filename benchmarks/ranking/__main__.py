@@ -189,7 +189,7 @@ def write(cache: Path, *, shipped: bool) -> None:
     curves, weights = model.curves()
     rounded = {name: round(weight, 2) for name, weight in weights.items()}
     stored = {
-        "weights": {"vector": 0.7, "text": 0.3, **rounded, "current": 1.0, "exact": 0.4},
+        "weights": {"vector": 0.7, "text": 0.3, **rounded, "exact": 0.4},
         "curves": {signal: {name: curve.points() for name, curve in mine.items()} for signal, mine in curves.items()},
         "bias": round(certainty.bias, 5),
         "certainty": {name: curve.points() for name, curve in certainty.curves.items()},

@@ -195,7 +195,6 @@ SIGNALS = {
     "recency": "how new it is",
     "importance": "how important it is",
     "use": "how often it was recalled",
-    "current": "no newer hit contradicts it",
     "exact": "has the quotes, paths and ids of the query",
     "temporal": "from the time that the query names",
 }

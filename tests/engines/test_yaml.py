@@ -27,7 +27,7 @@ embedder: text-embedding-v4
 compaction: {{max_tokens: 128000, flush: 0.78, keep_ratio: 0.3}}
 orchestration: {{concurrency: 10, batch: 32, cache: 10000, cache_ttl: 1 hour}}
 recall:
-  weights: {{exact: 0.15, vector: 0.5, temporal: 0.2, text: 0.15, neighbours: 0, segment: 0, importance: 0, current: 0}}
+  weights: {{exact: 0.15, vector: 0.5, temporal: 0.2, text: 0.15, neighbours: 0, segment: 0, importance: 0}}
   cache_ttl: 5 minutes
 """
 ARCHIVE = 'after: 30 days, url: "{url}"'

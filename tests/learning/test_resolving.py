@@ -156,13 +156,6 @@ def test_the_rule_decides_between_authors() -> None:
     assert [fact.value for fact in resolve(settled, rule="ask") if fact.current] == ["Paris"]
 
 
-def test_what_is_out_of_date_is_known_by_record_and_turn() -> None:
-    told = said(claim("home", "Paris", 1), claim("home", "Berlin", 2))
-    known = knowing(told)
-    assert known.outdated([1, 2, 100, 101]) == {1: {2, 101}, 100: set()}
-    assert known.outdated([1, 3]) == {}, "without what replaced it a turn is the best there is"
-
-
 def knowing(*batches: list[Event]) -> Knowledge:
     """What these come to, taken in one batch after the other."""
     known = Knowledge((), (), "newest", lambda _: 1.0)
@@ -201,20 +194,7 @@ def test_facts_kept_up_are_those_made_anew(batches: list[list[Claim]]) -> None:
     together = [
         replace(event, position=1000 * row + event.position) for row, batch in enumerate(told) for event in batch
     ]
-    facts = resolve(together)
-    assert known.facts == facts
-    by_id = {fact.id: fact for fact in facts}
-    records = {record for fact in facts if not fact.current for record in fact.records}
-    wanted = [*range(1, 31), *(event.position for event in together)]
-    turns = {
-        place
-        for fact in facts
-        if not fact.current
-        for place in fact.positions
-        if (after := by_id.get(fact.superseded_by or 0)) is None or place not in {*after.positions, *after.records}
-        if after is not None or place != fact.positions[-1]
-    }
-    assert known.outdated(wanted).keys() == records | turns
+    assert known.facts == resolve(together)
 
 
 @given(CLAIMS)

@@ -320,8 +320,8 @@ class Weights:
 
     ``score = sum(weight * signal) / sum(weights)``, so a score lies in [0, 1]. With every adjustment at 0 it is exactly
     ``0.7 * vector + 0.3 * text`` for every hit. The defaults belong to the ranker ``learned-1``. Neighbours, segment
-    and importance count less for long turns; current counts only if some hit is outdated, exact only if the query has a
-    quotation, path or id, temporal only if it names a time. A hit carries the weights as applied. Recency and use are
+    and importance count less for long turns; exact counts only if the query has a quotation, path or id, temporal only
+    if it names a time. A hit carries the weights as applied. Recency and use are
     off by default, since no labelled data shows a benefit.
 
     Raises:
@@ -339,7 +339,6 @@ class Weights:
     recency: float = 0.0
     importance: float = 0.39
     use: float = 0.0
-    current: float = 1.0
     exact: float = 0.4
     temporal: float = 0.79
 

@@ -511,8 +511,16 @@ class RowIndex(SemanticIndex):
         rows, present = self.vector_rows(owner, numbers)
         return dict(zip(numbers[present].tolist(), rows[present], strict=True))
 
+    def matches(self, mine: Columns, query: Query, where: Where, k: int) -> Matches:
+        """The k best of the owner's records; see `SemanticIndex.search`."""
+        return mine.search(query, where, k)
+
+    def counts(self, mine: Columns, owner: Scope, words: Sequence[str]) -> dict[str, int]:
+        """How many of the owner's records have each of these terms."""
+        return mine.counts(words)
+
     def search(self, query: Query, where: Where, k: int) -> Matches:
-        return self.owner_columns(where.scope).search(query, where, k)
+        return self.matches(self.owner_columns(where.scope), query, where, k)
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
         return self.owner_columns(where.scope).around(ids, where, radius)
@@ -532,21 +540,21 @@ class RowIndex(SemanticIndex):
         vector: Floats | None = None,
         words: Sequence[str] = (),
     ) -> Explored:
-        mine = self.owner_columns(where.scope)
+        owner = where.scope.owner
+        mine = self.owner_columns(owner)
         matches = []
         for search in searches:
             query = search.query
             if query is not None and not isinstance(query, np.ndarray):
-                query = self._chosen(mine.counts(query))
-            matches.append(mine.search(query, search.where, search.k))
-        found = np.unique(np.concatenate([_NO_IDS, *(each.ids for each in matches)]))
-        places = mine.around(found, where, radius)
+                query = self._chosen(self.counts(mine, owner, query))
+            matches.append(self.matches(mine, query, search.where, search.k))
+        places = mine.around(np.unique(np.concatenate([_NO_IDS, *(each.ids for each in matches)])), where, radius)
         similarity = np.full(len(places.ids), np.nan, dtype=np.float32)
         if vector is not None:
             rows, present = mine.vector_rows(places.ids)
             if present.any():
                 similarity[present] = rows[present] @ vector
-        return Explored(matches, places, similarity, mine.counts(words))
+        return Explored(matches, places, similarity, self.counts(mine, owner, words))
 
     def records(self, owner: Scope, ids: Sequence[int]) -> list[Record]:
         """Those of these records that the owner has, in the given order."""

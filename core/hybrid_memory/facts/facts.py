@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import count, islice
+from itertools import count
 from threading import RLock
 from typing import Any
 
@@ -23,7 +23,7 @@ from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.resolving import Group, Pair, Standing, Trust, group_of
 from hybrid_memory.facts.values import NOT_SAID, normalised
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import LogState, Receipt
+from hybrid_memory.log.port import Receipt
 from hybrid_memory.log.views import Stretches, visible
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
@@ -43,11 +43,9 @@ NOWHERE: Place = (0, "")
 
 @dataclass(slots=True)
 class _Known:
-    """A fact, how many of its turns and records are indexed, and its cached value."""
+    """A fact and its cached value."""
 
     fact: Standing
-    turns: int = 0
-    records: int = 0
     made: Fact | None = None
 
 
@@ -86,8 +84,6 @@ class Knowledge:
         self._groups: dict[tuple[str, str], Group] = {}
         self._known: dict[int, _Known] = {}
         self._order: list[tuple[datetime, int]] = []
-        self._by_turn: dict[int, dict[int, None]] = defaultdict(dict)
-        self._by_record: dict[int, int] = {}
 
     def names_the_user_anew(self, events: Sequence[Event]) -> bool:
         """Whether these claims show that the user has a name others used before, whose claims then do not count."""
@@ -152,74 +148,15 @@ class Knowledge:
                 if each.fact.claim.sentence and each.fact.state.standing
             ]
 
-    def outdated(self, ids: Collection[int]) -> dict[int, set[int]]:
-        """The outdated ones of these records, each with those of them that are newer.
-
-        These are records of facts that are no longer true, with nothing, and turns that state such a fact, with the
-        records and turns that state its replacement, if there are any.
-        """
-        with self._lock:
-            saying: dict[int, set[int]] = defaultdict(set)
-            for record in ids:
-                for number in self._facts_of(record):
-                    saying[number].add(record)
-            found: dict[int, set[int]] = {}
-            for record in ids:
-                known = self._known.get(self._by_record.get(record, 0))
-                if known is not None and not known.fact.state.standing:
-                    found[record] = set()
-                    continue
-                newer = [self._newer(number, record, ids, saying) for number in self._by_turn.get(record, ())]
-                if any(newer):
-                    found[record] = set[int]().union(*newer)
-            return found
-
-    def _facts_of(self, record: int) -> Iterator[int]:
-        """Ids of the facts stated by a turn, or by the record of a claim."""
-        if record in self._by_record:
-            yield self._by_record[record]
-        for number in self._by_turn.get(record, ()):
-            if record in self._known[number].fact.sources:
-                yield number
-
-    def _newer(
-        self, number: int, turn: int, ids: Collection[int], saying: Mapping[int, Collection[int]]
-    ) -> Collection[int]:
-        """The records that state a replacement of a turn's fact which the turn itself does not state."""
-        fact = self._known[number].fact
-        if fact.state.standing or turn not in fact.sources:
-            return ()
-        if fact.superseded_by not in self._known:  # what takes a thing back is the last turn about it
-            return {fact.last}.intersection(ids) - {turn}
-        return saying.get(fact.superseded_by, ()) if fact.superseded_by not in self._facts_of(turn) else ()
-
     def _note(self, changed: dict[int, Standing], group: Group) -> None:
         for number in changed:
-            fact = group.facts.get(number)
-            if fact is None:
-                self._drop(number)
-            else:
-                self._index(fact)
-
-    def _index(self, fact: Standing) -> None:
-        known = self._known.get(fact.id)
-        if known is None:
-            insort(self._order, (fact.at, fact.id))
-        if known is None or known.fact is not fact:
-            known = self._known[fact.id] = _Known(fact)
-        for turn in islice(reversed(fact.sources), len(fact.sources) - known.turns):
-            self._by_turn[turn][fact.id] = None
-        for record in fact.records[known.records :]:
-            self._by_record[record] = fact.id
-        known.turns, known.records, known.made = len(fact.sources), len(fact.records), None
-
-    def _drop(self, number: int) -> None:
-        known = self._known.pop(number, None)
-        if known is None:
-            return
-        del self._order[bisect_left(self._order, (known.fact.at, number))]
-        for turn in known.fact.sources:
-            self._by_turn[turn].pop(number, None)
+            fact, known = group.facts.get(number), self._known.pop(number, None)
+            if fact is not None:
+                self._known[number] = _Known(fact)
+                if known is None:
+                    insort(self._order, (fact.at, number))
+            elif known is not None:
+                del self._order[bisect_left(self._order, (known.fact.at, number))]
 
     @staticmethod
     def _made(known: _Known) -> Fact:
@@ -350,14 +287,11 @@ def _category(category: Any) -> Category:
         raise InvalidInputError(f"unknown category {shown(category)}: choose one of {', '.join(Category)}") from None
 
 
-async def knowledge(run: Runner, view: View, state: LogState | None = None) -> Knowledge:
-    """The facts that follow from the visible claims; cached, and updated with new claims.
-
-    ``state`` is that of the owner's log, with the kinds `MARKS`, if known.
-    """
+async def knowledge(run: Runner, view: View) -> Knowledge:
+    """The facts that follow from the visible claims; cached, and updated with new claims."""
     cache, key = view.state(FactsProjection).known, (view.owner, view.horizon)
     known = cache.get(key)
-    newest, *mark = await _newest(run, view, state)
+    newest, *mark = await _newest(run, view)
     if known is not None and known.last > newest:  # another thread was faster, or the log was set back
         newest, *mark = await _newest(run, view)
     if known is None or known.mark != tuple(mark) or known.last > newest or known.hidden != view.hidden:
@@ -385,10 +319,10 @@ async def _begun(run: Runner, view: View, mark: Sequence[Place]) -> Knowledge:
     return Knowledge(tuple(mark), view.hidden, view.config.learning.conflicts, trusted, user)
 
 
-async def _newest(run: Runner, view: View, state: LogState | None = None) -> list[Place]:
+async def _newest(run: Runner, view: View) -> list[Place]:
     """The last claim, and the other events that change facts; in a space, also each author's trust."""
     kinds = MARKS if view.owner.space else MARKS[:-1]
-    state = await run.call(view.truth.state, view.owner, kinds) if state is None else state
+    state = await run.call(view.truth.state, view.owner, kinds)
     return [state.last.get(kind, NOWHERE) for kind in kinds]
 
 

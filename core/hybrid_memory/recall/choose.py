@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -257,19 +256,19 @@ async def _before(
 ) -> dict[int, Record]:
     """The previous turns, by the ids of these; candidates among them were read before."""
     places = candidates.places
-    at = zip(places.segments.tolist(), places.ordinals.tolist(), strict=True)
-    ids = defaultdict[tuple[int, int], list[int]](list)
-    for place, number in zip(at, places.ids.tolist(), strict=True):
-        ids[place].append(number)
-    near = {turn.id: ids.get((turn.segment, turn.ordinal - 1), []) for turn in turns if turn.ordinal}
-    missing = [number for several in near.values() for number in several if number not in candidates.read]
-    read = dict(candidates.read)
+    near = {
+        turn.id: places.ids[(places.segments == turn.segment) & (places.ordinals == turn.ordinal - 1)].tolist()
+        for turn in turns
+        if turn.ordinal
+    }
+    read = {number: candidates.read.get(number) for several in near.values() for number in several}
+    missing = [number for number, record in read.items() if record is None]
     read |= {record.id: record for record in (await run.call(services.index.get, missing) if missing else ())}
     before = {
-        turn: read[number]
+        turn: record
         for turn, several in near.items()
         for number in several
-        if number in read and read[number].kind is RecordKind.TURN
+        if (record := read[number]) is not None and record.kind is RecordKind.TURN
     }
     for owner in {turn.scope.owner for turn in turns if turn.ordinal and turn.id not in before}:
         others = [turn for turn in turns if turn.scope.owner == owner and turn.ordinal and turn.id not in before]

@@ -13,11 +13,9 @@ import numpy.typing as npt
 
 from hybrid_memory.arrays import Array, Floats, Ids, Numbers
 from hybrid_memory.errors import EmbedderMismatchError, ModelError
-from hybrid_memory.facts.facts import MARKS, knowledge
 from hybrid_memory.index.port import RecordColumns, Search, Status
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.message import Origin
-from hybrid_memory.log.port import LogState
 from hybrid_memory.log.views import MAX_POSITION
 from hybrid_memory.recall import signals
 from hybrid_memory.recall.plan import TEMPORAL, Plan, folded
@@ -25,13 +23,10 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import embedding
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import HIDING, View, retained
+from hybrid_memory.store.view import View, retained
 from hybrid_memory.text.asking import ends
 from hybrid_memory.text.dates.calendar import TimeSpan
 from hybrid_memory.text.tokenize import doubtful, terms
-
-KINDS = HIDING | frozenset(MARKS)
-"""Kinds of events whose last one affects the results."""
 
 NEIGHBOURS = 2
 SPELT_WORDS = 8
@@ -51,12 +46,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A memory to search: its view, the states of its index and log, and the search condition."""
+    """A memory to search: its view, the state of its index, and the search condition."""
 
     view: View
     where: Where
     status: Status
-    state: LogState
     number: int = 0
 
 
@@ -77,7 +71,6 @@ class Candidates:
         owner: the row of the owner among those searched.
         similarity: inner product with the query, NaN without a vector; average: over all records of the owner.
         same: inner product of the query with itself; count: of the owner's vectors.
-        current: False for facts that no longer hold, and for what a newer candidate contradicts.
         corrected: query words that the owner never used, and the words searched for instead.
         counts: how many of the owners' records have each term of the query.
         read: records read on the way, by id.
@@ -90,7 +83,6 @@ class Candidates:
     same: Array
     count: Numbers
     bm25: Array
-    current: npt.NDArray[np.bool_]
     exact: Array
     corrected: dict[str, str] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -115,7 +107,7 @@ class Candidates:
         )
 
 
-_COLUMNS = ("owner", "similarity", "average", "same", "count", "bm25", "current", "exact")
+_COLUMNS = ("owner", "similarity", "average", "same", "count", "bm25", "exact")
 """Fields of `Candidates` with a value for each of them."""
 
 
@@ -184,7 +176,6 @@ async def gather(run: Runner, home: Home, asked: Asked) -> Candidates:
     if plan.exact:
         ids = np.unique(np.concatenate([places.ids[:0], *(matches.ids for matches in explored.matches)]))
         read = {record.id: record for record in await run.call(view.index.get, ids.tolist())}
-    stale = (await knowledge(run, view, home.state)).outdated(frozenset(places.ids.tolist()))
     candidates = Candidates(
         places=places,
         owner=np.full(size, home.number),
@@ -193,7 +184,6 @@ async def gather(run: Runner, home: Home, asked: Asked) -> Candidates:
         same=np.full(size, same),
         count=np.full(size, count),
         bm25=bm25,
-        current=~np.isin(places.ids, list(stale)) if stale else np.ones(size, dtype=bool),
         exact=_exact(places, plan, read),
         corrected=corrected,
         counts=explored.counts,

@@ -27,7 +27,6 @@ HUES = {
     "recency": "144,200,88",
     "importance": "144,32,0",
     "use": "192,184,176",
-    "current": "144,136,152",
     "exact": "72,72,88",
     "temporal": "200,96,56",
 }
@@ -47,7 +46,6 @@ class Signals:
         kind: whether it contains the kind of thing the query asks for, such as a time or a number.
         recency: 1 now, 0.5 after a half-life; importance: the message's own, or estimated from its length.
         use: how often it was recalled.
-        current: 1, or 0 if a newer candidate contradicts it.
         exact: the share of the query's quotations, paths and ids that the record contains literally.
         temporal: 1 within the time the query names, falling with the distance.
     """
@@ -63,7 +61,6 @@ class Signals:
     recency: float = 0.0
     importance: float = 0.0
     use: float = 0.0
-    current: float = 1.0
     exact: float = 0.0
     temporal: float = 0.0
 
@@ -214,7 +211,7 @@ def _arithmetic(hit: Hit, score: float) -> str:
 
 
 def parts(hit: Hit) -> list[display.Part]:
-    """The share of each signal, largest first, `current` last; the shares add up to the score, or to `Hit.own`."""
+    """The share of each signal, largest first; the shares add up to the score, or to `Hit.own`."""
     shares = _shares(hit)
     total = sum(weight for _, weight, _ in shares)
     made = [
@@ -222,8 +219,7 @@ def parts(hit: Hit) -> list[display.Part]:
         for name, weight, signal in shares
         if signal
     ]
-    # What no longer holds has less of it; of all others it says the same.
-    return sorted(made, key=lambda part: (part.label == "current", -part.share))
+    return sorted(made, key=lambda part: -part.share)
 
 
 def _who(record: Record) -> str:

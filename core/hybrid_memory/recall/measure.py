@@ -27,7 +27,7 @@ from hybrid_memory.recall.signals import learned
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services
-from hybrid_memory.text.asking import Speech, about_the_past, asking_share, ends, speech
+from hybrid_memory.text.asking import Speech, asking_share, ends, speech
 from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.tokenize import terms
 
@@ -141,12 +141,10 @@ def _applied(weights: Weights, candidates: Candidates, plan: Plan) -> Weights:
     if not np.isfinite(candidates.similarity).any():
         weights = replace(weights, vector=0.0, text=weights.vector + weights.text)
     brevity = signals.brevity(candidates.places.lengths)
-    stale_wanted = candidates.current.all() or about_the_past(plan.asked)
     applied = asdict(weights) | {
         "neighbours": weights.neighbours * brevity,
         "segment": weights.segment * brevity,
         "importance": weights.importance * brevity,
-        "current": 0.0 if stale_wanted else weights.current,
         "exact": weights.exact if plan.exact else 0.0,
         "temporal": 0.0,
     }
@@ -189,7 +187,6 @@ def _columns(services: Services, candidates: Candidates, features: Mapping[str, 
         "text": features["text"],
         "recency": signals.recency_signal(now - places.at, half_life),
         "use": signals.use_signal(places.uses, now - places.last_used, half_life),
-        "current": candidates.current.astype(np.float64),
         "exact": candidates.exact,
     }
     columns |= learned().signals(features)

@@ -18,7 +18,7 @@ from hybrid_memory.index.record import Record, Where
 from hybrid_memory.log.event import EventKind, Tier
 from hybrid_memory.log.port import LogState
 from hybrid_memory.recall import cache, choose, signals
-from hybrid_memory.recall.gather import KINDS, Asked, Candidates, Home, gather, last_talk, narrowed, query_vector
+from hybrid_memory.recall.gather import Asked, Candidates, Home, gather, last_talk, narrowed, query_vector
 from hybrid_memory.recall.hit import Hit, Signals
 from hybrid_memory.recall.measure import Measured, measure, repeats
 from hybrid_memory.recall.plan import DECIDING, Plan, Request, Timing, asks_for_last_talk
@@ -31,7 +31,7 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import in_view, kept
+from hybrid_memory.store.view import HIDING, in_view, kept
 from hybrid_memory.text.asking import about_before, about_now, asking_share
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import shown
@@ -122,7 +122,7 @@ async def recall(run: Runner, services: Services, request: Request, spaces: Sequ
         where, request.query, request.k, request.weights, request.intent, tuple(spaces), services.horizon, session
     )
     places = [where, *(replace(where, scope=space) for space in spaces)]
-    states = [await run.call(services.truth.state, place.scope.owner, KINDS) for place in places]
+    states = [await run.call(services.truth.state, place.scope.owner, HIDING) for place in places]
     heads = {
         place.scope.owner: (state.head, state.mark) for place, state in zip(places, states, strict=True) if state.head
     }
@@ -172,7 +172,7 @@ async def _search(
     weights = request.weights or settings.weights or signals.learned().weights
     plain = not any(getattr(weights, part.name) for part in fields(weights) if part.name not in {"vector", "text"})
     records, facts = await choose.best(run, services, homes, measured, (final.scores, own), k=request.k, plain=plain)
-    if weights.current and plan.timing not in DECIDING and (about_now(plan.asked) or about_before(plan.asked)):
+    if not plain and plan.timing not in DECIDING and (about_now(plan.asked) or about_before(plan.asked)):
         rows = [measured.row_of[facts.get(record.id, record).id] for record in records]
         relevance = measured.features["relevance"][rows]
         records = choose.by_day(homes, measured, records, relevance, newest=about_now(plan.asked))
@@ -216,7 +216,7 @@ async def _homes(
         status, note = await texts.catch_up(run, services, where.scope.owner, state)
         notes[note] = None
         view = await in_view(run, services, where.scope, state)
-        homes.append(Home(view, narrowed(view, where), status, state, number))
+        homes.append(Home(view, narrowed(view, where), status, number))
     return homes, list(notes)
 
 

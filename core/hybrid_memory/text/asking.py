@@ -150,12 +150,6 @@ def _opens_a_question(sentence: str) -> bool:
     return language is not None and _OPENING[language].search(sentence.replace("’", "'")) is not None
 
 
-def about_the_past(query: str) -> bool:
-    """Whether a question is about how things were, so that outdated facts may answer it."""
-    query = ends(query)
-    return _NOW.search(query) is None and _PAST.search(query) is not None
-
-
 def about_now(query: str) -> bool:
     """Whether a question is about how things are, so that of two statements about the same thing the newer counts."""
     query = ends(query)

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
-import snowballstemmer
+import Stemmer
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
@@ -110,7 +110,7 @@ def _stem(word: str) -> str:
     if word[-1:].isdigit():  # has no ending; the stemmer is slow, and a text may be full of such
         return word
     # A stemmer of its own for each word: it holds the word while it works, and another thread would change it.
-    stem: str = snowballstemmer.stemmer("english").stemWord(word)
+    stem: str = Stemmer.Stemmer("english").stemWord(word)
     return stem
 
 
@@ -119,7 +119,7 @@ def _own_stem(word: str, language: str) -> str:
     """The stem in this language; nothing for a stop word of English, which may be a word of this one too."""
     if word in ENGLISH_STOP_WORDS or word[-1:].isdigit():
         return ""
-    stem: str = snowballstemmer.stemmer(language).stemWord(word)
+    stem: str = Stemmer.Stemmer(language).stemWord(word)
     return stem
 
 

@@ -28,7 +28,6 @@ from hybrid_memory.index.port import (
     IndexSize,
     Matches,
     Query,
-    SemanticIndex,
     Status,
     Use,
     best,
@@ -51,8 +50,10 @@ _VECTORS = (
 )
 _STATE = (
     f"SELECT {REVISION}, (SELECT ifnull(max(seq), 0) FROM vectors WHERE owner = ?), "
-    "(SELECT ifnull(max(seq), 0) FROM changes WHERE owner = ?) FROM revision"
+    "(SELECT ifnull(max(seq), 0) FROM changes WHERE owner = ?), "
+    "(SELECT ifnull(max(id), 0) FROM records WHERE owner = ?) FROM revision"
 )
+_USED = "FROM records WHERE owner = ? AND last_used >= ?"
 
 
 class SqliteIndex(RowIndex):
@@ -71,27 +72,33 @@ class SqliteIndex(RowIndex):
         number = self._db.owner_id(owner)
         if number is None:
             return Changes()
-        ((revision, upto, seen),) = self._db.query(_STATE, (number,) * 3)
+        ((revision, upto, seen, newest),) = self._db.query(_STATE, (number,) * 4)
         known = known if known.epoch == revision else Columns(number=0)
-        vectors, used, counted = known.marks or (0, 0, frozenset())
+        vectors, uses = known.marks or (0, (0, 0, 0))
         last, rows, gone = known.last, list[Row](), set[int]()
         if seen > known.number:
             changed = self._db.query("SELECT record FROM changes WHERE owner = ? AND seq > ?", (number, known.number))
             gone = {record for (record,) in changed}
             rows += self._rows(number, [record for record in gone if record <= last], "")
             gone -= {row[0] for row in rows}
-        # Also those at the same instant, which may have been used twice.
-        uses = self._db.query(
-            "SELECT id, uses, last_used FROM records WHERE owner = ? AND last_used >= ?", (number, used)
-        )
-        if last:
-            rows += self._rows(number, [record for record, *_ in {*uses} - counted], None)
-        new = self._db.query(f"{_ROWS} WHERE r.owner = ? AND r.id > ? ORDER BY r.id", (number, last))
-        rows += _whole(new, self._db.query(f"{_HELD} AND r.owner = ? AND r.id > ?", (number, last)), "")
+        at = uses[0]
+        if (used := self._uses(number, at)) != uses:
+            uses = self._uses(number, used[0])  # before these are read, so that no later use is missed
+            again = self._db.query(f"SELECT id {_USED} AND id <= ?", (number, at, last))
+            rows += self._rows(number, [record for (record,) in again], None)
+        if newest > last:
+            new = self._db.query(f"{_ROWS} WHERE r.owner = ? AND r.id > ? ORDER BY r.id", (number, last))
+            rows += _whole(new, self._db.query(f"{_HELD} AND r.owner = ? AND r.id > ?", (number, last)), "")
         if last and upto > vectors:
             rows += self._db.query(_VECTORS, (number, vectors))
-        used = max((at for _, _, at in uses), default=used)
-        return Changes(seen, revision, rows, [*gone], (upto, used, frozenset(row for row in uses if row[2] == used)))
+        return Changes(seen, revision, rows, [*gone], (upto, uses))
+
+    def _uses(self, owner: int, since: int) -> tuple[int, int, int]:
+        """The last use of the owner's records, and how many have been used since then, and how often."""
+        ((at, count, total),) = self._db.query(
+            f"SELECT ifnull(max(last_used), 0), count(*), total(uses) {_USED}", (owner, since)
+        )
+        return at, count, total
 
     def _rows(self, owner: int, ids: Sequence[int], terms: str | None) -> list[Row]:
         chosen, asked = "r.id IN (SELECT value FROM json_each(?)) AND +r.owner = ?", (json.dumps([*ids]), owner)
@@ -229,21 +236,21 @@ class SqliteIndex(RowIndex):
 
         self._db.write(put)
 
-    def search(self, query: Query, where: Where, k: int) -> Matches:
+    def matches(self, mine: Columns, query: Query, where: Where, k: int) -> Matches:
         if query is None or isinstance(query, np.ndarray):
-            return super().search(query, where, k)
-        number = self._db.owner_id(where.scope)
+            return super().matches(mine, query, where, k)
+        number = self._db.owner_id(where.scope)  # of words the postings know, not the columns
         if number is None or not query:
             return Matches.best({}, 0)
         ids, scores = postings.scored(self._db.query, number, query)
         if where != Where(where.scope.owner) and len(ids):
-            columns = self.owner_columns(where.scope)
-            allowed = np.isin(ids, columns.ids[columns.visible(where)])
+            allowed = np.isin(ids, mine.ids[mine.visible(where)])
             ids, scores = ids[allowed], scores[allowed]
         return best(ids, scores, k)
 
-    # Of words the postings know, not the columns.
-    explore = SemanticIndex.explore
+    def counts(self, mine: Columns, owner: Scope, words: Sequence[str]) -> dict[str, int]:
+        number = self._db.owner_id(owner)
+        return postings.counts(self._db.query, number, words) if number is not None and words else {}
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         if owner is None:
@@ -255,7 +262,7 @@ class SqliteIndex(RowIndex):
 
     def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
         number = self._db.owner_id(owner)
-        found = postings.counts(self._db.query, number, words) if words else {}
+        found = self.counts(Columns(), owner, words)
         return found | (postings.near(self._db.query, number, near) if near else {})
 
     def get(self, ids: Sequence[int]) -> list[Record]:

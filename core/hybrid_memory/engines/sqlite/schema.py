@@ -81,7 +81,7 @@ SCHEMA = """
     CREATE INDEX records_of_session ON records(owner, session, id);
     CREATE INDEX records_in_time ON records(owner, at);
     CREATE INDEX records_with_metadata ON records(owner, id) WHERE metadata <> '{}';
-    CREATE INDEX records_used ON records(owner, last_used) WHERE last_used IS NOT NULL;
+    CREATE INDEX records_used ON records(owner, last_used, uses) WHERE last_used IS NOT NULL;
     -- All that is kept in memory of an owner's records, in one place however many others' records come between them.
     CREATE INDEX records_of_owner ON records(
         owner, id, segment, ordinal, length, at, importance, uses, last_used, turn, kind, category, origin, session
