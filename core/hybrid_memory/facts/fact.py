@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol, Self
@@ -109,9 +109,8 @@ class Claim:
 
     def as_payload(self) -> dict[str, Any]:
         """As JSON, without empty fields."""
-        values = asdict(self) | {
-            name: at.isoformat() for name in ("since", "until", "due") if (at := getattr(self, name)) is not None
-        }
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}  # `asdict` takes ten times as long
+        values |= {name: values[name].isoformat() for name in ("since", "until", "due") if values[name] is not None}
         usual = {"verbatim": False, "scope": FactScope.ALWAYS, "sentence": "", "vector": "", "asked": ""}
         return {name: value for name, value in values.items() if value is not None and usual.get(name) != value}
 
