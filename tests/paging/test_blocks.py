@@ -96,7 +96,7 @@ def test_a_bad_put_is_refused(face: Face, alice: ScopedMemory, human: Block, wro
         ({"append": "x", "old": "Ada", "new": "Bo"}, "exactly one of"),
         ({"append": 7}, "append must be text, got 7"),
         ({"append": " \n"}, "append is empty"),
-        ({"append": "\ud800"}, "append cannot be stored"),
+        ({"append": "\ud800"}, "text cannot be stored"),
         ({"value": ["x"]}, "value must be text"),
         ({"old": "", "new": "x"}, "old is empty"),
         ({"old": "Ada", "new": None}, "new must be text"),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from hybrid_memory.errors import FileError, InvalidInputError
 from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.message import Origin
+from hybrid_memory.log.port import Draft
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.erasure import Erasure, holds, plain
 from hybrid_memory.store.projection import FoldedProjection, revision_id
@@ -174,7 +175,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A document after one change, as stored in an event: a block with its text, a file as a list of messages.
+    """A document after one change, with the fields of its event: a block with its text, a file as a list of messages.
 
     Attributes:
         number: counts the changes of its path, from 1; 0 before it is written, as ``position`` and ``at`` are empty.
@@ -182,7 +183,7 @@ class Revision:
         call: makes the change idempotent.
         base: the number of the revision with the same content; None for its own, 0 if an undo left none.
         parts: the content of a file; moved: for a rename, the file's other path: the one before, or the one since.
-        text: the content of a block, and its settings, see `Block`.
+        value: the content of a block, and its settings, see `Block`.
     """
 
     path: str
@@ -198,7 +199,7 @@ class Revision:
     position: int = 0
     parts: tuple[Part, ...] = ()
     moved: str = ""
-    text: str = ""
+    value: str = ""
     description: str = ""
     max_chars: int = MAX_CHARS
     read_only: bool = False
@@ -211,7 +212,7 @@ class Revision:
     @property
     def size(self) -> int:
         """Bytes of the text."""
-        return len(self.text.encode()) + sum(part.size + len(part.tail.encode()) for part in self.parts)
+        return len(self.value.encode()) + sum(part.size + len(part.tail.encode()) for part in self.parts)
 
     @property
     def ids(self) -> list[str]:
@@ -219,63 +220,42 @@ class Revision:
         return list(dict.fromkeys(part.id for part in self.parts if part.id))
 
     @property
-    def kind(self) -> EventKind:
-        """The kind of its event."""
-        return EventKind.BLOCK if is_block(self.path) else EventKind.FILE
-
-    @property
-    def name(self) -> str:
-        """The id of its event, which does not reveal the path of a file."""
-        if is_block(self.path):
-            return revision_id(f"block:{label_of(self.path)}", self.number)
-        digest = hashlib.blake2b(self.path.encode(), digest_size=16).hexdigest()
-        return revision_id(f"file:{digest}", self.number)
-
-    @property
     def block(self) -> Block:
         """The block with this content."""
         return Block(
-            label_of(self.path), self.text, self.description, self.max_chars, self.read_only, self.number, self.change,
+            label_of(self.path), self.value, self.description, self.max_chars, self.read_only, self.number, self.change,
             self.at, self.author, self.sources, self.origin, self.removed,
         )  # fmt: skip
 
-    def as_payload(self) -> dict[str, Any]:
-        """The payload of the event; `revision` reads it."""
+    def draft(self, services: Services) -> Draft:
+        """The event, whose id does not reveal the path of a file; `revision` reads it."""
         values: dict[str, Any] = {"number": self.number, "change": self.change, "origin": self.origin.value}
         if is_block(self.path):
-            values |= {"label": label_of(self.path), "value": self.text, "description": self.description}
+            kind, name = EventKind.BLOCK, f"block:{(label := label_of(self.path))}"
+            values |= {"label": label, "value": self.value, "description": self.description}
             values |= {"max_chars": self.max_chars, "read_only": self.read_only}
         else:
+            kind, name = EventKind.FILE, f"file:{hashlib.blake2b(self.path.encode(), digest_size=16).hexdigest()}"
             values |= {"path": self.path, "parts": [list(part) for part in self.parts]}
+        optional = {"call": self.call, "moved": self.moved, "removed": self.removed}
+        values |= {key: value for key, value in optional.items() if value}
         if self.base is not None:
             values["base"] = self.base
-        optional = {"call": self.call, "moved": self.moved, "removed": self.removed}
-        return values | {name: value for name, value in optional.items() if value}
+        draft = services.draft(
+            kind, values, id=revision_id(name, self.number), sources=self.sources, author=self.author
+        )  # fmt: skip
+        return replace(draft, at=self.at)
 
 
 def revision(event: Event) -> Revision:
     """The change stored in an event."""
-    payload = event.payload
-    block = event.kind is EventKind.BLOCK
+    fields = dict(event.payload)
+    path = f"{BLOCKS}/{fields.pop('label')}.md" if event.kind is EventKind.BLOCK else fields.pop("path")
+    origin, parts = Origin(fields.pop("origin")), tuple(Part(*part) for part in fields.pop("parts", ()))
     return Revision(
-        path=f"{BLOCKS}/{payload['label']}.md" if block else payload["path"],
-        change=payload["change"],
-        number=int(payload["number"]),
-        at=event.at,
-        origin=Origin(payload["origin"]),
-        author=event.author,
-        sources=event.sources,
-        call=payload.get("call", ""),
-        base=payload.get("base"),
-        removed=payload.get("removed", False),
+        path, **fields, origin=origin, parts=parts, at=event.at, author=event.author, sources=event.sources,
         position=event.position,
-        parts=() if block else tuple(Part(*part) for part in payload["parts"]),
-        moved=payload.get("moved", ""),
-        text=payload["value"] if block else "",
-        description=payload["description"] if block else "",
-        max_chars=payload["max_chars"] if block else MAX_CHARS,
-        read_only=payload["read_only"] if block else False,
-    )
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

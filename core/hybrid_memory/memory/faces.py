@@ -215,11 +215,11 @@ class BlockHandle(Part):
         """
         path = block_path(self.label)
         name, change = editing.block_change(path, append=append, old=old, new=new, value=value)
-        writing = await editing.writing_of(
-            run, self._owned, name, call=id, source=source, origin=origin, default=Origin.OPERATOR,
-            seen=revision, whole=value is not None,
+        made = await editing.write(
+            run, self._owned, path, name, change, call=id, source=source, origin=origin, default=Origin.OPERATOR,
+            seen=revision,
         )  # fmt: skip
-        return (await editing.write(run, self._owned, path, change, writing)).block
+        return made.block
 
     edit, aedit = faces(_edit, needs=Right.WRITE, verb="edit_block")
 
@@ -239,7 +239,7 @@ class BlockHandle(Part):
         Raises:
             InvalidInputError: no block ever had this label.
         """
-        return await editing.block_history(run, self._owned, block_path(self.label))
+        return [made.block for made in await editing.history(run, self._owned, block_path(self.label))]
 
     history, ahistory = faces(_history, needs=Right.READ, verb="block_history")
 
