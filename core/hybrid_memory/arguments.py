@@ -8,11 +8,13 @@ endless iterator.
 
 from __future__ import annotations
 
+import re
 import types
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import fields
 from datetime import datetime, timedelta
 from enum import Enum
-from functools import cached_property, wraps
+from functools import cache, cached_property, wraps
 from inspect import Parameter, iscoroutinefunction, signature
 from itertools import islice
 from operator import index
@@ -27,11 +29,14 @@ T = TypeVar("T")
 MAX_ITEMS = 100_000
 """The most elements read from an iterator, which may be endless."""
 
+_PATH = re.compile(r"\b(?:\w+\.)+")
+"""The module in the name of a type."""
+
 _OF_SCOPES = ("tenant", "user", "agent", "session")
 
 
 class _RefusedError(Exception):
-    """The value is not of the type; the text is what the name of the type does not say."""
+    """The value is not of the type; the text is what the type itself does not say."""
 
 
 class Arguments:
@@ -78,10 +83,17 @@ class Arguments:
             result = _passed(hint, value)
         except _RefusedError as error:
             kind = InvalidScopeError if name in _OF_SCOPES else self._error
-            raise kind(f"{name} must be {_described(hint)}{error}, got {shown(value)}") from None
+            raise kind(f"{name} must be {_allowed(hint)}{error}, got {shown(value)}") from None
         except Exception as error:
             raise self._error(f"{name} cannot be read: {type(error).__name__}") from error
         return value if name == "at" and isinstance(value, datetime) else result  # stored: not moved as a limit is
+
+
+def _allowed(hint: Any) -> str:
+    """What an error says that an argument may be: the type, or the advice of a class on how to get an object of it."""
+    advice = [one._described for one in (hint, *get_args(hint)) if hasattr(one, "_described")]  # noqa: SLF001 - for this
+    name = hint.__name__ if isinstance(hint, type) and not get_args(hint) else _PATH.sub("", str(hint))
+    return advice[0] if advice else name
 
 
 def checked(function: Callable[P, T]) -> Callable[P, T]:
@@ -101,16 +113,16 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
     return cast("Callable[P, T]", twin) if iscoroutinefunction(function) else call
 
 
-def check_fields(record: object) -> None:
+@cache
+def _of_fields(kind: Any) -> Arguments:
+    return Arguments(kind.__init__)
+
+
+def check_fields(record: Any) -> None:
     """Check the fields of a frozen dataclass, in its ``__post_init__``; raises `InvalidInputError`."""
-    kind = type(record)
-    arguments = _of_records.get(kind) or _of_records.setdefault(kind, Arguments(kind.__init__))
-    _, named = arguments((), {name: getattr(record, name) for name in kind.__dataclass_fields__})  # type: ignore[attr-defined]
-    for name, value in named.items():
+    kind: Any = type(record)
+    for name, value in _of_fields(kind)((), {one.name: getattr(record, one.name) for one in fields(record)})[1].items():
         object.__setattr__(record, name, value)
-
-
-_of_records: dict[type, Arguments] = {}
 
 
 def _instance(value: Any, kind: Any) -> Any:
@@ -209,32 +221,3 @@ def _collection(value: Any, hint: Any) -> Any:
     if not finite and len(made) > MAX_ITEMS:
         raise _RefusedError(f", at most {MAX_ITEMS:,}")
     return made
-
-
-_NAMES = {
-    str: "text", int: "a whole number", float: "a number", bool: "True or False", type(None): "None",
-    datetime: "a datetime", timedelta: "a timedelta", bytes: "bytes", Any: "anything",
-}  # fmt: skip
-_PLURALS = {str: "texts", int: "whole numbers"}
-
-
-def _described(hint: Any) -> str:  # noqa: PLR0911 - one for each kind
-    """The name of a type in error messages."""
-    origin, parts = get_origin(hint), get_args(hint)
-    if hint in _NAMES:
-        return _NAMES[hint]
-    if origin is Callable:
-        return "callable"
-    if origin in (Union, types.UnionType):
-        return " or ".join(dict.fromkeys(_described(part) for part in parts if part is not type(None)))
-    if origin is Literal:
-        return f"one of {', '.join(map(str, parts))}" if len(parts) > 1 else repr(parts[0])
-    if origin is tuple and Ellipsis not in parts:
-        return f"a tuple of {len(parts)}"
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return "values by name" if not parts or parts[-1] is Any else f"values by name, each {_described(parts[-1])}"
-    if parts:
-        kind = "list" if origin in (Sequence, list) else "collection"
-        kinds = get_args(parts[0]) if get_origin(parts[0]) in (Union, types.UnionType) else parts[:1]
-        return f"a {kind} of {' or '.join(_PLURALS.get(each) or _described(each) for each in kinds)}"
-    return getattr(hint, "_described", None) or f"{getattr(hint, '__name__', hint)}(...)"

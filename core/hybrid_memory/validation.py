@@ -205,17 +205,6 @@ def _short(text: str) -> str:
     return text if len(text) <= MAX_SHOWN_CHARS else f"{text[: MAX_SHOWN_CHARS - 3]}..."
 
 
-def checked_count(name: str, count: int, *, least: int) -> int:
-    """The count; raises `InvalidInputError` if it is not whole, or too small."""
-    try:
-        number = index(count)
-    except TypeError:
-        raise InvalidInputError(f"{name} must be a whole number, got {shown(count)}") from None
-    if number < least:
-        raise InvalidInputError(f"{name} must be {least} or more, got {shown(number)}")
-    return number
-
-
 def checked_share(name: str, share: object) -> float:
     """The share; raises `InvalidInputError` unless it is a number from 0 to 1."""
     if isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1:
@@ -234,11 +223,12 @@ def check_span(since: datetime | None, until: datetime | None) -> None:
         raise InvalidInputError(f"since ({since}) is after until ({until})")
 
 
-def whole(label: str, value: object, least: int, most: int | None = None) -> int:
+def whole(label: str, value: Any, least: int, most: int | None = None) -> int:
     """The value; raises `InvalidInputError` unless it is a whole number from ``least`` to ``most``."""
-    if isinstance(value, int) and not isinstance(value, bool) and value >= least and (most is None or value <= most):
-        return value
-    limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+    number = index(value) if hasattr(type(value), "__index__") and not isinstance(value, bool) else None
+    if number is not None and number >= least and (most is None or number <= most):
+        return number
+    limits = f"of {least} or more" if most is None else f"from {least} to {most}"
     raise InvalidInputError(f"{label} must be a whole number {limits}, got {shown(value)}")
 
 

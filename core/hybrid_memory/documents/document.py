@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -227,7 +227,7 @@ class Revision:
             self.at, self.author, self.sources, self.origin, self.removed,
         )  # fmt: skip
 
-    def draft(self, services: Services) -> Draft:
+    def draft(self, at: datetime) -> Draft:
         """The event, whose id does not reveal the path of a file; `revision` reads it."""
         values: dict[str, Any] = {"number": self.number, "change": self.change, "origin": self.origin.value}
         if is_block(self.path):
@@ -237,14 +237,11 @@ class Revision:
         else:
             kind, name = EventKind.FILE, f"file:{hashlib.blake2b(self.path.encode(), digest_size=16).hexdigest()}"
             values |= {"path": self.path, "parts": [list(part) for part in self.parts]}
+        values |= {} if self.base is None else {"base": self.base}
         optional = {"call": self.call, "moved": self.moved, "removed": self.removed}
-        values |= {key: value for key, value in optional.items() if value}
-        if self.base is not None:
-            values["base"] = self.base
-        draft = services.draft(
-            kind, values, id=revision_id(name, self.number), sources=self.sources, author=self.author
-        )  # fmt: skip
-        return replace(draft, at=self.at)
+        values |= {field: value for field, value in optional.items() if value}
+        name = revision_id(name, self.number)
+        return Draft(name, False, None, kind, at, values, self.sources, self.author)
 
 
 def revision(event: Event) -> Revision:

@@ -50,6 +50,9 @@ RACES = 100
 AT_ONCE = 500
 """Messages read at once."""
 
+WHOLE = ("write", "rethink")
+"""The changes that leave nothing of the old text."""
+
 Change: TypeAlias = Callable[[str], str]
 """The new text, given the current one; may raise `InvalidInputError`."""
 
@@ -126,7 +129,7 @@ async def changed(
                 "by": {},
             }
             drafts += [services.draft(EventKind.SUPERSEDED, payload, author=services.author)] if events else []
-        drafts += [one.draft(services) for one in made]
+        drafts += [one.draft(at) for one in made]
         with suppress(OutdatedError, IdConflictError):  # somebody was faster
             await run.call(services.truth.append, scope.owner, drafts, seen=seen)
             return next((one for one in made if one.path == path), None)
@@ -152,7 +155,7 @@ async def write(
         run: the runner of a verb.
         owned: whose documents.
         path: of the document.
-        name: of the change; ``write`` may create the document, and with ``rethink`` leaves nothing of the old text.
+        name: of the change; only ``write`` may create the document.
         change: the change.
         call: makes the change idempotent.
         source: ids of the messages it is based on.
@@ -163,15 +166,9 @@ async def write(
     """
     services = owned.services
     sources = (source,) if isinstance(source, str) and source else tuple(source)
-    for label, value in [("id", call), *(("source", one) for one in sources)]:
-        if len(checked_text(label, value)) > MAX_ARGUMENT_CHARS:
-            raise InvalidInputError(f"{label} has at most {MAX_ARGUMENT_CHARS} characters, got {shown(value)}")
     if origin is None:
         origin = Origin.ASSISTANT if call or sources else default
-    elif origin not in tuple(Origin):
-        raise InvalidInputError(f"unknown origin {shown(origin)}: choose one of {', '.join(Origin)}")
-    said = await run.call(services.truth.get, owned.scope.owner, list(sources)) if sources else []
-    spoken = lowest((Origin(origin), *(event.origin for event in said if event.kind is EventKind.MESSAGE)))
+    spoken = await _spoken(run, owned, call, sources, origin)
 
     async def make(kept: Documents) -> Written:
         before = kept.get(path)
@@ -179,18 +176,12 @@ async def write(
             raise missing(path, kept)
         if call and any(made.call == call for made in kept.histories.get(path, ())):
             return [], []
-        if not is_block(path):
-            kept.check_free(path)
-        elif before is not None and before.read_only:
-            raise FileError("read_only", f"{_called(path)} is read-only")
-        elif before is not None and name == "rethink" and seen not in (None, before.number):
-            raise InvalidInputError(
-                f"{_called(path)} was changed in the meantime: merge both versions; it now says:\n{before.value}"
-            )
+        _check_editable(path, before, seen if name == "rethink" else None)
+        kept.check_free(path)
         events = [] if before is None else await messages_of(run, owned, [before])
         old = "" if before is None else text_of(before, events)
         text = (await kept_out(run, services, owned.scope)).masked(stored_text(services, _checked_file(change(old))))
-        if before is not None and text == old and not is_block(path):
+        if text == old and before is not None and not is_block(path):
             return [], []
         # Sources of what is written in a space may lie in the writer's own log.
         own = sources if owned.scope.space is None else ()
@@ -198,20 +189,37 @@ async def write(
             raise InvalidInputError(f"it comes from {shown(lost)}, which was forgotten: nothing was changed")
         made = before or Revision(path, "", max_chars=max(MAX_CHARS, len(text)))
         made = replace(made, change=name, call=call, base=None, moved="", origin=spoken)
-        if is_block(path):
-            checked_length(label_of(path), text, made.max_chars)
-            mixed = before is not None and old and name not in ("write", "rethink")
-            made = replace(
-                made, value=text, sources=sources,
-                origin=lowest((spoken, services.speaks, *((before.origin,) if before and mixed else ()))),
-            )  # fmt: skip
-            return [made], []
-        parts, drafts = as_messages(
-            services, owned.scope.owner, text, path=path, origin=spoken, sources=sources, events=events
-        )
-        return [replace(made, parts=parts)], drafts
+        if not is_block(path):
+            parts, drafts = as_messages(
+                services, owned.scope.owner, text, path=path, origin=spoken, sources=sources, events=events
+            )
+            return [replace(made, parts=parts)], drafts
+        checked_length(label_of(path), text, made.max_chars)
+        kept_origins = [before.origin] if before is not None and old and name not in WHOLE else []
+        mixed = lowest((spoken, services.speaks, *kept_origins))
+        return [replace(made, value=text, sources=sources, origin=mixed)], []
 
     return await changed(run, owned, path, make) or Revision(path, name, removed=True)
+
+
+async def _spoken(run: Runner, owned: Owned, call: str, sources: Sequence[str], origin: Origin | str) -> Origin:
+    """The origin of a change's words."""
+    for label, value in [("id", call), *(("source", one) for one in sources)]:
+        if len(checked_text(label, value)) > MAX_ARGUMENT_CHARS:
+            raise InvalidInputError(f"{label} has at most {MAX_ARGUMENT_CHARS} characters, got {shown(value)}")
+    if origin not in tuple(Origin):
+        raise InvalidInputError(f"unknown origin {shown(origin)}: choose one of {', '.join(Origin)}")
+    said = await run.call(owned.services.truth.get, owned.scope.owner, list(sources)) if sources else []
+    return lowest((Origin(origin), *(event.origin for event in said if event.kind is EventKind.MESSAGE)))
+
+
+def _check_editable(path: str, before: Revision | None, seen: int | None) -> None:
+    if before is not None and before.read_only:
+        raise FileError("read_only", f"{_called(path)} is read-only")
+    if before is not None and seen not in (None, before.number):
+        raise InvalidInputError(
+            f"{_called(path)} was changed in the meantime: merge both versions; it now says:\n{before.value}"
+        )
 
 
 async def put(run: Runner, owned: Owned, block: Block) -> Block:
