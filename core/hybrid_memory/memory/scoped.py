@@ -431,7 +431,7 @@ class SpaceMemory(ScopedMemory):
             AccessDeniedError: this user and agent are not an admin.
             InvalidInputError: there is no such grant, or the space would have no admin.
         """
-        return await sharing.revoke(run, present(self._services), self._member, user=user, agent=agent)
+        return await sharing.grant(run, present(self._services), self._member, user=user, agent=agent, right=None)
 
     revoke, arevoke = faces(_revoke, needs=Right.ADMIN)
 
