@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -346,65 +346,54 @@ class DocumentsProjection(FoldedProjection[Documents]):
             if is_block(path):
                 erasure.rewrite(_blocks_without(events, erasure), "changes of blocks rewritten")
                 continue
-            if erasure.has_words(path):
-                erasure.drop(events, "changes of files")
-                continue
-            payloads = {}
+            payloads, left = {}, False
             for event in events:
                 parts, moved = event.payload["parts"], event.payload.get("moved", "")
                 kept = [part for part in parts if not erasure.made_of([part[0]])]
+                left = left or any(part[0] for part in kept)
                 if len(kept) < len(parts) or erasure.has_words(moved):
                     moved = "" if erasure.has_words(moved) else moved
                     payloads[event.position] = {**event.payload, "parts": kept, "moved": moved}
-            left = any(part[0] for event in events for part in payloads.get(event.position, event.payload)["parts"])
-            if payloads and not left:
+            if erasure.has_words(path) or (payloads and not left):
                 erasure.drop(events, "changes of files")
             else:
                 erasure.rewrite(payloads, "changes of files rewritten")
 
 
 def _blocks_without(changes: Sequence[Event], erasure: Erasure) -> dict[int, dict[str, Any]]:
-    """New payloads for these changes of one block, by position."""
-    gone = {
-        change.position
-        for change in changes
-        if erasure.made_of(change.sources)
-        or (erasure.user and change.author and principal_of(change.author).user == erasure.user)
-    }
-    old = {change.position for change in changes if erasure.before is not None and change.at < erasure.before}
-    banned, words = _banned_lines(changes, gone, old, erasure.words), erasure.words
-    payloads: dict[int, dict[str, Any]] = {}
-    descriptions, before = set[str](), ""
-    for change in changes:
-        described = change.payload["description"]
-        if described != before and change.position in gone | old:
-            descriptions.add(described)
-        before = described
-        value = "\n".join(line for line in change.payload["value"].split("\n") if line not in banned)
-        if words and holds(words, plain(value)):  # across two lines
-            value = ""
-        if described in descriptions or (words and holds(words, plain(described))):
-            described = ""
-        if (value, described) != (change.payload["value"], change.payload["description"]):
-            payloads[change.position] = {**change.payload, "value": value, "description": described}
-    return payloads
+    """New payloads for these changes of one block, by position.
 
-
-def _banned_lines(events: Iterable[Event], gone: Collection[int], old: Collection[int], words: str) -> set[str]:
-    """The lines to remove from the changes of one label: those added by affected changes, and later versions of them.
-
-    Of old changes, the lines they added, but not what replaced these since.
+    Lines go that concerned changes added, and later versions of them; of old changes, the lines that they added, but
+    not what replaced these since.
     """
-    late: set[str] = set()
-    banned: set[str] = set()
-    before: set[str] = set()
-    earlier: set[str] = set()
-    for event in events:
-        lines = set(event.payload["value"].split("\n"))
-        if event.position in old:
+    words, user = erasure.words, erasure.user
+    banned, late, earlier, before = set[str](), set[str](), set[str](), set[str]()
+    descriptions, described = {""}, ""
+    for change in changes:
+        lines = set(change.payload["value"].split("\n"))
+        old = erasure.before is not None and change.at < erasure.before
+        by_user = bool(user and change.author) and principal_of(change.author).user == user
+        gone = by_user or erasure.made_of(change.sources)
+        if old:
             late |= lines - earlier
-        if event.position in gone or not banned.isdisjoint(before - lines):
+        if gone or not banned.isdisjoint(before - lines):
             banned |= lines - earlier  # an undo brings back what stood there before
-        before = lines
+        if (gone or old) and change.payload["description"] != described:
+            descriptions.add(change.payload["description"])
+        before, described = lines, change.payload["description"]
         earlier |= lines
-    return banned | late | {line for line in earlier if words and holds(words, plain(line))}
+
+    banned |= late | {line for line in earlier if holds(words, plain(line))}
+
+    def left(text: str) -> str:
+        text = "\n".join(line for line in text.split("\n") if line not in banned)
+        return "" if holds(words, plain(text)) else text  # across two lines
+
+    payloads = {}
+    for change in changes:
+        value = left(change.payload["value"])
+        about = change.payload["description"]
+        about = "" if about in descriptions or holds(words, plain(about)) else about
+        if (value, about) != (change.payload["value"], change.payload["description"]):
+            payloads[change.position] = {**change.payload, "value": value, "description": about}
+    return payloads

@@ -74,6 +74,11 @@ class Handle(Verbs):
         return self
 
     @property
+    def _owned(self) -> editing.Owned:
+        """Whose documents these are."""
+        return editing.Owned(self._services, self.scope)
+
+    @property
     def _principal(self) -> Scope:
         """Who acts."""
         return self.scope.owner
@@ -137,6 +142,10 @@ class Part(Verbs):
     def _services(self) -> Services:
         return self._memory._services  # noqa: SLF001 - a part of it
 
+    @property
+    def _owned(self) -> editing.Owned:
+        return self._memory._owned  # noqa: SLF001 - a part of it
+
 
 class BlockHandle(Part):
     """The block with one label, which need not exist yet; made by `ScopedMemory.block`.
@@ -150,10 +159,6 @@ class BlockHandle(Part):
     def __init__(self, memory: Handle, label: str) -> None:
         super().__init__(memory)
         self.label = label
-
-    @property
-    def _owned(self) -> editing.Owned:
-        return owned(self._memory)
 
     async def _put(
         self,
@@ -255,8 +260,3 @@ class BlockHandle(Part):
 
     def __repr__(self) -> str:
         return f"<BlockHandle {self.label!r} of {self._memory!r}>"
-
-
-def owned(memory: Handle) -> editing.Owned:
-    """Whose documents these are."""
-    return editing.Owned(memory._services, memory.scope)  # noqa: SLF001 - a part of this handle

@@ -18,7 +18,7 @@ from hybrid_memory.facts.fact import USER, Category, Fact
 from hybrid_memory.facts.facts import FactsProjection, facts
 from hybrid_memory.facts.profiling import own_facts, profile_fields
 from hybrid_memory.log.message import Origin
-from hybrid_memory.memory.faces import Part, faces, owned
+from hybrid_memory.memory.faces import Part, faces
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.sharing import Right
 from hybrid_memory.validation import checked_text, shown, whole
@@ -61,11 +61,10 @@ class MemoryFiles(Part):
         Raises:
             FileError: there is no such folder.
         """
-        whose = owned(self._memory)
         folder = _checked_path(path, folder=True)
-        files = await _files_in(run, whose, folder)
+        files = await _files_in(run, self._owned, folder)
         if not files and folder != "/":
-            if await _text(run, whose, folder) is not None:
+            if await _text(run, self._owned, folder) is not None:
                 raise FileError("file", f"{shown(folder)} is a file: read it, or list its folder")
             raise FileError("missing", f"there is no folder {shown(folder)}: list('/') shows what there is")
         if deep:
@@ -90,11 +89,10 @@ class MemoryFiles(Part):
         Raises:
             FileError: there is no such file.
         """
-        whose = owned(self._memory)
         name = _checked_path(path, folder=True)
-        text = await _text(run, whose, name)
+        text = await _text(run, self._owned, name)
         if text is None or name != _checked_path(path):
-            if name == "/" or await _files_in(run, whose, name):
+            if name == "/" or await _files_in(run, self._owned, name):
                 raise FileError("folder", f"{shown(name)} is a folder: list() shows what is in it")
             raise FileError("missing", f"there is no file {shown(name)}: list() shows those that there are")
         return text
@@ -189,12 +187,11 @@ class MemoryFiles(Part):
         Raises:
             FileError: there is none, or the memory makes it itself.
         """
-        whose = owned(self._memory)
         name = _writable(path, folder=True)
-        made = (await current_documents(run, whose)).get(name)
+        made = (await current_documents(run, self._owned)).get(name)
         if made is not None and made.read_only:
             raise FileError("read_only", f"the block {label_of(name)!r} is read-only")
-        await editing.delete(run, whose, name)
+        await editing.delete(run, self._owned, name)
 
     delete, adelete = faces(_delete, needs=Right.WRITE, verb="delete_file")
 
@@ -210,7 +207,7 @@ class MemoryFiles(Part):
                 raise FileError("read_only", f"files in {BLOCKS} have fixed paths: write another file")
         if _is_in(after, before) or after == before:
             raise FileError("path", f"{shown(before)} cannot become {shown(after)}")
-        await editing.rename(run, owned(self._memory), before, after)
+        await editing.rename(run, self._owned, before, after)
 
     rename, arename = faces(_rename, needs=Right.WRITE, verb="rename_file")
 
@@ -220,9 +217,8 @@ class MemoryFiles(Part):
         Raises:
             FileError: there never was one at this path.
         """
-        whose = owned(self._memory)
-        revisions = await editing.history(run, whose, _writable(path))
-        events = await messages_of(run, whose, revisions)
+        revisions = await editing.history(run, self._owned, _writable(path))
+        events = await messages_of(run, self._owned, revisions)
         return [
             FileRevision(
                 one.path, one.number, text_of(one, events), one.change, one.at, one.author, one.origin, one.removed
@@ -238,9 +234,8 @@ class MemoryFiles(Part):
         Raises:
             FileError: there is nothing to undo.
         """
-        whose = owned(self._memory)
-        made = await editing.undo(run, whose, _writable(path))
-        return None if made.removed else _file(whose, made)
+        made = await editing.undo(run, self._owned, _writable(path))
+        return None if made.removed else _file(self._owned, made)
 
     undo, aundo = faces(_undo, needs=Right.WRITE, verb="undo_file")
 
@@ -252,7 +247,7 @@ class MemoryFiles(Part):
                 about names alone.
             path: of the folder.
         """
-        return await _fitting(run, owned(self._memory), pattern, path)
+        return await _fitting(run, self._owned, pattern, path)
 
     glob, aglob = faces(_glob, needs=Right.READ, verb="list_files")
 
@@ -267,15 +262,14 @@ class MemoryFiles(Part):
             pattern: only of files whose path fits it, as in `glob`.
             limit: so many at most.
         """
-        whose = owned(self._memory)
         if not text:
             raise FileError("text", "text is empty: give the words to look for, letter for letter")
         most = None if limit is None else whole("limit", limit, 0)
         folder = _checked_path(path, folder=True)
-        files = await _fitting(run, whose, "**" if pattern is None else pattern, folder) or [File(folder)]
+        files = await _fitting(run, self._owned, "**" if pattern is None else pattern, folder) or [File(folder)]
         matches: list[FileMatch] = []
         for file in files:
-            lines = (await _text(run, whose, file.path) or "").split("\n")
+            lines = (await _text(run, self._owned, file.path) or "").split("\n")
             matches += [
                 FileMatch(file.path, number, line.removesuffix("\r"))
                 for number, line in enumerate(lines, start=1)
@@ -288,10 +282,10 @@ class MemoryFiles(Part):
     grep, agrep = faces(_grep, needs=Right.READ, verb="read_file")
 
     async def _changed(self, run: Runner, path: str, change: Change, name: str, **stated: Any) -> File:
-        whose, place = owned(self._memory), _writable(path)
-        made = await editing.write(run, whose, place, name, change, default=Origin.USER, **stated)
+        place = _writable(path)
+        made = await editing.write(run, self._owned, place, name, change, default=Origin.USER, **stated)
         self._runtime.after_write(self._memory.scope)
-        return File(place) if made.removed else _file(whose, made)
+        return File(place) if made.removed else _file(self._owned, made)
 
     def __repr__(self) -> str:
         return f"<MemoryFiles of {self._memory!r}>"
