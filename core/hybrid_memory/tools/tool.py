@@ -132,10 +132,8 @@ class MemoryTool:
     async def arun(self, memory: ScopedMemory, arguments: Mapping[str, Any], **known: Any) -> Answer:
         """Async twin of `run`."""
 
-        def twin(verb: Callable[..., Any], *args: Any, **kwargs: Any) -> Awaitable[Any]:
-            of: Any = verb
-            answer: Awaitable[Any] = getattr(of.__self__, f"a{of.__name__}")(*args, **kwargs)
-            return answer
+        def twin(verb: Any, *args: Any, **kwargs: Any) -> Any:
+            return getattr(verb.__self__, f"a{verb.__name__}")(*args, **kwargs)
 
         return await self._answer(Call(twin, **known), memory, arguments)
 
@@ -197,11 +195,13 @@ async def updates(call: Call, memory: ScopedMemory, query: str) -> dict[int, Rec
     return {old: note for note in notes if isinstance(old := note.metadata.get(REPLACES), int) and old < note.turn}
 
 
-def newest(place: int, replaced: Mapping[int, Record]) -> int:
-    """The position of the note that replaces the turn now; the turn's own position if it was not replaced."""
+def newest(place: int, replaced: Mapping[int, Record]) -> Record | None:
+    """The note that replaces the turn now; None if it was not replaced."""
+    note = None
     while place in replaced:
-        place = replaced[place].turn
-    return place
+        note = replaced[place]
+        place = note.turn
+    return note
 
 
 def with_older(places: Collection[int], replaced: Mapping[int, Record]) -> list[int]:
