@@ -295,16 +295,14 @@ class Documents:
 
     def last_change(self, path: str) -> tuple[Revision, Revision | None] | None:
         """The change of this path that an undo reverts, and the content before it; None if there is no such change."""
-        by_number = {made.number: made for made in self.histories.get(path, ())}
-        if not by_number:
+        history = self.histories.get(path, ())
+        if not history or not history[-1].content_number:
             return None
-        last = by_number[max(by_number)]
-        if not last.content_number:
-            return None
+        by_number = {made.number: made for made in history}
         # What a rollback hides is not there to go back to.
-        reverted = by_number.get(last.content_number, last)
-        earlier = [number for number in by_number if number < reverted.number]
-        return reverted, by_number.get(by_number[max(earlier)].content_number) if earlier else None
+        reverted = by_number.get(history[-1].content_number, history[-1])
+        earlier = [made for made in history if made.number < reverted.number]
+        return reverted, by_number.get(earlier[-1].content_number) if earlier else None
 
     def check_free(self, path: str) -> None:
         """Raise `FileError` if this path cannot be a file, because it is a folder or inside a file."""

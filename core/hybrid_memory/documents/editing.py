@@ -82,12 +82,8 @@ async def history(run: Runner, owned: Owned, path: str) -> Sequence[Revision]:
     return kept.histories[path]
 
 
-async def messages_of(run: Runner, owned: Owned, revisions: Iterable[Revision]) -> list[Event]:
-    """The messages of which these files consist, without those that were destroyed."""
-    return await _messages(run, owned, list(dict.fromkeys(name for one in revisions for name in one.ids)))
-
-
-async def _messages(run: Runner, owned: Owned, ids: Sequence[str]) -> list[Event]:
+async def messages_of(run: Runner, owned: Owned, ids: Sequence[str]) -> list[Event]:
+    """The messages with these ids, without those that were destroyed."""
     events: list[Event] = []
     if ids:
         view = await in_view(run, owned.services, owned.scope)
@@ -120,7 +116,7 @@ async def changed(
         before = {name for one in made if (old := kept.get(one.path)) is not None for name in old.ids}
         after = {name for one in made for name in one.ids if name not in new}
         if before != after:
-            events = await _messages(run, owned, sorted(before ^ after))
+            events = await messages_of(run, owned, sorted(before ^ after))
             gone = [event for event in events if event.id in before]
             payload = {
                 "positions": [event.position for event in gone],
@@ -178,7 +174,7 @@ async def write(
             return [], []
         _check_editable(path, before, seen if name == "rethink" else None)
         kept.check_free(path)
-        events = [] if before is None else await messages_of(run, owned, [before])
+        events = [] if before is None else await messages_of(run, owned, before.ids)
         old = "" if before is None else text_of(before, events)
         text = (await kept_out(run, services, owned.scope)).masked(stored_text(services, _checked_file(change(old))))
         if text == old and before is not None and not is_block(path):

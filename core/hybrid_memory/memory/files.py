@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
@@ -218,7 +219,7 @@ class MemoryFiles(Part):
             FileError: there never was one at this path.
         """
         revisions = await editing.history(run, self._owned, _writable(path))
-        events = await messages_of(run, self._owned, revisions)
+        events = await messages_of(run, self._owned, list({name: None for one in revisions for name in one.ids}))
         return [
             FileRevision(
                 one.path, one.number, text_of(one, events), one.change, one.at, one.author, one.origin, one.removed
@@ -389,22 +390,20 @@ def _file(owned: Owned, made: Revision) -> File:
 async def _files_in(run: Runner, owned: Owned, folder: str) -> list[File]:
     files = [_file(owned, made) for made in (await current_documents(run, owned)).current]
     if folder in ("/", FACTS):
-        for path, own in (await _known_facts(run, owned)).items():
-            at = max(fact.valid_from for _, fact in own)
-            files.append(File(path, len(_written(own).encode()), at, read_only=True))
+        for path, (text, at) in (await _known_facts(run, owned)).items():
+            files.append(File(path, len(text.encode()), at, read_only=True))
     return sorted((file for file in files if _is_in(file.path, folder)), key=lambda file: file.path)
 
 
 async def _text(run: Runner, owned: Owned, path: str) -> str | None:
     if path == PROFILE or _is_in(path, FACTS):
-        own = (await _known_facts(run, owned)).get(path)
-        return None if own is None else _written(own)
+        return (await _known_facts(run, owned)).get(path, (None, None))[0]
     made = (await current_documents(run, owned)).get(path)
-    return None if made is None else text_of(made, await messages_of(run, owned, [made]))
+    return None if made is None else text_of(made, await messages_of(run, owned, made.ids))
 
 
-async def _known_facts(run: Runner, owned: Owned) -> dict[str, list[tuple[str, Fact]]]:
-    """The lines of the profile and of each category of facts that apply in all sessions, with the facts, by path.
+async def _known_facts(run: Runner, owned: Owned) -> dict[str, tuple[str, datetime]]:
+    """The profile and each category of facts that apply in all sessions, and when they last changed, by path.
 
     The user's come first; a shared space has no profile.
     """
@@ -427,8 +426,8 @@ async def _known_facts(run: Runner, owned: Owned) -> dict[str, list[tuple[str, F
             for fact in known
             if fact.category == category
         ]
-    return {path: own for path, own in lines.items() if own}
-
-
-def _written(lines: Iterable[tuple[str, Fact]]) -> str:
-    return "".join(f"- {text}\n" for text in dict.fromkeys(" ".join(line.split()) for line, _ in lines))
+    texts = {path: dict.fromkeys(" ".join(line.split()) for line, _ in own) for path, own in lines.items() if own}
+    return {
+        path: ("".join(f"- {text}\n" for text in each), max(fact.valid_from for _, fact in lines[path]))
+        for path, each in texts.items()
+    }
