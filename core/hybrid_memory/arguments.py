@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields
 from datetime import datetime, timedelta
 from enum import Enum
-from functools import cache, cached_property, wraps
+from functools import cached_property, wraps
 from inspect import Parameter, iscoroutinefunction, signature
 from itertools import islice
 from operator import index
@@ -113,15 +113,14 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
     return cast("Callable[P, T]", twin) if iscoroutinefunction(function) else call
 
 
-@cache
-def _of_fields(kind: Any) -> Arguments:
-    return Arguments(kind.__init__)
+_OF_FIELDS: dict[Any, Arguments] = {}
 
 
 def check_fields(record: Any) -> None:
     """Check the fields of a frozen dataclass, in its ``__post_init__``; raises `InvalidInputError`."""
     kind: Any = type(record)
-    for name, value in _of_fields(kind)((), {one.name: getattr(record, one.name) for one in fields(record)})[1].items():
+    arguments = _OF_FIELDS.get(kind) or _OF_FIELDS.setdefault(kind, Arguments(kind.__init__))
+    for name, value in arguments((), {one.name: getattr(record, one.name) for one in fields(record)})[1].items():
         object.__setattr__(record, name, value)
 
 

@@ -172,11 +172,11 @@ async def write(
             raise missing(path, kept)
         if call and any(made.call == call for made in kept.histories.get(path, ())):
             return [], []
-        _check_editable(path, before, seen if name == "rethink" else None)
         kept.check_free(path)
         events = [] if before is None else await messages_of(run, owned, before.ids)
         old = "" if before is None else text_of(before, events)
-        text = (await kept_out(run, services, owned.scope)).masked(stored_text(services, _checked_file(change(old))))
+        text = _changed_text(path, before, old, change, seen if name == "rethink" else None)
+        text = (await kept_out(run, services, owned.scope)).masked(stored_text(services, text))
         if text == old and before is not None and not is_block(path):
             return [], []
         # Sources of what is written in a space may lie in the writer's own log.
@@ -209,13 +209,19 @@ async def _spoken(run: Runner, owned: Owned, call: str, sources: Sequence[str], 
     return lowest((Origin(origin), *(event.origin for event in said if event.kind is EventKind.MESSAGE)))
 
 
-def _check_editable(path: str, before: Revision | None, seen: int | None) -> None:
+def _changed_text(path: str, before: Revision | None, old: str, change: Change, seen: int | None) -> str:
     if before is not None and before.read_only:
         raise FileError("read_only", f"{_called(path)} is read-only")
     if before is not None and seen not in (None, before.number):
         raise InvalidInputError(
-            f"{_called(path)} was changed in the meantime: merge both versions; it now says:\n{before.value}"
+            f"{_called(path)} was changed in the meantime: merge both versions; it now says:\n{old}"
         )
+    text = checked_text("the text", change(old))
+    if "\x00" in text:
+        raise FileError("text", "a file of a memory is text: this has NUL characters, as binary data has")
+    if len(text) > MAX_FILE_CHARS:
+        raise FileError("text", f"a file has {MAX_FILE_CHARS:,} characters at most, got {len(text):,}: split it")
+    return text
 
 
 async def put(run: Runner, owned: Owned, block: Block) -> Block:
@@ -364,14 +370,6 @@ def inserted(path: str, line: int, words: str) -> Change:
         return before + new + text[len(before) :]
 
     return change
-
-
-def _checked_file(text: str) -> str:
-    if "\x00" in checked_text("the text", text):
-        raise FileError("text", "a file of a memory is text: this has NUL characters, as binary data has")
-    if len(text) > MAX_FILE_CHARS:
-        raise FileError("text", f"a file has {MAX_FILE_CHARS:,} characters at most, got {len(text):,}: split it")
-    return text
 
 
 def missing(path: str, kept: Documents) -> FileError:

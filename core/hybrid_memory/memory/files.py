@@ -90,10 +90,10 @@ class MemoryFiles(Part):
         Raises:
             FileError: there is no such file.
         """
-        name = _checked_path(path, folder=True)
+        name = _checked_path(path)
         text = await _text(run, self._owned, name)
-        if text is None or name != _checked_path(path):
-            if name == "/" or await _files_in(run, self._owned, name):
+        if text is None:
+            if await _files_in(run, self._owned, name):
                 raise FileError("folder", f"{shown(name)} is a folder: list() shows what is in it")
             raise FileError("missing", f"there is no file {shown(name)}: list() shows those that there are")
         return text

@@ -51,7 +51,7 @@ class FileCommand(CheckedModel):
 async def file(call: Call, memory: ScopedMemory, request: FileCommand) -> str:
     """Execute the command; answers and errors have the wording of the reference implementation."""
     try:
-        return await _COMMANDS[request.command](call, memory.files(), request)
+        return await COMMANDS[request.command](call, memory.files(), request)
     except FileError as error:
         shown = request.path or request.old_path or ROOT
         advice = "" if request.command in ("delete", "rename") else ". Please provide a valid path."
@@ -60,7 +60,8 @@ async def file(call: Call, memory: ScopedMemory, request: FileCommand) -> str:
         raise InvalidInputError(texts.get(error.reason) or _OURS.sub(rf"\1{ROOT}/", str(error))) from error
 
 
-async def _view(call: Call, files: MemoryFiles, request: FileCommand) -> str:
+async def view(call: Call, files: MemoryFiles, request: FileCommand) -> str:
+    """A file with the numbers of its lines, or what lies in a folder."""
     path = _inside(request.path)
     try:
         return _listing(str(request.path).rstrip("/"), path, await call(files.list, path, deep=True))
@@ -100,7 +101,8 @@ def _size(count: int) -> str:
     return f"{int(size)}{UNITS[power]}" if size == int(size) else f"{size:.1f}{UNITS[power]}"
 
 
-async def _create(call: Call, files: MemoryFiles, request: FileCommand) -> str:
+async def create(call: Call, files: MemoryFiles, request: FileCommand) -> str:
+    """Write a file that is not there yet."""
     path, text = _inside(request.path), _given(request.file_text, "file_text")
     try:
         await call(files.read, path)
@@ -112,7 +114,8 @@ async def _create(call: Call, files: MemoryFiles, request: FileCommand) -> str:
     raise InvalidInputError(f"File {request.path} already exists")
 
 
-async def _str_replace(call: Call, files: MemoryFiles, request: FileCommand) -> str:
+async def str_replace(call: Call, files: MemoryFiles, request: FileCommand) -> str:
+    """Replace text that occurs once, and show the lines around it."""
     path, old, new = _inside(request.path), _given(request.old_str, "old_str"), request.new_str or ""
     text = await call(files.read, path)
     lines = lines_with(text, old) if old else []
@@ -131,7 +134,8 @@ async def _str_replace(call: Call, files: MemoryFiles, request: FileCommand) -> 
     return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{changed}"
 
 
-async def _insert(call: Call, files: MemoryFiles, request: FileCommand) -> str:
+async def insert(call: Call, files: MemoryFiles, request: FileCommand) -> str:
+    """Insert lines."""
     path, new = _inside(request.path), _given(request.insert_text, "insert_text")
     text = await call(files.read, path)
     count = text.count("\n") + (not text.endswith("\n") and text != "")
@@ -143,7 +147,8 @@ async def _insert(call: Call, files: MemoryFiles, request: FileCommand) -> str:
     return f"The file {request.path} has been edited."
 
 
-async def _delete(call: Call, files: MemoryFiles, request: FileCommand) -> str:
+async def delete(call: Call, files: MemoryFiles, request: FileCommand) -> str:
+    """Remove a file or folder."""
     path = _inside(request.path)
     if path == "/":
         raise InvalidInputError(f"Cannot delete the {ROOT} directory itself")
@@ -151,7 +156,8 @@ async def _delete(call: Call, files: MemoryFiles, request: FileCommand) -> str:
     return f"Successfully deleted {request.path}"
 
 
-async def _rename(call: Call, files: MemoryFiles, request: FileCommand) -> str:
+async def rename(call: Call, files: MemoryFiles, request: FileCommand) -> str:
+    """Move a file or folder to a free path."""
     old, new = _inside(request.old_path, "old_path"), _inside(request.new_path, "new_path")
     if old == "/":
         raise InvalidInputError(f"Cannot rename the {ROOT} directory itself")
@@ -164,13 +170,8 @@ async def _rename(call: Call, files: MemoryFiles, request: FileCommand) -> str:
     return f"Successfully renamed {request.old_path} to {request.new_path}"
 
 
-_COMMANDS: dict[str, Callable[[Call, MemoryFiles, FileCommand], Coroutine[Any, Any, str]]] = {
-    "view": _view,
-    "create": _create,
-    "str_replace": _str_replace,
-    "insert": _insert,
-    "delete": _delete,
-    "rename": _rename,
+COMMANDS: dict[str, Callable[[Call, MemoryFiles, FileCommand], Coroutine[Any, Any, str]]] = {
+    command.__name__: command for command in (view, create, str_replace, insert, delete, rename)
 }
 
 
