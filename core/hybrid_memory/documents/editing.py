@@ -173,9 +173,10 @@ async def write(
         if call and any(made.call == call for made in kept.histories.get(path, ())):
             return [], []
         kept.check_free(path)
-        events = [] if before is None else await messages_of(run, owned, before.ids)
-        old = "" if before is None else text_of(before, events)
-        text = _changed_text(path, before, old, change, seen if name == "rethink" else None)
+        start = before or Revision(path, "")
+        events = await messages_of(run, owned, start.ids)
+        old = text_of(start, events)
+        text = _changed_text(start, old, change, seen if name == "rethink" else None)
         text = (await kept_out(run, services, owned.scope)).masked(stored_text(services, text))
         if text == old and before is not None and not is_block(path):
             return [], []
@@ -183,17 +184,17 @@ async def write(
         own = sources if owned.scope.space is None else ()
         if lost := await forgotten(run, services, owned.scope.owner, own):
             raise InvalidInputError(f"it comes from {shown(lost)}, which was forgotten: nothing was changed")
-        made = before or Revision(path, "", max_chars=max(MAX_CHARS, len(text)))
-        made = replace(made, change=name, call=call, base=None, moved="", origin=spoken)
+        made = replace(start, change=name, call=call, base=None, moved="", origin=spoken)
         if not is_block(path):
             parts, drafts = as_messages(
                 services, owned.scope.owner, text, path=path, origin=spoken, sources=sources, events=events
             )
             return [replace(made, parts=parts)], drafts
-        checked_length(label_of(path), text, made.max_chars)
-        kept_origins = [before.origin] if before is not None and old and name not in WHOLE else []
-        mixed = lowest((spoken, services.speaks, *kept_origins))
-        return [replace(made, value=text, sources=sources, origin=mixed)], []
+        limit = max(MAX_CHARS, len(text)) if before is None else start.max_chars
+        checked_length(label_of(path), text, limit)
+        mixed = [start.origin] if old and name not in WHOLE else []
+        origin = lowest((spoken, services.speaks, *mixed))
+        return [replace(made, value=text, sources=sources, origin=origin, max_chars=limit)], []
 
     return await changed(run, owned, path, make) or Revision(path, name, removed=True)
 
@@ -209,13 +210,12 @@ async def _spoken(run: Runner, owned: Owned, call: str, sources: Sequence[str], 
     return lowest((Origin(origin), *(event.origin for event in said if event.kind is EventKind.MESSAGE)))
 
 
-def _changed_text(path: str, before: Revision | None, old: str, change: Change, seen: int | None) -> str:
-    if before is not None and before.read_only:
-        raise FileError("read_only", f"{_called(path)} is read-only")
-    if before is not None and seen not in (None, before.number):
-        raise InvalidInputError(
-            f"{_called(path)} was changed in the meantime: merge both versions; it now says:\n{old}"
-        )
+def _changed_text(start: Revision, old: str, change: Change, seen: int | None) -> str:
+    called = _called(start.path)
+    if start.read_only:
+        raise FileError("read_only", f"{called} is read-only")
+    if seen not in (None, start.number):
+        raise InvalidInputError(f"{called} was changed in the meantime: merge both versions; it now says:\n{old}")
     text = checked_text("the text", change(old))
     if "\x00" in text:
         raise FileError("text", "a file of a memory is text: this has NUL characters, as binary data has")
