@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
-from hybrid_memory.arguments import Arguments, checked
+from hybrid_memory.arguments import checked
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.condense import How
 from hybrid_memory.context.layout import Parts, Voice, as_shown, memory_mark, prompt_language
@@ -150,13 +150,7 @@ def faces(
 
     Arguments are checked against the signature; an invalid one raises `InvalidInputError`.
     """
-    arguments = Arguments(flow, own=2)
-
-    async def admitted(self: S, run: Runner, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        given, named = arguments(args, kwargs)
-        return await flow(self, run, *given, **named)
-
-    return two_faces(admitted, lambda _: TWINS, like=flow)
+    return two_faces(checked(flow), lambda _: TWINS)
 
 
 @dataclass(frozen=True, slots=True)

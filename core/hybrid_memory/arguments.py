@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 from functools import cached_property, wraps
 from inspect import Parameter, iscoroutinefunction, signature
-from itertools import islice
+from itertools import islice, takewhile
 from operator import index
 from typing import Any, Literal, ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -44,16 +44,16 @@ class Arguments:
 
     Args:
         function: a function with annotations; unknown names, protocols and type variables are not checked.
-        own: how many leading parameters do not come from the caller.
         error: the error to raise; by default `InvalidInputError`.
+
+    Attributes:
+        own: how many leading parameters, called ``self``, ``cls`` or ``run``, do not come from the caller.
     """
 
-    def __init__(
-        self, function: Callable[..., Any], *, own: int = 1, error: type[InvalidInputError] = InvalidInputError
-    ) -> None:
+    def __init__(self, function: Callable[..., Any], error: type[InvalidInputError] = InvalidInputError) -> None:
         self._function = function
-        self._own = own
         self._error = error
+        self.own = len(list(takewhile(("self", "cls", "run").__contains__, signature(function).parameters)))
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments as passed on; too many, too few and unknown ones are left to the call itself."""
@@ -65,7 +65,7 @@ class Arguments:
     def _declared(self) -> tuple[dict[str, Any], list[str]]:
         """The types of the caller's arguments by name, and the names of those that may be given by position."""
         hints, positional = {}, []
-        for parameter in list(signature(self._function).parameters.values())[self._own :]:
+        for parameter in list(signature(self._function).parameters.values())[self.own :]:
             if parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY):
                 holder = types.SimpleNamespace(__annotations__={"value": parameter.annotation})
                 try:
@@ -97,9 +97,9 @@ def _allowed(hint: Any) -> str:
 
 
 def checked(function: Callable[P, T]) -> Callable[P, T]:
-    """A decorator that checks the arguments of a function, or of a method, recognised by ``self`` or ``cls``."""
-    own = int(next(iter(signature(function).parameters), "") in ("self", "cls"))
-    arguments = Arguments(function, own=own)
+    """A decorator that checks the arguments of a function or method."""
+    arguments = Arguments(function)
+    own = arguments.own
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
 from hybrid_memory.arguments import Arguments
@@ -112,13 +113,14 @@ def faces(
     trust = needs is not Right.READ if trusted is None else trusted
     asked = None if needs is None else Asked(verb or flow.__name__.lstrip("_"), needs, trusted=trust)
 
-    arguments = Arguments(flow, own=2, error=refusal)
+    arguments = Arguments(flow, refusal)
 
+    @wraps(flow)
     async def admitted(self: V, run: Runner, /, *args: P.args, **kwargs: P.kwargs) -> T:
         given, named = arguments(args, kwargs)
         return await flow(await self._admitted(run, asked), run, *given, **named)
 
-    face, twin = two_faces(admitted, lambda self: self._runtime.loop, like=flow)
+    face, twin = two_faces(admitted, lambda self: self._runtime.loop)
     face.__dict__["asked"] = asked
     return face, twin
 

@@ -98,19 +98,14 @@ INLINE = InlineRunner()
 
 
 def two_faces(
-    flow: Callable[Concatenate[S, Runner, P], Coroutine[Any, Any, T]],
-    runner: Callable[[S], Runner],
-    *,
-    like: Callable[..., Any] | None = None,
+    flow: Callable[Concatenate[S, Runner, P], Coroutine[Any, Any, T]], runner: Callable[[S], Runner]
 ) -> tuple[Callable[Concatenate[S, P], T], Callable[Concatenate[S, P], Coroutine[Any, Any, T]]]:
     """The blocking method and its async twin: from ``_get(self, run, ...)``, the methods ``get`` and ``aget``.
 
     Args:
         flow: a method whose second argument is the runner.
         runner: makes the twin's runner, given the object.
-        like: the function whose name, docstring and arguments to use; by default the flow.
     """
-    shown = like or flow
 
     def face(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return drive(flow(self, INLINE, *args, **kwargs))
@@ -118,9 +113,9 @@ def two_faces(
     async def twin(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await flow(self, runner(self), *args, **kwargs)
 
-    name = shown.__name__.lstrip("_")
-    _dress(face, shown, name, shown.__doc__)
-    _dress(twin, shown, f"a{name}", f"Async twin of `{name}`.")
+    name = flow.__name__.lstrip("_")
+    _dress(face, flow, name, flow.__doc__)
+    _dress(twin, flow, f"a{name}", f"Async twin of `{name}`.")
     return face, twin
 
 
