@@ -260,11 +260,6 @@ async def grant(
     return await decide(run, services, member, "revoke" if right is None else "grant", decision)
 
 
-async def grants(run: Runner, services: Services, space: Scope) -> list[Grant]:
-    """The current grants, in the order in which they were last changed."""
-    return list((await standing(run, services, space)).grants.values())
-
-
 async def denials(run: Runner, services: Services, space: Scope) -> list[Denial]:
     """Refused accesses, oldest first."""
     events = await run.call(services.truth.read, space, kinds=(EventKind.DENIED,))

@@ -336,10 +336,9 @@ class ItemsProjection(FoldedProjection[KeptItems]):
 async def batch(
     run: Runner, services: Services, owner: Scope, operations: Sequence[ItemOperation], sweep_every: timedelta
 ) -> list[ItemResult]:
-    """The results, in order. Reads see the items before the batch; its writes are applied together, all or nothing.
+    """The results of `ItemMemory.batch`.
 
-    Of several puts with the same key, the last one counts. Destroyed items are gone from log and index on return. At
-    most every ``sweep_every``, expired and replaced values are destroyed too, and the files cleaned; replaced values
+    At most every ``sweep_every``, expired and replaced values are destroyed too, and the files cleaned; replaced values
     also when there are many.
     """
     kept = await services.state(ItemsProjection).read(run, services, owner)

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from hybrid_memory.documents import editing
 from hybrid_memory.documents.document import BLOCKS, File, FileMatch, FileRevision, Revision, is_block, label_of
-from hybrid_memory.documents.editing import Change, Owned, current_documents, messages_of, text_of
+from hybrid_memory.documents.editing import Change, Owned, current_documents, messages_of, missing, text_of
 from hybrid_memory.errors import FileError
 from hybrid_memory.facts.attributes import ATTRIBUTES
 from hybrid_memory.facts.authority import applying
@@ -95,7 +95,7 @@ class MemoryFiles(Part):
         if text is None:
             if await _files_in(run, self._owned, name):
                 raise FileError("folder", f"{shown(name)} is a folder: list() shows what is in it")
-            raise FileError("missing", f"there is no file {shown(name)}: list() shows those that there are")
+            raise missing(name, await current_documents(run, self._owned))
         return text
 
     read, aread = faces(_read, needs=Right.READ, verb="read_file")

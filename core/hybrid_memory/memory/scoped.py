@@ -437,7 +437,7 @@ class SpaceMemory(ScopedMemory):
 
     async def _grants(self, run: Runner) -> list[Grant]:
         """The current grants, in the order in which they were given."""
-        return await sharing.grants(run, present(self._services), self.scope.owner)
+        return list((await sharing.standing(run, present(self._services), self.scope.owner)).grants.values())
 
     grants, agrants = faces(_grants, needs=Right.READ)
 
