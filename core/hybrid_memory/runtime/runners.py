@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
+import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Executor
 from functools import partial, update_wrapper
@@ -95,6 +96,22 @@ def drive(flow: Coroutine[Any, Any, T]) -> T:
 
 INLINE = InlineRunner()
 """The runner of all blocking methods."""
+
+
+class TwinRunner(InlineRunner):
+    """Awaits each function's async twin, ``arecall`` for ``recall``, so that the memory decides where it runs."""
+
+    async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of the twin, which is in the same object or module as the function."""
+        name, owner = function.__name__, getattr(function, "__self__", None)
+        private = "_" * name.startswith("_")
+        beside = sys.modules[function.__module__] if owner is None else owner
+        twin: Callable[P, Coroutine[Any, Any, T]] = getattr(beside, f"{private}a{name.removeprefix('_')}")
+        return await twin(*args, **kwargs)
+
+
+TWINS = TwinRunner()
+"""The runner of async methods that call other methods with two faces."""
 
 
 def two_faces(
