@@ -2,8 +2,8 @@
 
 Whole numbers have 64 bits and are not booleans. Datetimes and durations are moved away from the ends of the calendar,
 so that they can be converted and added. Afterwards texts, numbers and collections have Python's own types, even if they
-were subclasses. Pydantic's strict mode would refuse NumPy's numbers and mappings that are no dict, and would read an
-endless iterator.
+were subclasses. Pydantic's strict mode would refuse NumPy's numbers, lists in place of tuples and mappings that are no
+dict; to tell it otherwise takes a translation of every type, as long as this.
 """
 
 from __future__ import annotations
@@ -83,17 +83,14 @@ class Arguments:
             result = _passed(hint, value)
         except _RefusedError as error:
             kind = InvalidScopeError if name in _OF_SCOPES else self._error
-            raise kind(f"{name} must be {_allowed(hint)}{error}, got {shown(value)}") from None
+            plain = isinstance(hint, type) and not get_args(hint)
+            allowed = [hint.__name__ if plain else _PATH.sub("", str(hint))]
+            # A class may advise on how to get an object of it.
+            advice = [one._described for one in (hint, *get_args(hint)) if hasattr(one, "_described")]  # noqa: SLF001
+            raise kind(f"{name} must be {[*advice, *allowed][0]}{error}, got {shown(value)}") from None
         except Exception as error:
             raise self._error(f"{name} cannot be read: {type(error).__name__}") from error
         return value if name == "at" and isinstance(value, datetime) else result  # stored: not moved as a limit is
-
-
-def _allowed(hint: Any) -> str:
-    """What an error says that an argument may be: the type, or the advice of a class on how to get an object of it."""
-    advice = [one._described for one in (hint, *get_args(hint)) if hasattr(one, "_described")]  # noqa: SLF001 - for this
-    name = hint.__name__ if isinstance(hint, type) and not get_args(hint) else _PATH.sub("", str(hint))
-    return advice[0] if advice else name
 
 
 def checked(function: Callable[P, T]) -> Callable[P, T]:
