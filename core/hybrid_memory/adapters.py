@@ -6,12 +6,11 @@ An adapter writes each method once, as a coroutine over a `Runner` that makes it
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
-from hybrid_memory.arguments import Arguments, checked
+from hybrid_memory.arguments import checked
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.condense import How
 from hybrid_memory.context.layout import Parts, Voice, as_shown, memory_mark, prompt_language
@@ -47,7 +46,7 @@ from hybrid_memory.memory.items import SWEEP_EVERY
 from hybrid_memory.memory.store import IN_MEMORY, close_all, held, memory_at, opened, url_of
 from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.runtime.caches import LruCache
-from hybrid_memory.runtime.runners import InlineRunner, Runner, two_faces
+from hybrid_memory.runtime.runners import TWINS, Runner, two_faces
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
 from hybrid_memory.runtime.tracing import Span, listening
 from hybrid_memory.scope import check_name
@@ -128,21 +127,6 @@ new_id = TimeOrderedIds()
 """A new id, which sorts after all earlier ones."""
 
 
-class TwinRunner(InlineRunner):
-    """Awaits each function's async twin, ``arecall`` for ``recall``, so that the core decides where it runs."""
-
-    async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of the twin, which is in the same object or module as the function."""
-        name, owner = function.__name__, getattr(function, "__self__", None)
-        private = "_" * name.startswith("_")
-        beside = sys.modules[function.__module__] if owner is None else owner
-        twin: Callable[P, Coroutine[Any, Any, T]] = getattr(beside, f"{private}a{name.removeprefix('_')}")
-        return await twin(*args, **kwargs)
-
-
-TWINS = TwinRunner()
-
-
 def faces(
     flow: Callable[Concatenate[S, Runner, P], Coroutine[Any, Any, T]],
 ) -> tuple[Callable[Concatenate[S, P], T], Callable[Concatenate[S, P], Coroutine[Any, Any, T]]]:
@@ -150,13 +134,7 @@ def faces(
 
     Arguments are checked against the signature; an invalid one raises `InvalidInputError`.
     """
-    arguments = Arguments(flow, own=2)
-
-    async def admitted(self: S, run: Runner, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        given, named = arguments(args, kwargs)
-        return await flow(self, run, *given, **named)
-
-    return two_faces(admitted, lambda _: TWINS, like=flow)
+    return two_faces(checked(flow), lambda _: TWINS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,21 @@
 
 Whole numbers have 64 bits and are not booleans. Datetimes and durations are moved away from the ends of the calendar,
 so that they can be converted and added. Afterwards texts, numbers and collections have Python's own types, even if they
-were subclasses. Pydantic's strict mode would refuse NumPy's numbers and mappings that are no dict, and would read an
-endless iterator.
+were subclasses. Pydantic's strict mode would refuse NumPy's numbers, lists in place of tuples and mappings that are no
+dict; to tell it otherwise takes a translation of every type, as long as this.
 """
 
 from __future__ import annotations
 
+import re
 import types
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import fields
 from datetime import datetime, timedelta
 from enum import Enum
 from functools import cached_property, wraps
 from inspect import Parameter, iscoroutinefunction, signature
-from itertools import islice
+from itertools import islice, takewhile
 from operator import index
 from typing import Any, Literal, ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -27,11 +29,14 @@ T = TypeVar("T")
 MAX_ITEMS = 100_000
 """The most elements read from an iterator, which may be endless."""
 
+_PATH = re.compile(r"\b(?:\w+\.)+")
+"""The module in the name of a type."""
+
 _OF_SCOPES = ("tenant", "user", "agent", "session")
 
 
 class _RefusedError(Exception):
-    """The value is not of the type; the text is what the name of the type does not say."""
+    """The value is not of the type; the text is what the type itself does not say."""
 
 
 class Arguments:
@@ -39,16 +44,16 @@ class Arguments:
 
     Args:
         function: a function with annotations; unknown names, protocols and type variables are not checked.
-        own: how many leading parameters do not come from the caller.
         error: the error to raise; by default `InvalidInputError`.
+
+    Attributes:
+        own: how many leading parameters, called ``self``, ``cls`` or ``run``, do not come from the caller.
     """
 
-    def __init__(
-        self, function: Callable[..., Any], *, own: int = 1, error: type[InvalidInputError] = InvalidInputError
-    ) -> None:
+    def __init__(self, function: Callable[..., Any], error: type[InvalidInputError] = InvalidInputError) -> None:
         self._function = function
-        self._own = own
         self._error = error
+        self.own = len(list(takewhile(("self", "cls", "run").__contains__, signature(function).parameters)))
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments as passed on; too many, too few and unknown ones are left to the call itself."""
@@ -60,7 +65,7 @@ class Arguments:
     def _declared(self) -> tuple[dict[str, Any], list[str]]:
         """The types of the caller's arguments by name, and the names of those that may be given by position."""
         hints, positional = {}, []
-        for parameter in list(signature(self._function).parameters.values())[self._own :]:
+        for parameter in list(signature(self._function).parameters.values())[self.own :]:
             if parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY):
                 holder = types.SimpleNamespace(__annotations__={"value": parameter.annotation})
                 try:
@@ -78,16 +83,20 @@ class Arguments:
             result = _passed(hint, value)
         except _RefusedError as error:
             kind = InvalidScopeError if name in _OF_SCOPES else self._error
-            raise kind(f"{name} must be {_described(hint)}{error}, got {shown(value)}") from None
+            plain = isinstance(hint, type) and not get_args(hint)
+            allowed = [hint.__name__ if plain else _PATH.sub("", str(hint))]
+            # A class may advise on how to get an object of it.
+            advice = [one._described for one in (hint, *get_args(hint)) if hasattr(one, "_described")]  # noqa: SLF001
+            raise kind(f"{name} must be {[*advice, *allowed][0]}{error}, got {shown(value)}") from None
         except Exception as error:
             raise self._error(f"{name} cannot be read: {type(error).__name__}") from error
         return value if name == "at" and isinstance(value, datetime) else result  # stored: not moved as a limit is
 
 
 def checked(function: Callable[P, T]) -> Callable[P, T]:
-    """A decorator that checks the arguments of a function, or of a method, recognised by ``self`` or ``cls``."""
-    own = int(next(iter(signature(function).parameters), "") in ("self", "cls"))
-    arguments = Arguments(function, own=own)
+    """A decorator that checks the arguments of a function or method."""
+    arguments = Arguments(function)
+    own = arguments.own
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -101,16 +110,15 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
     return cast("Callable[P, T]", twin) if iscoroutinefunction(function) else call
 
 
-def check_fields(record: object) -> None:
+_OF_FIELDS: dict[Any, Arguments] = {}
+
+
+def check_fields(record: Any) -> None:
     """Check the fields of a frozen dataclass, in its ``__post_init__``; raises `InvalidInputError`."""
-    kind = type(record)
-    arguments = _of_records.get(kind) or _of_records.setdefault(kind, Arguments(kind.__init__))
-    _, named = arguments((), {name: getattr(record, name) for name in kind.__dataclass_fields__})  # type: ignore[attr-defined]
-    for name, value in named.items():
+    kind: Any = type(record)
+    arguments = _OF_FIELDS.get(kind) or _OF_FIELDS.setdefault(kind, Arguments(kind.__init__))
+    for name, value in arguments((), {one.name: getattr(record, one.name) for one in fields(record)})[1].items():
         object.__setattr__(record, name, value)
-
-
-_of_records: dict[type, Arguments] = {}
 
 
 def _instance(value: Any, kind: Any) -> Any:
@@ -209,32 +217,3 @@ def _collection(value: Any, hint: Any) -> Any:
     if not finite and len(made) > MAX_ITEMS:
         raise _RefusedError(f", at most {MAX_ITEMS:,}")
     return made
-
-
-_NAMES = {
-    str: "text", int: "a whole number", float: "a number", bool: "True or False", type(None): "None",
-    datetime: "a datetime", timedelta: "a timedelta", bytes: "bytes", Any: "anything",
-}  # fmt: skip
-_PLURALS = {str: "texts", int: "whole numbers"}
-
-
-def _described(hint: Any) -> str:  # noqa: PLR0911 - one for each kind
-    """The name of a type in error messages."""
-    origin, parts = get_origin(hint), get_args(hint)
-    if hint in _NAMES:
-        return _NAMES[hint]
-    if origin is Callable:
-        return "callable"
-    if origin in (Union, types.UnionType):
-        return " or ".join(dict.fromkeys(_described(part) for part in parts if part is not type(None)))
-    if origin is Literal:
-        return f"one of {', '.join(map(str, parts))}" if len(parts) > 1 else repr(parts[0])
-    if origin is tuple and Ellipsis not in parts:
-        return f"a tuple of {len(parts)}"
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return "values by name" if not parts or parts[-1] is Any else f"values by name, each {_described(parts[-1])}"
-    if parts:
-        kind = "list" if origin in (Sequence, list) else "collection"
-        kinds = get_args(parts[0]) if get_origin(parts[0]) in (Union, types.UnionType) else parts[:1]
-        return f"a {kind} of {' or '.join(_PLURALS.get(each) or _described(each) for each in kinds)}"
-    return getattr(hint, "_described", None) or f"{getattr(hint, '__name__', hint)}(...)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -13,7 +13,7 @@ from hybrid_memory.log.event import QUARANTINE, Event, EventKind, author_of, pri
 from hybrid_memory.log.message import Origin
 from hybrid_memory.log.port import Draft, Receipt, receipt_of
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.scope import Scope, check_name
+from hybrid_memory.scope import Scope
 from hybrid_memory.store import forget as forgetting
 from hybrid_memory.store.projection import FoldedProjection, append_revision, erased_since, head, number_of, revision_id
 from hybrid_memory.store.services import Services
@@ -122,15 +122,13 @@ class Standing:
         """The result after these events, which follow by position."""
         number, position, grants, approved = self.number, self.position, dict(self.grants), set(self.approved)
         for event in decisions:
-            number, position = number_of(event), event.position
-            approved.update(event.payload.get("approved", ()))
-            payload = event.payload
+            number, position, payload = number_of(event), event.position, event.payload
+            approved.update(payload.get("approved", ()))
             if "right" in payload:
-                user, agent, right = payload["user"], payload["agent"], payload["right"]
-                grants.pop((user, agent), None)
-                if right is not None:  # None revokes
-                    trust, by = payload["trust"], event.author
-                    grants[user, agent] = Grant(user, agent, Right(right), trust, by=by, at=event.at)
+                name = payload["user"], payload["agent"]
+                grants.pop(name, None)
+                if payload["right"] is not None:  # None revokes
+                    grants[name] = Grant(*name, Right(payload["right"]), payload["trust"], event.author, event.at)
         return Standing(number, position, grants, frozenset(approved))
 
     @property
@@ -203,14 +201,10 @@ async def admitted(run: Runner, services: Services, member: Member, asked: Asked
 
 async def create(run: Runner, services: Services, member: Member) -> None:
     """Make a space with this user and agent as its admin."""
-    first = _given(member.principal.user, member.principal.agent, Right.ADMIN)
+    first = {"user": member.principal.user, "agent": member.principal.agent, "right": Right.ADMIN, "trust": 1.0}
     if await append_revision(run, services, member.space, _decision(services, member, Standing(), first)) is None:
         name = member.space.space
         raise InvalidInputError(f"the space {name!r} already exists: choose another name, or ask its admin")
-
-
-def _given(user: str | None, agent: str | None, right: Right | None, trust: float = 1.0) -> dict[str, Any]:
-    return {"user": user, "agent": agent, "right": right, "trust": trust}
 
 
 def _decision(services: Services, member: Member, known: Standing, payload: dict[str, Any]) -> Draft:
@@ -239,64 +233,45 @@ async def decide(
 
 
 async def grant(
-    run: Runner, services: Services, member: Member, *, user: str | None, agent: str | None, right: str, trust: float
+    run: Runner,
+    services: Services,
+    member: Member,
+    *,
+    user: str | None,
+    agent: str | None,
+    right: str | None,
+    trust: float = 1.0,
 ) -> Receipt:
-    """Give a right; the last decision for a grantee counts."""
-    grantee, share = _grantee(user, agent), checked_share("trust", trust)
-    if right == Right.ADMIN and share < TRUSTED:
-        raise InvalidInputError(f"an admin needs a trust of {TRUSTED} or more, got {trust}")
-    return await decide(run, services, member, "grant", _change(*grantee, Right(right), share))
-
-
-async def revoke(run: Runner, services: Services, member: Member, *, user: str | None, agent: str | None) -> Receipt:
-    """Revoke the right of a grantee."""
-    return await decide(run, services, member, "revoke", _change(*_grantee(user, agent), None))
-
-
-def _grantee(user: str | None, agent: str | None) -> tuple[str | None, str | None]:
+    """Give a right, or with None revoke it; the last decision for a grantee counts."""
     if user is None and agent is None:
         raise InvalidInputError("no member given: give user=, agent= or both")
-    for label, name in (("user", user), ("agent", agent)):
-        if name is not None:
-            _checked_name(label, name)
-    return user, agent
+    grantee, share = Scope(user=user, agent=agent), checked_share("trust", trust)
+    if right == Right.ADMIN and share < TRUSTED:
+        raise InvalidInputError(f"an admin needs a trust of {TRUSTED} or more, got {trust}")
 
-
-def _checked_name(label: str, name: str) -> str:
-    try:
-        return check_name(label, name)
-    except ValueError as error:
-        raise InvalidInputError(str(error)) from None
-
-
-def _change(user: str | None, agent: str | None, right: Right | None, trust: float = 1.0) -> Decision:
     def decision(known: Standing) -> tuple[dict[str, Any], list[Draft]]:
         current = known.grants.get((user, agent))
         if right is None and current is None:
-            raise InvalidInputError(f"there is no grant for {Scope(user=user, agent=agent)}: see grants()")
-        if current is not None and current.right is Right.ADMIN and right is not Right.ADMIN and known.admins == 1:
-            raise InvalidInputError(f"{Scope(user=user, agent=agent)} is the last admin: appoint another one first")
-        return _given(user, agent, right, trust), []
+            raise InvalidInputError(f"there is no grant for {grantee}: see grants()")
+        if current is not None and current.right is Right.ADMIN and right != Right.ADMIN and known.admins == 1:
+            raise InvalidInputError(f"{grantee} is the last admin: appoint another one first")
+        return {"user": user, "agent": agent, "right": right, "trust": share}, []
 
-    return decision
-
-
-async def grants(run: Runner, services: Services, space: Scope) -> list[Grant]:
-    """The current grants, in the order in which they were last changed."""
-    return list((await standing(run, services, space)).grants.values())
+    return await decide(run, services, member, "revoke" if right is None else "grant", decision)
 
 
 async def denials(run: Runner, services: Services, space: Scope) -> list[Denial]:
     """Refused accesses, oldest first."""
+    events = await run.call(services.truth.read, space, kinds=(EventKind.DENIED,))
     return [
         Denial(
-            who=event.author,
-            verb=event.payload["verb"],
-            needed=Right(event.payload["needed"]),
-            held=None if event.payload["held"] is None else Right(event.payload["held"]),
-            at=event.at,
+            event.author,
+            event.payload["verb"],
+            Right(event.payload["needed"]),
+            Right(held) if (held := event.payload["held"]) else None,
+            event.at,
         )
-        for event in await run.call(services.truth.read, space, kinds=(EventKind.DENIED,))
+        for event in events
     ]
 
 
@@ -313,8 +288,6 @@ async def reached(run: Runner, services: Services, principal: Scope, spaces: Any
     """These spaces, or with ``all`` every readable one."""
     if spaces == "all":
         return await readable(run, services, principal)
-    if isinstance(spaces, str) or not isinstance(spaces, Collection):
-        raise InvalidInputError(f"spaces must be a list of names, or 'all', got {shown(spaces)}")
     asked = Asked(verb, Right.READ, trusted=False)
     chosen = {named(principal, name): None for name in spaces}
     for space in chosen:
@@ -326,7 +299,7 @@ def named(principal: Scope, name: Any, session: str | None = None) -> Scope:
     """The space with this name in the tenant of user or agent; raises `InvalidInputError` for invalid names."""
     if principal.user is None and principal.agent is None:
         raise InvalidInputError(f"{principal} is neither a user nor an agent: only they can share spaces")
-    return Scope(tenant=principal.tenant, space=_checked_name("the name of a space", name), session=session)
+    return Scope(tenant=principal.tenant, space=name, session=session)
 
 
 async def origin(run: Runner, services: Services, scope: Scope, other: Scope, verb: str) -> Scope:
@@ -365,40 +338,34 @@ async def approve(run: Runner, services: Services, scope: Scope, member: Member,
     """Add these messages to the space, under their authors and original times."""
     seen = await head(run, services, scope)
     chosen = await _chosen(run, services, scope, which)
-    drafts = {
-        event.position: replace(
-            Draft.of(event), id=event.id.removeprefix(QUARANTINE), kind=EventKind.MESSAGE, sources=(event.id,)
-        )
-        for event in chosen
-    }
 
     def decision(known: Standing) -> tuple[dict[str, Any], list[Draft]]:
-        late = [event.id for event in chosen if event.position in known.approved]
-        if late:
-            raise InvalidInputError(f"{late[0]!r} was approved by another admin meanwhile")
-        return {"approved": list(drafts)}, list(drafts.values())
+        drafts = []
+        for event in chosen:
+            if event.position in known.approved:
+                raise InvalidInputError(f"{event.id!r} was approved by another admin meanwhile")
+            name = event.id.removeprefix(QUARANTINE)
+            drafts.append(replace(Draft.of(event), id=name, kind=EventKind.MESSAGE, sources=(event.id,)))
+        return {"approved": [event.position for event in chosen]}, drafts
 
     return await decide(run, services, member, "approve", decision, seen=seen)
 
 
 async def reject(run: Runner, services: Services, scope: Scope, which: Any) -> Receipt:
     """Destroy these messages."""
-    chosen = await _chosen(run, services, scope, which)
-    handles = tuple(f"#{event.position}" for event in chosen)
+    handles = tuple(f"#{event.position}" for event in await _chosen(run, services, scope, which))
     return await forgetting.forget(run, services, scope, forgetting.ForgetRequest(ids=handles))
 
 
 async def _chosen(run: Runner, services: Services, scope: Scope, which: Any) -> list[Event]:
     pending = await quarantined(run, services, scope)
-    items = [which] if isinstance(which, str | Event) or not isinstance(which, Collection) else list(which)
+    items = [which] if isinstance(which, str | Event) else list(which)
     chosen: dict[int, Event] = {}
     for item in items:
         matching = [event for event in pending if item in (event.id, event)]
         if len(matching) != 1:
-            several = (
-                "several messages have this id, give what quarantined() returns" if matching else "see quarantined()"
-            )
-            raise InvalidInputError(f"which one is {shown(item)}? {several}")
+            advice = "several messages have this id, give events of" if matching else "see"
+            raise InvalidInputError(f"which one is {shown(item)}? {advice} quarantined()")
         chosen[matching[0].position] = matching[0]
     if not chosen:
         raise InvalidInputError("no message given: give ids, or events from quarantined()")

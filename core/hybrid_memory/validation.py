@@ -39,8 +39,10 @@ class CheckedModel(BaseModel):
 
     if not TYPE_CHECKING:  # type checkers keep the field names; callers get our error
 
-        def __init__(self, **data: Any) -> None:
-            _refuse_iterators(data, self.invalid_error)
+        def __init__(self, /, **data: Any) -> None:
+            for name, value in data.items():
+                if hasattr(type(value), "__next__"):  # pydantic would read it to its end, and it may have none
+                    raise self.invalid_error(f"{name}: give a list, not an iterator (got {shown(value)})")
             try:
                 super().__init__(**data)
             except ValidationError as error:
@@ -53,18 +55,10 @@ class CheckedModel(BaseModel):
     @classmethod
     def of(cls, fields: Mapping[Any, Any]) -> Self:
         """The model with these fields; raises `invalid_error` also for keys that are not strings."""
-        _refuse_iterators(fields, cls.invalid_error)
-        try:
-            return cls.model_validate(dict(fields))
-        except ValidationError as error:
-            raise cls.invalid_error(_readable(error)) from error
-
-
-def _refuse_iterators(fields: Mapping[Any, Any], error: type[InvalidInputError]) -> None:
-    """Reject iterators: pydantic would read them to the end, and they may have none."""
-    for name, value in fields.items():
-        if hasattr(type(value), "__next__"):
-            raise error(f"{name}: give a list, not an iterator (got {shown(value)})")
+        for name in fields:
+            if not isinstance(name, str):
+                raise cls.invalid_error(f"the name of a field must be text, got {shown(name)}")
+        return cls(**fields)
 
 
 class Settings(CheckedModel):
@@ -205,17 +199,6 @@ def _short(text: str) -> str:
     return text if len(text) <= MAX_SHOWN_CHARS else f"{text[: MAX_SHOWN_CHARS - 3]}..."
 
 
-def checked_count(name: str, count: int, *, least: int) -> int:
-    """The count; raises `InvalidInputError` if it is not whole, or too small."""
-    try:
-        number = index(count)
-    except TypeError:
-        raise InvalidInputError(f"{name} must be a whole number, got {shown(count)}") from None
-    if number < least:
-        raise InvalidInputError(f"{name} must be {least} or more, got {shown(number)}")
-    return number
-
-
 def checked_share(name: str, share: object) -> float:
     """The share; raises `InvalidInputError` unless it is a number from 0 to 1."""
     if isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1:
@@ -224,21 +207,20 @@ def checked_share(name: str, share: object) -> float:
 
 
 def check_span(since: datetime | None, until: datetime | None) -> None:
-    """Raise `InvalidInputError` unless both are aware datetimes, in order."""
+    """Raise `InvalidInputError` unless both have a time zone and are in order."""
     for name, value in (("since", since), ("until", until)):
-        if not isinstance(value, datetime | None):
-            raise InvalidInputError(f"{name} must be a datetime, got {shown(value)}")
         if value is not None and value.utcoffset() is None:
             raise InvalidInputError(f"{name} needs a time zone, got {value!r}: use datetime(..., tzinfo=UTC)")
     if since is not None and until is not None and since > until:
         raise InvalidInputError(f"since ({since}) is after until ({until})")
 
 
-def whole(label: str, value: object, least: int, most: int | None = None) -> int:
+def whole(label: str, value: Any, least: int, most: int | None = None) -> int:
     """The value; raises `InvalidInputError` unless it is a whole number from ``least`` to ``most``."""
-    if isinstance(value, int) and not isinstance(value, bool) and value >= least and (most is None or value <= most):
-        return value
-    limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+    number = index(value) if hasattr(type(value), "__index__") and not isinstance(value, bool) else None
+    if number is not None and number >= least and (most is None or number <= most):
+        return number
+    limits = f"of {least} or more" if most is None else f"from {least} to {most}"
     raise InvalidInputError(f"{label} must be a whole number {limits}, got {shown(value)}")
 
 

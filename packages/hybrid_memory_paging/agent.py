@@ -18,7 +18,7 @@ from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MemoryClo
 from hybrid_memory.text.structured import encodable
 from hybrid_memory.text.tokens import PRIMING, message_tokens
 from hybrid_memory.tools.tool import Answer
-from hybrid_memory.validation import checked_count, checked_text, positive_seconds, shown
+from hybrid_memory.validation import checked_text, positive_seconds, shown, whole
 from hybrid_memory_paging.functions import (
     FETCH,
     HEARTBEAT,
@@ -175,9 +175,9 @@ class PagedAgent:
         if not isinstance(paging, PagingConfig | None):
             raise InvalidInputError(f"paging must be a PagingConfig, got {shown(paging)}")
         self._paging = paging or PagingConfig()
-        self._max_tokens = checked_count("max_tokens", max_tokens, least=1)
-        self._max_steps = checked_count("max_steps", max_steps, least=1)
-        self._k = checked_count("k", k, least=0)
+        self._max_tokens = whole("max_tokens", max_tokens, 1)
+        self._max_steps = whole("max_steps", max_steps, 1)
+        self._k = whole("k", k, 0)
         self.functions: list[Function] = [
             *functions_named(memory_functions),
             *(CustomFunction.of(function, function_timeout) for function in functions),

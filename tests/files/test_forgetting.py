@@ -50,8 +50,8 @@ def test_words_go_from_the_file_and_all_its_revisions(
     if files.list():
         assert files.read("/old.md") == "- Buy milk\n- Sleep\n"
         assert {file.path: file.size for file in files.list()}["/old.md"] == len("- Buy milk\n- Sleep\n")
-        assert all(CANARY not in one.text for one in files.history("/old.md"))
-        assert [one.change for one in files.history("/old.md")][:2] == ["write", "insert"]
+        assert all(CANARY not in one.text for path in ("/plans.md", "/old.md") for one in files.history(path))
+        assert [one.change for one in files.history("/plans.md")][:2] == ["write", "insert"]
 
 
 def test_what_follows_from_a_turn_goes_with_it_also_once_it_was_edited(

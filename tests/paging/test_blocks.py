@@ -60,7 +60,7 @@ def test_a_label_is_checked_before_anything_changes(face: Face, alice: ScopedMem
     alice.block("human").put("Name: Ada")
     before = alice._runtime.services.log.heads()
     for verb, options in [*LATE_VERBS, ("history", {})]:
-        with pytest.raises(InvalidInputError, match=r"label (has 1 to 64 letters|must be text)"):
+        with pytest.raises(InvalidInputError, match=r"label (has 1 to 64 letters|must be str)"):
             getattr(face(alice.block(label)), verb)(**options)
     assert alice._runtime.services.log.heads() == before
 
@@ -68,9 +68,9 @@ def test_a_label_is_checked_before_anything_changes(face: Face, alice: ScopedMem
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"value": 7}, "value must be text, got 7"), ({"value": None}, "value must be text"),
+        ({"value": 7}, "value must be str, got 7"), ({"value": None}, "value must be str"),
         ({"value": "\ud800"}, "value cannot be stored: lone surrogate"),
-        ({"description": b"x"}, "description must be text"),
+        ({"description": b"x"}, "description must be str"),
         ({"description": "\udfff"}, "description cannot be stored"), ({"max_chars": 0}, "max_chars must be"),
         ({"max_chars": -1}, "max_chars must be"), ({"max_chars": "40"}, "max_chars must be"),
         ({"max_chars": 1.5}, "max_chars must be"),
@@ -94,12 +94,12 @@ def test_a_bad_put_is_refused(face: Face, alice: ScopedMemory, human: Block, wro
         ({}, "exactly one of append=, old= "),
         ({"append": "x", "value": "y"}, "exactly one of"),
         ({"append": "x", "old": "Ada", "new": "Bo"}, "exactly one of"),
-        ({"append": 7}, "append must be text, got 7"),
+        ({"append": 7}, "append must be str.*, got 7"),
         ({"append": " \n"}, "append is empty"),
-        ({"append": "\ud800"}, "append cannot be stored"),
-        ({"value": ["x"]}, "value must be text"),
+        ({"append": "\ud800"}, "text cannot be stored"),
+        ({"value": ["x"]}, "value must be str"),
         ({"old": "", "new": "x"}, "old is empty"),
-        ({"old": "Ada", "new": None}, "new must be text"),
+        ({"old": "Ada", "new": None}, "new must be str"),
         (
             {"old": "Bob", "new": "x"},
             "'Bob' does not occur in the block 'human': quote a part of it exactly; it says:\nName: Ada$",

@@ -34,7 +34,7 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import cjk_share, terms
-from hybrid_memory.validation import checked_count
+from hybrid_memory.validation import whole
 
 MAX_STRETCHES = 64
 """A state stores all its stretches: beyond this many, each compaction joins the two oldest."""
@@ -110,7 +110,7 @@ async def compact(
     settings = services.config.compaction
     # To look for a name among installed packages reads files.
     way = await run.call(resolve_strategy, settings.strategy if strategy is None else strategy)
-    rounds = settings.keep_least if keep is None else checked_count("keep", keep, least=1)
+    rounds = settings.keep_least if keep is None else whole("keep", keep, 1)
     request = PromptRequest(query="?", max_tokens=settings.max_tokens)
     await run.call(services.count, "")  # a counter may have tables to load, off the event loop
     for _ in range(RACES):

@@ -20,7 +20,7 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.text.sentences import chunks, pieces_of, sentences
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import TokenCounter
-from hybrid_memory.validation import checked_count
+from hybrid_memory.validation import whole
 
 How: TypeAlias = Literal["extractive", "llmlingua"]
 
@@ -93,7 +93,7 @@ class CondenseRequest:
             texts=[text.text if isinstance(text, Message) else text for text in texts],
             heads=[f"{text.speaker}: " if isinstance(text, Message) else "" for text in texts],
             query=None if query is None else checked_query(query),
-            max_tokens=checked_count("max_tokens", max_tokens, least=1),
+            max_tokens=whole("max_tokens", max_tokens, 1),
             how=how,
         )
 
@@ -180,8 +180,8 @@ def fragments(row: int, text: str) -> list[Fragment]:
     """The sentences of a text, long ones in parts; never splits URLs, code, quotations and other protected text."""
     protected: list[tuple[int, int]] = []
     at = 0
-    for piece, whole in pieces_of(text, len, len(text) + 1):
-        if whole:
+    for piece, fixed in pieces_of(text, len, len(text) + 1):
+        if fixed:
             protected.append((at, at + len(piece)))
         at += len(piece)
     spans: list[tuple[int, int]] = []

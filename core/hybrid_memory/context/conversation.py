@@ -23,7 +23,7 @@ from hybrid_memory.store.keepout import kept_out
 from hybrid_memory.store.remember import remember, stored
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, at_positions, in_view, newest_messages, placed, present
-from hybrid_memory.validation import check_span, checked_count, shown
+from hybrid_memory.validation import check_span, shown, whole
 
 LOOKED_AT = 50
 """How many more messages of the log to compare, since a copy may lack the steps between question and answer."""
@@ -39,7 +39,7 @@ async def conversation(
     until: datetime | None = None,
 ) -> list[Message]:
     """The session's messages since its last reset, compacted or not, oldest first."""
-    most = None if limit is None else checked_count("limit", limit, least=0)
+    most = None if limit is None else whole("limit", limit, 0)
     check_span(since, until)
     services = await in_view(run, services, scope)
     # A handle without a session reads every session; only a reset of its own counts.

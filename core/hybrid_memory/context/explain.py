@@ -32,7 +32,7 @@ from hybrid_memory.store.keepout import kept_out
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, at_positions, in_view, present, retained
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.validation import checked_count, shown, storable
+from hybrid_memory.validation import shown, storable, whole
 
 MAX_CHAIN = 20
 """The most facts shown of a chain of replacements."""
@@ -128,8 +128,8 @@ async def fetch(
     max_chars: int,
 ) -> Page:
     """A page of the text, or its lines that match; see `page` and `grep` of the payloads."""
-    checked_count("max_chars", max_chars, least=1)
-    checked_count("context", context, least=0)
+    whole("max_chars", max_chars, 1)
+    whole("context", context, 0)
     if pattern is not None and where is not None:
         raise InvalidInputError("give fetch() either where or pattern, not both")
     text = await payload(run, services, scope, result_id)
@@ -146,7 +146,7 @@ async def fetch(
 async def offload(run: Runner, services: Services, scope: Scope, text: Any, max_tokens: int) -> Payload:
     """Store a text durably outside the prompt; returns what the prompt shows instead."""
     present(services)
-    tokens = checked_count("max_tokens", max_tokens, least=1)
+    tokens = whole("max_tokens", max_tokens, 1)
     if not isinstance(text, str) or not text:
         raise InvalidInputError(f"only a non-empty text can be offloaded, got {shown(text)}")
     try:

@@ -12,7 +12,7 @@ from hybrid_memory.documents.document import Block
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.message import Origin
 from hybrid_memory.scope import Scope
-from hybrid_memory.validation import checked_count, checked_text, shown, storable
+from hybrid_memory.validation import checked_text, shown, storable, whole
 
 LEAST_TOKENS = 50
 RECALLED_TURNS = 5
@@ -112,8 +112,8 @@ class PromptRequest:
             reader=Reader(reader) if isinstance(reader, str) else reader,
             wait=bool(wait),
             paging=paging,
-            max_tokens=checked_count("max_tokens", max_tokens, least=LEAST_TOKENS),
-            k=checked_count("k", k, least=0),
+            max_tokens=whole("max_tokens", max_tokens, LEAST_TOKENS),
+            k=whole("k", k, 0),
             layout=layout,
             tools=tuple(tools),
             blocks=words,

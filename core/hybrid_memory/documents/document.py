@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from hybrid_memory.errors import FileError, InvalidInputError
 from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.message import Origin
+from hybrid_memory.log.port import Draft
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.erasure import Erasure, holds, plain
 from hybrid_memory.store.projection import FoldedProjection, revision_id
@@ -174,7 +175,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A document after one change, as stored in an event: a block with its text, a file as a list of messages.
+    """A document after one change, with the fields of its event: a block with its text, a file as a list of messages.
 
     Attributes:
         number: counts the changes of its path, from 1; 0 before it is written, as ``position`` and ``at`` are empty.
@@ -182,7 +183,7 @@ class Revision:
         call: makes the change idempotent.
         base: the number of the revision with the same content; None for its own, 0 if an undo left none.
         parts: the content of a file; moved: for a rename, the file's other path: the one before, or the one since.
-        text: the content of a block, and its settings, see `Block`.
+        value: the content of a block, and its settings, see `Block`.
     """
 
     path: str
@@ -198,7 +199,7 @@ class Revision:
     position: int = 0
     parts: tuple[Part, ...] = ()
     moved: str = ""
-    text: str = ""
+    value: str = ""
     description: str = ""
     max_chars: int = MAX_CHARS
     read_only: bool = False
@@ -211,7 +212,7 @@ class Revision:
     @property
     def size(self) -> int:
         """Bytes of the text."""
-        return len(self.text.encode()) + sum(part.size + len(part.tail.encode()) for part in self.parts)
+        return len(self.value.encode()) + sum(part.size + len(part.tail.encode()) for part in self.parts)
 
     @property
     def ids(self) -> list[str]:
@@ -219,63 +220,39 @@ class Revision:
         return list(dict.fromkeys(part.id for part in self.parts if part.id))
 
     @property
-    def kind(self) -> EventKind:
-        """The kind of its event."""
-        return EventKind.BLOCK if is_block(self.path) else EventKind.FILE
-
-    @property
-    def name(self) -> str:
-        """The id of its event, which does not reveal the path of a file."""
-        if is_block(self.path):
-            return revision_id(f"block:{label_of(self.path)}", self.number)
-        digest = hashlib.blake2b(self.path.encode(), digest_size=16).hexdigest()
-        return revision_id(f"file:{digest}", self.number)
-
-    @property
     def block(self) -> Block:
         """The block with this content."""
         return Block(
-            label_of(self.path), self.text, self.description, self.max_chars, self.read_only, self.number, self.change,
+            label_of(self.path), self.value, self.description, self.max_chars, self.read_only, self.number, self.change,
             self.at, self.author, self.sources, self.origin, self.removed,
         )  # fmt: skip
 
-    def as_payload(self) -> dict[str, Any]:
-        """The payload of the event; `revision` reads it."""
+    def draft(self, at: datetime) -> Draft:
+        """The event, whose id does not reveal the path of a file; `revision` reads it."""
         values: dict[str, Any] = {"number": self.number, "change": self.change, "origin": self.origin.value}
         if is_block(self.path):
-            values |= {"label": label_of(self.path), "value": self.text, "description": self.description}
+            kind, name = EventKind.BLOCK, f"block:{(label := label_of(self.path))}"
+            values |= {"label": label, "value": self.value, "description": self.description}
             values |= {"max_chars": self.max_chars, "read_only": self.read_only}
         else:
+            kind, name = EventKind.FILE, f"file:{hashlib.blake2b(self.path.encode(), digest_size=16).hexdigest()}"
             values |= {"path": self.path, "parts": [list(part) for part in self.parts]}
-        if self.base is not None:
-            values["base"] = self.base
+        values |= {} if self.base is None else {"base": self.base}
         optional = {"call": self.call, "moved": self.moved, "removed": self.removed}
-        return values | {name: value for name, value in optional.items() if value}
+        values |= {field: value for field, value in optional.items() if value}
+        name = revision_id(name, self.number)
+        return Draft(name, False, None, kind, at, values, self.sources, self.author)
 
 
 def revision(event: Event) -> Revision:
     """The change stored in an event."""
-    payload = event.payload
-    block = event.kind is EventKind.BLOCK
+    fields = dict(event.payload)
+    path = f"{BLOCKS}/{fields.pop('label')}.md" if event.kind is EventKind.BLOCK else fields.pop("path")
+    origin, parts = Origin(fields.pop("origin")), tuple(Part(*part) for part in fields.pop("parts", ()))
     return Revision(
-        path=f"{BLOCKS}/{payload['label']}.md" if block else payload["path"],
-        change=payload["change"],
-        number=int(payload["number"]),
-        at=event.at,
-        origin=Origin(payload["origin"]),
-        author=event.author,
-        sources=event.sources,
-        call=payload.get("call", ""),
-        base=payload.get("base"),
-        removed=payload.get("removed", False),
+        path, **fields, origin=origin, parts=parts, at=event.at, author=event.author, sources=event.sources,
         position=event.position,
-        parts=() if block else tuple(Part(*part) for part in payload["parts"]),
-        moved=payload.get("moved", ""),
-        text=payload["value"] if block else "",
-        description=payload["description"] if block else "",
-        max_chars=payload["max_chars"] if block else MAX_CHARS,
-        read_only=payload["read_only"] if block else False,
-    )
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,16 +295,14 @@ class Documents:
 
     def last_change(self, path: str) -> tuple[Revision, Revision | None] | None:
         """The change of this path that an undo reverts, and the content before it; None if there is no such change."""
-        by_number = {made.number: made for made in self.histories.get(path, ())}
-        if not by_number:
+        history = self.histories.get(path, ())
+        if not history or not history[-1].content_number:
             return None
-        last = by_number[max(by_number)]
-        if not last.content_number:
-            return None
+        by_number = {made.number: made for made in history}
         # What a rollback hides is not there to go back to.
-        reverted = by_number.get(last.content_number, last)
-        earlier = [number for number in by_number if number < reverted.number]
-        return reverted, by_number.get(by_number[max(earlier)].content_number) if earlier else None
+        reverted = by_number.get(history[-1].content_number, history[-1])
+        earlier = [made for made in history if made.number < reverted.number]
+        return reverted, by_number.get(earlier[-1].content_number) if earlier else None
 
     def check_free(self, path: str) -> None:
         """Raise `FileError` if this path cannot be a file, because it is a folder or inside a file."""
@@ -369,65 +344,54 @@ class DocumentsProjection(FoldedProjection[Documents]):
             if is_block(path):
                 erasure.rewrite(_blocks_without(events, erasure), "changes of blocks rewritten")
                 continue
-            if erasure.has_words(path):
-                erasure.drop(events, "changes of files")
-                continue
-            payloads = {}
+            payloads, left = {}, False
             for event in events:
                 parts, moved = event.payload["parts"], event.payload.get("moved", "")
                 kept = [part for part in parts if not erasure.made_of([part[0]])]
+                left = left or any(part[0] for part in kept)
                 if len(kept) < len(parts) or erasure.has_words(moved):
                     moved = "" if erasure.has_words(moved) else moved
                     payloads[event.position] = {**event.payload, "parts": kept, "moved": moved}
-            left = any(part[0] for event in events for part in payloads.get(event.position, event.payload)["parts"])
-            if payloads and not left:
+            if erasure.has_words(path) or (payloads and not left):
                 erasure.drop(events, "changes of files")
             else:
                 erasure.rewrite(payloads, "changes of files rewritten")
 
 
 def _blocks_without(changes: Sequence[Event], erasure: Erasure) -> dict[int, dict[str, Any]]:
-    """New payloads for these changes of one block, by position."""
-    gone = {
-        change.position
-        for change in changes
-        if erasure.made_of(change.sources)
-        or (erasure.user and change.author and principal_of(change.author).user == erasure.user)
-    }
-    old = {change.position for change in changes if erasure.before is not None and change.at < erasure.before}
-    banned, words = _banned_lines(changes, gone, old, erasure.words), erasure.words
-    payloads: dict[int, dict[str, Any]] = {}
-    descriptions, before = set[str](), ""
-    for change in changes:
-        described = change.payload["description"]
-        if described != before and change.position in gone | old:
-            descriptions.add(described)
-        before = described
-        value = "\n".join(line for line in change.payload["value"].split("\n") if line not in banned)
-        if words and holds(words, plain(value)):  # across two lines
-            value = ""
-        if described in descriptions or (words and holds(words, plain(described))):
-            described = ""
-        if (value, described) != (change.payload["value"], change.payload["description"]):
-            payloads[change.position] = {**change.payload, "value": value, "description": described}
-    return payloads
+    """New payloads for these changes of one block, by position.
 
-
-def _banned_lines(events: Iterable[Event], gone: Collection[int], old: Collection[int], words: str) -> set[str]:
-    """The lines to remove from the changes of one label: those added by affected changes, and later versions of them.
-
-    Of old changes, the lines they added, but not what replaced these since.
+    Lines go that concerned changes added, and later versions of them; of old changes, the lines that they added, but
+    not what replaced these since.
     """
-    late: set[str] = set()
-    banned: set[str] = set()
-    before: set[str] = set()
-    earlier: set[str] = set()
-    for event in events:
-        lines = set(event.payload["value"].split("\n"))
-        if event.position in old:
+    words, user = erasure.words, erasure.user
+    banned, late, earlier, before = set[str](), set[str](), set[str](), set[str]()
+    descriptions, described = {""}, ""
+    for change in changes:
+        lines = set(change.payload["value"].split("\n"))
+        old = erasure.before is not None and change.at < erasure.before
+        by_user = bool(user and change.author) and principal_of(change.author).user == user
+        gone = by_user or erasure.made_of(change.sources)
+        if old:
             late |= lines - earlier
-        if event.position in gone or not banned.isdisjoint(before - lines):
+        if gone or not banned.isdisjoint(before - lines):
             banned |= lines - earlier  # an undo brings back what stood there before
-        before = lines
+        if (gone or old) and change.payload["description"] != described:
+            descriptions.add(change.payload["description"])
+        before, described = lines, change.payload["description"]
         earlier |= lines
-    return banned | late | {line for line in earlier if words and holds(words, plain(line))}
+
+    banned |= late | {line for line in earlier if holds(words, plain(line))}
+
+    def left(text: str) -> str:
+        text = "\n".join(line for line in text.split("\n") if line not in banned)
+        return "" if holds(words, plain(text)) else text  # across two lines
+
+    payloads = {}
+    for change in changes:
+        value = left(change.payload["value"])
+        about = change.payload["description"]
+        about = "" if about in descriptions or holds(words, plain(about)) else about
+        if (value, about) != (change.payload["value"], change.payload["description"]):
+            payloads[change.position] = {**change.payload, "value": value, "description": about}
+    return payloads

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from hybrid_memory.documents.document import (
     is_block,
     label_of,
 )
-from hybrid_memory.documents.pieces import Writing, as_messages, joined
+from hybrid_memory.documents.pieces import as_messages, joined
 from hybrid_memory.errors import (
     FileError,
     IdConflictError,
@@ -36,7 +37,7 @@ from hybrid_memory.store.projection import head
 from hybrid_memory.store.remember import forgotten, stored_text
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
-from hybrid_memory.validation import checked_count, checked_text, shown
+from hybrid_memory.validation import checked_text, shown, whole
 
 MAX_BLOCK_CHARS = 100_000
 MAX_FILE_CHARS = 1_000_000
@@ -49,11 +50,14 @@ RACES = 100
 AT_ONCE = 500
 """Messages read at once."""
 
+WHOLE = ("write", "rethink")
+"""The changes that leave nothing of the old text."""
+
 Change: TypeAlias = Callable[[str], str]
 """The new text, given the current one; may raise `InvalidInputError`."""
 
 Written: TypeAlias = tuple[list[Revision], list[Draft]]
-"""The next revisions, without numbers, and events to write with them; no revisions to change nothing."""
+"""The next revisions, without numbers, and new messages of them; no revisions to change nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +74,16 @@ async def current_documents(run: Runner, owned: Owned) -> Documents:
     return await owned.services.state(DocumentsProjection).seen(run, view)
 
 
-async def messages_of(run: Runner, owned: Owned, revisions: Iterable[Revision]) -> list[Event]:
-    """The messages of which these files consist, without those that were destroyed."""
-    ids = list(dict.fromkeys(name for one in revisions for name in one.ids))
+async def history(run: Runner, owned: Owned, path: str) -> Sequence[Revision]:
+    """A document after each of its changes, oldest first; raises `FileError` if it never existed."""
+    kept = await current_documents(run, owned)
+    if path not in kept.histories:
+        raise missing(path, kept)
+    return kept.histories[path]
+
+
+async def messages_of(run: Runner, owned: Owned, ids: Sequence[str]) -> list[Event]:
+    """The messages with these ids, without those that were destroyed."""
     events: list[Event] = []
     if ids:
         view = await in_view(run, owned.services, owned.scope)
@@ -81,43 +92,13 @@ async def messages_of(run: Runner, owned: Owned, revisions: Iterable[Revision]) 
     return events
 
 
-async def writing_of(
-    run: Runner,
-    owned: Owned,
-    change: str,
-    *,
-    call: str,
-    source: str | Sequence[str],
-    origin: Origin | str | None,
-    default: Origin,
-    seen: int | None = None,
-    whole: bool = False,
-    creates: bool = False,
-) -> Writing:
-    """How the caller changes a document, validated.
-
-    The origin of the words is the stated one, but no higher than that of the messages they are based on. By default it
-    is the assistant's for a change that has an id or sources, and ``default`` otherwise.
-    """
-    if seen is not None and (isinstance(seen, bool) or not isinstance(seen, int)):
-        raise InvalidInputError(f"revision must be a block's revision, got {shown(seen)}")
-    sources = (source,) if isinstance(source, str) else tuple(source)
-    for name, value in [("id", call), *(("source", one) for one in sources)]:
-        if checked_text(name, value) and len(value) > MAX_ARGUMENT_CHARS:
-            raise InvalidInputError(f"{name} is too long: {shown(value)}")
-    if origin is None:
-        origin = Origin.ASSISTANT if call or sources else default
-    elif origin not in tuple(Origin):
-        raise InvalidInputError(f"unknown origin {shown(origin)}: choose one of {', '.join(Origin)}")
-    events = await run.call(owned.services.truth.get, owned.scope.owner, list(sources)) if sources else []
-    lower = lowest((Origin(origin), *(event.origin for event in events if event.kind is EventKind.MESSAGE)))
-    return Writing(change, lower, sources, call, seen, whole, creates)
-
-
 async def changed(
     run: Runner, owned: Owned, path: str, make: Callable[[Documents], Coroutine[Any, Any, Written]]
 ) -> Revision | None:
-    """The document after the change that ``make`` computes from the current documents; None if there is none then."""
+    """The document after the change that ``make`` computes from the current documents; None if there is none then.
+
+    Messages that are in no document any more are superseded, those of an earlier revision restored.
+    """
     services, scope = present(owned.services), owned.scope
     for _ in range(RACES):
         seen = await head(run, services, scope)
@@ -131,69 +112,126 @@ async def changed(
         made = [
             replace(one, number=1 + everything.number(one.path), at=at, author=services.author) for one in revisions
         ]
-        for one in made:
-            draft = services.draft(
-                one.kind, one.as_payload(), id=one.name, sources=one.sources, author=services.author
-            )  # fmt: skip
-            drafts.append(replace(draft, at=at))
+        new = {draft.id for draft in drafts}
+        before = {name for one in made if (old := kept.get(one.path)) is not None for name in old.ids}
+        after = {name for one in made for name in one.ids if name not in new}
+        if before != after:
+            events = await messages_of(run, owned, sorted(before ^ after))
+            gone = [event for event in events if event.id in before]
+            payload = {
+                "positions": [event.position for event in gone],
+                "ids": [event.id for event in gone],
+                "restored": [event.position for event in events if event.id in after],
+                "by": {},
+            }
+            drafts += [services.draft(EventKind.SUPERSEDED, payload, author=services.author)] if events else []
+        drafts += [one.draft(at) for one in made]
         with suppress(OutdatedError, IdConflictError):  # somebody was faster
             await run.call(services.truth.append, scope.owner, drafts, seen=seen)
             return next((one for one in made if one.path == path), None)
     raise StoreUnavailableError(f"others kept changing {_called(path)} at the same time: try again")
 
 
-async def write(run: Runner, owned: Owned, path: str, change: Change, writing: Writing) -> Revision:
-    """The document with its text changed; concurrent changes are merged, since each starts from the current text."""
+async def write(
+    run: Runner,
+    owned: Owned,
+    path: str,
+    name: str,
+    change: Change,
+    *,
+    call: str,
+    source: str | Sequence[str],
+    origin: Origin | str | None,
+    default: Origin,
+    seen: int | None = None,
+) -> Revision:
+    """The document with its text changed; concurrent changes are merged, since each starts from the current text.
+
+    Args:
+        run: the runner of a verb.
+        owned: whose documents.
+        path: of the document.
+        name: of the change; only ``write`` may create the document.
+        change: the change.
+        call: makes the change idempotent.
+        source: ids of the messages it is based on.
+        origin: of the new words, but no higher than that of these messages; by default the assistant's for a change
+            that has an id or sources, and otherwise ``default``.
+        default: see there.
+        seen: the revision that a new text is based on; None for any.
+    """
     services = owned.services
+    sources = (source,) if isinstance(source, str) and source else tuple(source)
+    if origin is None:
+        origin = Origin.ASSISTANT if call or sources else default
+    spoken = await _spoken(run, owned, call, sources, origin)
 
     async def make(kept: Documents) -> Written:
         before = kept.get(path)
-        if before is None and not writing.creates:
+        if before is None and name != "write":
             raise missing(path, kept)
-        if writing.call and any(made.call == writing.call for made in kept.histories.get(path, ())):
+        if call and any(made.call == call for made in kept.histories.get(path, ())):
             return [], []
-        if is_block(path):
-            _check_editable(before, writing)
-        else:
-            kept.check_free(path)
-        events = [] if before is None else await messages_of(run, owned, [before])
-        old = "" if before is None else before.text + joined(before.parts, events)
-        text = (await kept_out(run, services, owned.scope)).masked(stored_text(services, checked_file(change(old))))
-        if before is not None and text == old and not is_block(path):
+        kept.check_free(path)
+        start = before or Revision(path, "")
+        events = await messages_of(run, owned, start.ids)
+        old = text_of(start, events)
+        text = _changed_text(start, old, change, seen if name == "rethink" else None)
+        text = (await kept_out(run, services, owned.scope)).masked(stored_text(services, text))
+        if text == old and before is not None and not is_block(path):
             return [], []
         # Sources of what is written in a space may lie in the writer's own log.
-        sources = writing.sources if owned.scope.space is None else ()
-        if lost := await forgotten(run, services, owned.scope.owner, sources):
+        own = sources if owned.scope.space is None else ()
+        if lost := await forgotten(run, services, owned.scope.owner, own):
             raise InvalidInputError(f"it comes from {shown(lost)}, which was forgotten: nothing was changed")
-        if is_block(path):
-            start = before or Revision(path, "", max_chars=max(MAX_CHARS, len(text)))
-            checked_length(label_of(path), text, start.max_chars)
-            origin = lowest((writing.origin, services.speaks))
-            if old and not writing.whole:
-                origin = lowest((start.origin, origin))
-            return [_next(start, writing, text=text, sources=writing.sources, origin=origin)], []
-        parts, drafts = as_messages(services, owned.scope.owner, text, path=path, writing=writing, events=events)
-        made = _next(Revision(path, ""), writing, parts=parts, origin=writing.origin)
-        there = frozenset(made.ids)
-        return [made], [*drafts, *_superseding(services, [event for event in events if event.id not in there])]
+        made = replace(start, change=name, call=call, base=None, moved="", origin=spoken)
+        if not is_block(path):
+            parts, drafts = as_messages(
+                services, owned.scope.owner, text, path=path, origin=spoken, sources=sources, events=events
+            )
+            return [replace(made, parts=parts)], drafts
+        limit = max(MAX_CHARS, len(text)) if before is None else start.max_chars
+        checked_length(label_of(path), text, limit)
+        mixed = [start.origin] if old and name not in WHOLE else []
+        origin = lowest((spoken, services.speaks, *mixed))
+        return [replace(made, value=text, sources=sources, origin=origin, max_chars=limit)], []
 
-    made = await changed(run, owned, path, make)
-    return made or Revision(path, writing.change, removed=True)
+    return await changed(run, owned, path, make) or Revision(path, name, removed=True)
 
 
-def _next(start: Revision, writing: Writing, **fields: Any) -> Revision:
-    return replace(start, change=writing.change, call=writing.call, base=None, **fields)
+async def _spoken(run: Runner, owned: Owned, call: str, sources: Sequence[str], origin: Origin | str) -> Origin:
+    """The origin of a change's words."""
+    for label, value in [("id", call), *(("source", one) for one in sources)]:
+        if len(checked_text(label, value)) > MAX_ARGUMENT_CHARS:
+            raise InvalidInputError(f"{label} has at most {MAX_ARGUMENT_CHARS} characters, got {shown(value)}")
+    if origin not in tuple(Origin):
+        raise InvalidInputError(f"unknown origin {shown(origin)}: choose one of {', '.join(Origin)}")
+    said = await run.call(owned.services.truth.get, owned.scope.owner, list(sources)) if sources else []
+    return lowest((Origin(origin), *(event.origin for event in said if event.kind is EventKind.MESSAGE)))
+
+
+def _changed_text(start: Revision, old: str, change: Change, seen: int | None) -> str:
+    called = _called(start.path)
+    if start.read_only:
+        raise FileError("read_only", f"{called} is read-only")
+    if seen not in (None, start.number):
+        raise InvalidInputError(f"{called} was changed in the meantime: merge both versions; it now says:\n{old}")
+    text = checked_text("the text", change(old))
+    if "\x00" in text:
+        raise FileError("text", "a file of a memory is text: this has NUL characters, as binary data has")
+    if len(text) > MAX_FILE_CHARS:
+        raise FileError("text", f"a file has {MAX_FILE_CHARS:,} characters at most, got {len(text):,}: split it")
+    return text
 
 
 async def put(run: Runner, owned: Owned, block: Block) -> Block:
     """Set a block, even if it is read-only; raises `InvalidInputError`."""
-    path = block_path(block.label)
     made = _checked_block(owned.services, block)
 
     async def make(_: Documents) -> Written:
         return [made], []
 
-    return (await changed(run, owned, path, make) or made).block
+    return (await changed(run, owned, made.path, make) or made).block
 
 
 async def begin(run: Runner, owned: Owned, blocks: Sequence[Block]) -> None:
@@ -205,8 +243,7 @@ async def begin(run: Runner, owned: Owned, blocks: Sequence[Block]) -> None:
         everything = await owned.services.state(DocumentsProjection).read(run, owned.services, owned.scope)
         return ([] if any(map(is_block, everything.histories)) else revisions), []
 
-    if revisions:
-        await changed(run, owned, revisions[0].path, make)
+    await changed(run, owned, revisions[0].path, make)
 
 
 async def delete(run: Runner, owned: Owned, path: str) -> None:
@@ -217,107 +254,90 @@ async def delete(run: Runner, owned: Owned, path: str) -> None:
         if not removed:
             raise missing(path, kept)
         change = "remove" if is_block(path) else "delete"
-        made = [
-            replace(one, change=change, removed=True, parts=(), moved="", sources=(), call="", base=None)
-            for one in removed
-        ]
-        return made, _superseding(owned.services, await messages_of(run, owned, removed))
+        return [_gone(one, change) for one in removed], []
 
     await changed(run, owned, path, make)
 
 
-async def rename(run: Runner, owned: Owned, old: str, new: str, change: str = "rename") -> None:
+def _gone(one: Revision, change: str, moved: str = "") -> Revision:
+    return replace(one, change=change, removed=True, parts=(), moved=moved, sources=(), call="", base=None)
+
+
+async def rename(run: Runner, owned: Owned, old: str, new: str) -> None:
     """Move a file, or all files in a folder, to another path."""
 
     async def make(kept: Documents) -> Written:
         moved = kept.named(old)
         if not moved:
             raise missing(old, kept)
-        made: list[Revision] = []
-        for one in moved:
-            path = new + one.path[len(old) :]
-            if kept.named(path):
-                raise FileError("exists", f"there is a file {shown(path)} already: give another path")
-            kept.check_free(path)
-            base = None
-            if change == "undo":
-                base = next(was.content_number for was in kept.histories[path][::-1] if not was.removed)
-            left = replace(one, change=change, parts=(), moved=path, removed=True, call="", base=None)
-            made += [left, replace(left, path=path, parts=one.parts, moved=one.path, removed=False, base=base)]
-        return made, []
+        return [made for one in moved for made in _moved(kept, one, new + one.path[len(old) :], "rename")], []
 
     await changed(run, owned, old, make)
 
 
+def _moved(kept: Documents, one: Revision, path: str, change: str, base: int | None = None) -> list[Revision]:
+    """The file at its old path, and at the new one."""
+    if kept.named(path):
+        raise FileError("exists", f"there is a file {shown(path)} already: give another path")
+    kept.check_free(path)
+    return [
+        _gone(one, change, moved=path),
+        replace(one, path=path, change=change, moved=one.path, sources=(), call="", base=base),
+    ]
+
+
 async def undo(run: Runner, owned: Owned, path: str) -> Revision:
     """The document after its last effective change was undone."""
-    renamed_from = ""
 
     async def make(kept: Documents) -> Written:
-        nonlocal renamed_from
-        pair = kept.last_change(path)
+        pair, now = kept.last_change(path), kept.get(path)
         if pair is None or (is_block(path) and pair[1] is None):
             raise FileError("missing", f"{_called(path)} has no change to undo")
         reverted, before = pair
-        if reverted.moved and not reverted.removed and (before is None or before.removed):
-            renamed_from = reverted.moved
-            return [], []
-        now = kept.get(path)
+        if now is not None and reverted.moved and (before is None or before.removed):
+            earlier = kept.histories.get(reverted.moved, ())
+            base = next((one.content_number for one in earlier[::-1] if not one.removed), None)
+            return _moved(kept, now, reverted.moved, "undo", base), []
         if before is None:
-            made = Revision(path, "undo", base=0, removed=True)
-        else:
-            made = replace(before, change="undo", base=before.number, moved="", sources=(), call="")
-            if not before.removed and now is None and not is_block(path):
-                kept.check_free(path)
-        left, there = frozenset(made.ids), frozenset(() if now is None else now.ids)
-        gone = [event for event in await messages_of(run, owned, [now] if now else []) if event.id not in left]
-        back = [event for event in await messages_of(run, owned, [made]) if event.id not in there]
-        return [made], _superseding(owned.services, gone, back)
+            return [Revision(path, "undo", base=0, removed=True)], []
+        if not before.removed and now is None and not is_block(path):
+            kept.check_free(path)
+        return [replace(before, change="undo", base=before.number, moved="", sources=(), call="")], []
 
-    made = await changed(run, owned, path, make)
-    if renamed_from:
-        await rename(run, owned, path, renamed_from, "undo")
-    return Revision(path, "undo", removed=True) if made is None or renamed_from else made
+    return await changed(run, owned, path, make) or Revision(path, "undo", removed=True)
 
 
 async def blocks(run: Runner, owned: Owned) -> dict[str, Block]:
     """The existing blocks by label."""
-    return {
-        label_of(made.path): made.block for made in (await current_documents(run, owned)).current if is_block(made.path)
-    }
-
-
-async def block_history(run: Runner, owned: Owned, path: str) -> list[Block]:
-    """A block after each of its changes, oldest first; raises `InvalidInputError` if it never existed."""
     kept = await current_documents(run, owned)
-    if path not in kept.histories:
-        raise missing(path, kept)
-    return [made.block for made in kept.histories[path]]
+    return {label_of(made.path): made.block for made in kept.current if is_block(made.path)}
+
+
+def text_of(made: Revision, events: Iterable[Event]) -> str:
+    """The text of a document, given its messages."""
+    return made.value + joined(made.parts, events)
 
 
 def block_change(path: str, *, append: str | None, old: str | None, new: str, value: str | None) -> tuple[str, Change]:
     """The change of a block's text, and its name; raises `InvalidInputError` unless exactly one is given."""
     if sum(part is not None for part in (append, old, value)) != 1:
         raise InvalidInputError("give exactly one of append=, old= (with new=) and value=")
-    checked_text("new", new)
     if old is not None:
         return "replace", replaced(path, old, new)
-    if append is None:
-        text = checked_text("value", value)
-        return "rethink", lambda _: text
-    if not checked_text("append", append).strip():
+    if value is not None:
+        return "rethink", lambda _: value
+    if not (append or "").strip():
         raise InvalidInputError("append is empty: say what to add")
-    return "append", lambda text: f"{text}\n{append}" if text else append
+    return "append", lambda text: f"{text}\n{append}" if text else str(append)
 
 
 def replaced(path: str, old: str, new: str, *, everywhere: bool = False) -> Change:
     """A change that replaces ``old`` by ``new``."""
-    checked_text("new", new)
-    if not checked_text("old", old):
+    if not old:
         raise FileError("absent", "old is empty: quote the words to replace exactly")
 
     def change(text: str) -> str:
-        lines = [text.count("\n", 0, place) + 1 for place in places(text, old)]
+        lines = lines_with(text, old)
         if not lines:
             why = f"{shown(old)} does not occur in {_called(path)}: quote a part of it exactly"
             raise FileError("absent", f"{why}; it says:\n{text}" if is_block(path) else why)
@@ -331,15 +351,17 @@ def replaced(path: str, old: str, new: str, *, everywhere: bool = False) -> Chan
     return change
 
 
+def lines_with(text: str, words: str) -> list[int]:
+    """The number of the line, from 1, of each place in a text where these words occur."""
+    return [text.count("\n", 0, found.start()) + 1 for found in re.finditer(re.escape(words), text)]
+
+
 def inserted(path: str, line: int, words: str) -> Change:
     """A change that inserts text after a line; 0 is the beginning."""
-    checked_text("text", words)
-    number = checked_count("line", line, least=0)
+    number = whole("line", line, 0)
 
     def change(text: str) -> str:
-        lines = text.split("\n")
-        if lines[-1] == "":
-            lines.pop()
+        lines = text.removesuffix("\n").split("\n") if text else []
         if number > len(lines):
             raise FileError("line", f"{shown(path)} has {len(lines)} lines, got {number}")
         ending = "\r\n" if lines and lines[0].endswith("\r") else "\n"
@@ -348,27 +370,6 @@ def inserted(path: str, line: int, words: str) -> Change:
         return before + new + text[len(before) :]
 
     return change
-
-
-def places(text: str, words: str) -> list[int]:
-    """Where these words occur in a text."""
-    found, place = list[int](), text.find(words)
-    while place >= 0:
-        found.append(place)
-        place = text.find(words, place + len(words))
-    return found
-
-
-def checked_file(text: Any) -> str:
-    """The text; raises `FileError` if a document cannot have it."""
-    if isinstance(text, bytes | bytearray):
-        raise FileError("text", "a file of a memory is text: decode it first, or keep what is binary elsewhere")
-    checked_text("text", text)
-    if "\x00" in text:
-        raise FileError("text", "a file of a memory is text: this has NUL characters, as binary data has")
-    if len(text) > MAX_FILE_CHARS:
-        raise FileError("text", f"a file has {MAX_FILE_CHARS:,} characters at most, got {len(text):,}: split it")
-    return str(text)
 
 
 def missing(path: str, kept: Documents) -> FileError:
@@ -383,41 +384,16 @@ def _called(path: str) -> str:
     return f"the block {label_of(path)!r}" if is_block(path) else f"the file {shown(path)}"
 
 
-def _superseding(services: Services, gone: Sequence[Event], restored: Sequence[Event] = ()) -> list[Draft]:
-    """The event by which messages are superseded or restored; none if there are neither."""
-    if not gone and not restored:
-        return []
-    payload = {
-        "positions": [event.position for event in gone],
-        "ids": [event.id for event in gone],
-        "restored": [event.position for event in restored],
-        "by": {},
-    }
-    return [services.draft(EventKind.SUPERSEDED, payload, author=services.author)]
-
-
-def _check_editable(before: Revision | None, writing: Writing) -> None:
-    if before is None:
-        return
-    name = _called(before.path)
-    if before.read_only:
-        raise FileError("read_only", f"{name} is read-only")
-    if writing.whole and writing.seen is not None and writing.seen != before.number:
-        raise InvalidInputError(f"{name} was changed in the meantime: merge both versions; it now says:\n{before.text}")
-
-
 def _checked_block(services: Services, block: Block) -> Revision:
-    """The block that the application puts, validated."""
-    path = block_path(block.label)
+    """The block that the application puts, validated: what `Block` holds was not."""
     described = stored_text(services, checked_text("description", block.description))
-    if len(described) > MAX_ARGUMENT_CHARS:
-        raise InvalidInputError(f"a description has at most {MAX_ARGUMENT_CHARS} characters, got {len(described)}")
-    if isinstance(block.max_chars, bool) or checked_count("max_chars", block.max_chars, least=1) > MAX_BLOCK_CHARS:
-        raise InvalidInputError(f"max_chars must lie in 1 to {MAX_BLOCK_CHARS}, got {shown(block.max_chars)}")
+    whole("the length of a description", len(described), 0, MAX_ARGUMENT_CHARS)
+    whole("max_chars", block.max_chars, 1, MAX_BLOCK_CHARS)
     if not isinstance(block.read_only, bool):
         raise InvalidInputError(f"read_only must be True or False, got {shown(block.read_only)}")
+    path = block_path(block.label)
     text = checked_length(block.label, stored_text(services, checked_text("value", block.value)), block.max_chars)
     return Revision(
-        path, "put", origin=services.speaks, text=text, description=described, max_chars=block.max_chars,
+        path, "put", origin=services.speaks, value=text, description=described, max_chars=block.max_chars,
         read_only=block.read_only,
     )  # fmt: skip

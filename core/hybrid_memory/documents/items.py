@@ -32,7 +32,7 @@ from hybrid_memory.store.projection import FoldedProjection
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import view_of
 from hybrid_memory.text.asking import ends
-from hybrid_memory.validation import shown, storable
+from hybrid_memory.validation import storable, whole
 
 Namespace: TypeAlias = tuple[str, ...]
 """A path of labels; ``("users", "alice")`` is below ``("users",)``, not below ``("user",)``."""
@@ -69,12 +69,11 @@ class Item:
     score: float | None = None
 
 
-def _check_name(namespace: Namespace, key: str) -> None:
-    for label in (*namespace, key):
-        try:
-            storable(label)
-        except ValueError as error:
-            raise InvalidInputError(f"no label or key can be {shown(label)}: {error}") from None
+def _check_stored(*values: Any) -> None:
+    try:
+        storable(values)
+    except ValueError as error:
+        raise InvalidInputError(f"an item cannot be stored so: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ class GetItem:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        _check_name(self.namespace, self.key)
+        _check_stored(self.namespace, self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +117,9 @@ class FindItems:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        _check_name(self.prefix, "")
-        if self.limit < 0 or self.offset < 0:
-            raise InvalidInputError(f"limit and offset must be 0 or more, got {self.limit} and {self.offset}")
+        _check_stored(self.prefix)
+        whole("limit", self.limit, 0)
+        whole("offset", self.offset, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +142,7 @@ class PutItem:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        _check_name(self.namespace, self.key)
-        try:
-            storable([self.value, *self.texts])
-        except ValueError as error:
-            raise InvalidInputError(f"the value of {shown(self.key)}: {error}") from None
+        _check_stored(self.namespace, self.key, self.value, self.texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +183,6 @@ class KeptItem:
         """The positions of all its events."""
         return (*self.texts, self.refreshed) if self.refreshed else self.texts
 
-    def expired(self, now: datetime) -> bool:
-        """Whether its time to live has passed."""
-        return self.expires <= now.timestamp()
-
 
 @dataclass(frozen=True, slots=True)
 class KeptItems:
@@ -209,87 +200,81 @@ class KeptItems:
     cleaned: datetime | None = None
     soiled: bool = False
 
-    @property
-    def count(self) -> int:
-        """How many items there are, including expired ones."""
-        return sum(map(len, self.items.values()))
-
-    def get(self, namespace: Namespace, key: str) -> KeptItem | None:
-        """The item of a key, even if it has expired."""
-        return self.items.get(namespace, {}).get(key)
-
-    def live(self, now: datetime, prefix: Namespace = ()) -> Iterator[tuple[Namespace, str, KeptItem]]:
+    def live(self, now: datetime, prefix: Namespace = ()) -> Iterator[tuple[Name, KeptItem]]:
         """The items under a prefix that have not expired."""
         seconds = now.timestamp()
         for namespace, keys in self.items.items():
             if namespace[: len(prefix)] == prefix:
                 for key, item in keys.items():
                     if item.expires > seconds:
-                        yield namespace, key, item
+                        yield (namespace, key), item
 
-    def expired(self, now: datetime) -> int:
-        """How many items have expired."""
+    def expired(self, now: datetime) -> list[Name]:
+        """The items that have expired."""
         seconds = now.timestamp()
-        return sum(item.expires <= seconds for keys in self.items.values() for item in keys.values())
+        every = ((namespace, *each) for namespace, keys in self.items.items() for each in keys.items())
+        return [(namespace, key) for namespace, key, item in every if item.expires <= seconds]
 
     def after(self, events: Iterable[Event]) -> KeptItems:
         """The items after these events, which follow by position."""
-        changes = _Changes(self)
+        changes = _Changes(dict(self.items), set(self.dead), self.cleaned, self.soiled, self.position)
         for event in events:
             changes.add(event)
-        return changes.result()
+        items = {namespace: keys for namespace, keys in changes.items.items() if keys}
+        return KeptItems(changes.position, items, frozenset(changes.dead), changes.cleaned, changes.soiled)
 
 
+@dataclass(slots=True)
 class _Changes:
-    """A mutable copy of what changes; the rest is shared."""
+    """A mutable copy of `KeptItems`; namespaces are copied when they change."""
 
-    def __init__(self, start: KeptItems) -> None:
-        self._items: dict[Namespace, Mapping[str, KeptItem]] = dict(start.items)
-        self._open: dict[Namespace, dict[str, KeptItem]] = {}
-        self._dead = set(start.dead)
-        self._position = start.position
-        self._cleaned = start.cleaned
-        self._soiled = start.soiled
+    items: dict[Namespace, Mapping[str, KeptItem]]
+    dead: set[int]
+    cleaned: datetime | None
+    soiled: bool
+    position: int
+    copied: dict[Namespace, dict[str, KeptItem]] = field(default_factory=dict)
 
     def add(self, event: Event) -> None:
-        payload = event.payload
-        self._position = event.position
+        payload, self.position = event.payload, event.position
         if event.kind is EventKind.ERASED:
             self._erase(event)
-        elif "swept" in payload:
-            self._sweep(event)
-        elif "refreshed" in payload:
-            self._refresh(event)
+            return
+        if "swept" in payload:  # what had expired by then, even if it was refreshed later
+            self.dead.add(event.position)
+            self.soiled = True
+            for namespace, key in KeptItems(items=self.items).expired(event.at):
+                self.dead.update(self._keys(namespace).pop(key).positions)
+            return
+        keys, key = self._keys(tuple(payload["namespace"])), payload["key"]
+        item = keys.get(key)
+        if "refreshed" in payload:
+            if item is None or item.position != payload["refreshed"] or item.expires <= event.at.timestamp():
+                self.dead.add(event.position)
+                return
+            self.dead.update([item.refreshed] if item.refreshed else ())
+            keys[key] = replace(item, expires=event.at.timestamp() + item.ttl, refreshed=event.position)
         elif "of" in payload:
-            keys = self._keys(tuple(event.payload["namespace"]))
-            item = keys[event.payload["key"]]
-            keys[event.payload["key"]] = replace(item, texts=(*item.texts, event.position))
+            keys[key] = replace(keys[key], texts=(*keys[key].texts, event.position))
         else:
-            self._put(event)
-
-    def result(self) -> KeptItems:
-        items = {namespace: keys for namespace, keys in self._items.items() if keys}
-        return KeptItems(self._position, items, frozenset(self._dead), self._cleaned, self._soiled)
+            self._put(event, keys, key)
 
     def _keys(self, namespace: Namespace) -> dict[str, KeptItem]:
-        if namespace not in self._open:
-            self._items[namespace] = self._open[namespace] = dict(self._items.get(namespace, {}))
-        return self._open[namespace]
+        if namespace not in self.copied:
+            self.items[namespace] = self.copied[namespace] = dict(self.items.get(namespace, {}))
+        return self.copied[namespace]
 
-    def _put(self, event: Event) -> None:
-        namespace, key, value = tuple(event.payload["namespace"]), event.payload["key"], event.payload["value"]
-        keys = self._keys(namespace)
+    def _put(self, event: Event, keys: dict[str, KeptItem], key: str) -> None:
         before = keys.pop(key, None)  # what is put last stands last
-        if before is not None:
-            self._dead.update(before.positions)
-        if value is None:
-            self._dead.add(event.position)
-            self._soiled = True
+        self.dead.update(() if before is None else before.positions)
+        if event.payload["value"] is None:
+            self.dead.add(event.position)
+            self.soiled = True
             return
         ttl = event.payload.get("ttl", math.inf)
         keys[key] = KeptItem(
             position=event.position,
-            value=value,
+            value=event.payload["value"],
             created=datetime.fromisoformat(event.payload.get("created", event.at.isoformat())),
             updated=event.at,
             ttl=ttl,
@@ -298,38 +283,17 @@ class _Changes:
             indexed="text" in event.payload,
         )
 
-    def _refresh(self, event: Event) -> None:
-        namespace, key = tuple(event.payload["namespace"]), event.payload["key"]
-        item = self._items.get(namespace, {}).get(key)
-        if item is None or item.position != event.payload["refreshed"] or item.expired(event.at):
-            self._dead.add(event.position)
-            return
-        if item.refreshed:
-            self._dead.add(item.refreshed)
-        expires = event.at.timestamp() + item.ttl
-        self._keys(namespace)[key] = replace(item, expires=expires, refreshed=event.position)
-
-    def _sweep(self, event: Event) -> None:
-        """Drop items that had expired by then, even if they were refreshed later."""
-        self._dead.add(event.position)
-        self._soiled = True
-        for namespace, keys in list(self._items.items()):
-            for key, item in list(keys.items()):
-                if item.expired(event.at):
-                    self._dead.update(self._keys(namespace).pop(key).positions)
-
     def _erase(self, event: Event) -> None:
         """Account for what another process may have destroyed that was not known to be dead here."""
         scrub = event.payload.get("scrub", "now")
-        self._soiled = scrub == "later" or (self._soiled and scrub != "now")
-        self._cleaned = event.at if scrub == "now" else self._cleaned
+        self.soiled = scrub == "later" or (self.soiled and scrub != "now")
+        self.cleaned = event.at if scrub == "now" else self.cleaned
         erased = {place for first, last in event.payload["positions"] for place in range(first, last + 1)}
-        unread = erased - self._dead
-        self._dead -= erased
-        if unread:
-            for namespace, keys in list(self._items.items()):
-                for key in [key for key, item in keys.items() if item.position in unread]:
-                    del self._keys(namespace)[key]
+        unread = erased - self.dead
+        self.dead -= erased
+        for namespace, keys in list(self.items.items()) if unread else ():
+            for key in [key for key, item in keys.items() if item.position in unread]:
+                del self._keys(namespace)[key]
 
 
 class ItemsProjection(FoldedProjection[KeptItems]):
@@ -362,61 +326,38 @@ class ItemsProjection(FoldedProjection[KeptItems]):
         kept = await self.read(run, services, owner)
 
         def is_current(event: Event) -> bool:
-            item = kept.get(tuple(event.payload.get("namespace", ())), event.payload.get("key", ""))
+            keys = kept.items.get(tuple(event.payload.get("namespace", ())), {})
+            item = keys.get(event.payload.get("key", ""))
             return item is not None and event.position in item.texts
 
         return [event for event in events if event.kind is not EventKind.ITEM or is_current(event)]
 
 
-@dataclass(slots=True)
-class _Batch:
-    """A batch in progress: the items before it, and its writes."""
-
-    owner: Scope
-    kept: KeptItems
-    now: datetime
-    puts: dict[Name, PutItem] = field(default_factory=dict)
-    refreshed: dict[Name, int] = field(default_factory=dict)
-
-    def get(self, namespace: Namespace, key: str) -> KeptItem | None:
-        item = self.kept.get(namespace, key)
-        return None if item is None or item.expired(self.now) else item
-
-    def read(
-        self, namespace: Namespace, key: str, item: KeptItem, *, refresh: bool, score: float | None = None
-    ) -> Item:
-        left = item.expires - self.now.timestamp()
-        if refresh and left < (1 - REFRESHED) * item.ttl:
-            self.refreshed[namespace, key] = item.position
-        return Item(namespace, key, deepcopy(item.value), item.created, item.updated, score)
-
-
 async def batch(
     run: Runner, services: Services, owner: Scope, operations: Sequence[ItemOperation], sweep_every: timedelta
 ) -> list[ItemResult]:
-    """The results, in order. Reads see the items before the batch; its writes are applied together, all or nothing.
+    """The results of `ItemMemory.batch`.
 
-    Of several puts with the same key, the last one counts. Destroyed items are gone from log and index on return. At
-    most every ``sweep_every``, expired and replaced values are destroyed too, and the files cleaned; replaced values
+    At most every ``sweep_every``, expired and replaced values are destroyed too, and the files cleaned; replaced values
     also when there are many.
     """
-    now = services.clock()
-    job = _Batch(owner, await services.state(ItemsProjection).read(run, services, owner), now)
-    results = [await _done(run, services, job, operation) for operation in operations]
-    puts = [put for name, put in job.puts.items() if put.value is not None or job.kept.get(*name) is not None]
-    due = job.kept.cleaned is None or now - job.kept.cleaned >= sweep_every
-    sweep = bool(puts) and due and bool(job.kept.soiled or job.kept.expired(now))
-    drafts = [draft for put in puts for draft in _drafts(services, job, put)]
+    kept = await services.state(ItemsProjection).read(run, services, owner)
+    job = _Batch(run, services, owner, kept, services.clock())
+    results = [await job.done(operation) for operation in operations]
+    puts = [put for put in job.puts.values() if put.value is not None or put.key in kept.items.get(put.namespace, {})]
+    due = kept.cleaned is None or job.now - kept.cleaned >= sweep_every
+    sweep = bool(puts) and due and bool(kept.soiled or kept.expired(job.now))
+    drafts = [draft for put in puts for draft in job.drafts(put)]
     drafts += [
-        _draft(services, now, {"refreshed": position, "namespace": list(namespace), "key": key})
+        _draft(services, job.now, {"refreshed": position, "namespace": list(namespace), "key": key})
         for (namespace, key), position in job.refreshed.items()
     ]
-    drafts += [_draft(services, now, {"swept": True})] if sweep else []
+    drafts += [_draft(services, job.now, {"swept": True})] if sweep else []
     if drafts:
         await run.call(services.truth.append, owner, drafts)
     if sweep or any(put.value is None for put in puts):
         await _destroy(run, services, owner, scrub="now" if due else "later")
-    elif puts and len(job.kept.dead) >= REPLACED and len(job.kept.dead) >= job.kept.count // 10:
+    elif puts and len(kept.dead) >= max(REPLACED, sum(map(len, kept.items.values())) // 10):
         await _destroy(run, services, owner, scrub="never")
     return results
 
@@ -425,94 +366,107 @@ async def sweep(run: Runner, services: Services, owner: Scope) -> int:
     """Destroy expired items, and leftovers of a crashed process; returns how many items expired."""
     now = services.clock()
     kept = await services.state(ItemsProjection).read(run, services, owner)
-    count = kept.expired(now)
+    count = len(kept.expired(now))
     if count or kept.soiled:
         await run.call(services.truth.append, owner, [_draft(services, now, {"swept": True})])
     await _destroy(run, services, owner, scrub="now")
     return count
 
 
-async def _done(run: Runner, services: Services, job: _Batch, operation: ItemOperation) -> ItemResult:
-    if isinstance(operation, FindItems):
-        return await _find(run, services, job, operation)
-    if isinstance(operation, ListNamespaces):
-        return sorted({namespace for namespace, _, _ in job.kept.live(job.now)})
-    namespace, key = name = operation.namespace, operation.key
-    if isinstance(operation, PutItem):
-        job.puts.pop(name, None)
-        job.puts[name] = operation
-        return None
-    item = job.get(namespace, key)
-    return None if item is None else job.read(namespace, key, item, refresh=operation.refresh)
+@dataclass(slots=True)
+class _Batch:
+    """A batch in progress: the items before it, and its writes."""
 
+    run: Runner
+    services: Services
+    owner: Scope
+    kept: KeptItems
+    now: datetime
+    puts: dict[Name, PutItem] = field(default_factory=dict)
+    refreshed: dict[Name, int] = field(default_factory=dict)
 
-async def _find(run: Runner, services: Services, job: _Batch, asked: FindItems) -> list[Item]:
-    """The items by rank, followed by those that cannot be ranked, the most recently put first."""
+    async def done(self, operation: ItemOperation) -> ItemResult:
+        """The result of an operation; a write is noted."""
+        if isinstance(operation, FindItems):
+            return await self._find(operation)
+        if isinstance(operation, ListNamespaces):
+            return sorted({namespace for (namespace, _), _ in self.kept.live(self.now)})
+        name = operation.namespace, operation.key
+        if isinstance(operation, PutItem):
+            self.puts.pop(name, None)
+            self.puts[name] = operation
+            return None
+        item = self._get(name)
+        return None if item is None else self._read(name, item, refresh=operation.refresh)
 
-    def matching() -> dict[Name, KeptItem]:
-        return {
-            (namespace, key): item
-            for namespace, key, item in job.kept.live(job.now, asked.prefix)
-            if asked.where is None or asked.where(item.value)
-        }
+    def _get(self, name: Name) -> KeptItem | None:
+        item = self.kept.items.get(name[0], {}).get(name[1])
+        return None if item is None or item.expires <= self.now.timestamp() else item
 
-    matches = await run.call(matching)
-    scores: dict[Name, float] = {}
-    rest, upto = matches, asked.offset + asked.limit
-    if asked.query.strip() and matches:
-        scores = await _scores(run, services, job, asked, matches)
-        rest = {name: item for name, item in matches.items() if not item.indexed}
-    newest = nlargest(upto - len(scores), rest, key=lambda name: rest[name].position) if len(scores) < upto else []
-    return [
-        job.read(*name, matches[name], refresh=asked.refresh, score=scores.get(name))
-        for name in [*scores, *newest][asked.offset : upto]
-    ]
+    def _read(self, name: Name, item: KeptItem, *, refresh: bool, score: float | None = None) -> Item:
+        if refresh and item.expires - self.now.timestamp() < (1 - REFRESHED) * item.ttl:
+            self.refreshed[name] = item.position
+        return Item(*name, deepcopy(item.value), item.created, item.updated, score)
 
+    async def _find(self, asked: FindItems) -> list[Item]:
+        """The items by rank, followed by those that cannot be ranked, the most recently put first."""
 
-async def _scores(
-    run: Runner, services: Services, job: _Batch, asked: FindItems, matches: dict[Name, KeptItem]
-) -> dict[Name, float]:
-    """Scores of at least as many items as requested, best first; an item's score is that of its best text."""
-    spread = {namespace for namespace, _ in matches}
-    narrow = spread if len(spread) < min(len(job.kept.items), NARROWED) else ()
-    where = Where(job.owner, categories=frozenset(map(category_of, narrow)))
-    count = asked.offset + asked.limit
-    among = sum(len(job.kept.items[namespace]) for namespace in spread)
-    k = count * among // len(matches) + CANDIDATES // 10
-    # Without the settings for turns: no item is hidden by age or diversified.
-    ranking = services.config.recall.model_copy(update={"diversity": 0.0, "candidates": CANDIDATES, "origins": ()})
-    config = services.config.model_copy(update={"recall": ranking, "retention": RetentionConfig()})
-    view = view_of(replace(services, config=config), job.owner, services.truth)
-    while True:
-        request = Request(query=ends(asked.query, MAX_QUERY_CHARS), k=k, where=where, weights=Weights.plain())
-        hits = await recall(run, view, request)
+        def matching() -> dict[Name, KeptItem]:
+            live = self.kept.live(self.now, asked.prefix)
+            return {name: item for name, item in live if asked.where is None or asked.where(item.value)}
+
+        matches = await self.run.call(matching)
         scores: dict[Name, float] = {}
-        for hit in hits:
-            metadata = hit.record.metadata
-            name = tuple(metadata.get("namespace", ())), metadata.get("key", "")
-            # What somebody put since then stands for what it replaced.
-            if name in matches and (hit.record.id in matches[name].texts or hit.record.id > job.kept.position):
-                scores.setdefault(name, hit.score)
-        if len(scores) >= count or len(hits) < k:
-            return scores
-        k *= 4
+        rest, upto = matches, asked.offset + asked.limit
+        if asked.query.strip() and matches:
+            scores = await self._scores(asked, matches)
+            rest = {name: item for name, item in matches.items() if not item.indexed}
+        newest = nlargest(max(upto - len(scores), 0), rest, key=lambda name: rest[name].position)
+        return [
+            self._read(name, matches[name], refresh=asked.refresh, score=scores.get(name))
+            for name in [*scores, *newest][asked.offset : upto]
+        ]
 
+    async def _scores(self, asked: FindItems, matches: dict[Name, KeptItem]) -> dict[Name, float]:
+        """Scores of at least as many items as requested, best first; an item's score is that of its best text."""
+        spread = {namespace for namespace, _ in matches}
+        narrow = spread if len(spread) < min(len(self.kept.items), NARROWED) else ()
+        where = Where(self.owner, categories=frozenset(map(category_of, narrow)))
+        count = asked.offset + asked.limit
+        among = sum(len(self.kept.items[namespace]) for namespace in spread)
+        k = count * among // len(matches) + CANDIDATES // 10
+        # Without the settings for turns: no item is hidden by age or diversified.
+        config = self.services.config
+        ranking = config.recall.model_copy(update={"diversity": 0.0, "candidates": CANDIDATES, "origins": ()})
+        config = config.model_copy(update={"recall": ranking, "retention": RetentionConfig()})
+        view = view_of(replace(self.services, config=config), self.owner, self.services.truth)
+        while True:
+            request = Request(query=ends(asked.query, MAX_QUERY_CHARS), k=k, where=where, weights=Weights.plain())
+            hits = await recall(self.run, view, request)
+            scores: dict[Name, float] = {}
+            for hit in hits:
+                metadata = hit.record.metadata
+                name = tuple(metadata.get("namespace", ())), metadata.get("key", "")
+                # What somebody put since then stands for what it replaced.
+                if name in matches and (hit.record.id in matches[name].texts or hit.record.id > self.kept.position):
+                    scores.setdefault(name, hit.score)
+            if len(scores) >= count or len(hits) < k:
+                return scores
+            k *= 4
 
-def _drafts(services: Services, job: _Batch, put: PutItem) -> list[Draft]:
-    now, before = job.now, job.get(put.namespace, put.key)
-    name = {"namespace": list(put.namespace), "key": put.key}
-    first: dict[str, Any] = {**name, "value": put.value}
-    if put.value is None:
-        return [_draft(services, now, first)]
-    if before is not None:
-        first["created"] = before.created.isoformat()
-    if put.ttl is not None:
-        first["ttl"] = put.ttl.total_seconds()
-    texts = list(dict.fromkeys(text for text in put.texts if text.strip()))
-    if texts:
-        first["text"] = texts[0]
-    head = _draft(services, now, first)
-    return [head, *(_draft(services, now, {**name, "of": head.id, "text": text}) for text in texts[1:])]
+    def drafts(self, put: PutItem) -> list[Draft]:
+        """The events of a put: one with the value and the first text, and one for each further text."""
+        name = {"namespace": list(put.namespace), "key": put.key}
+        first: dict[str, Any] = {**name, "value": put.value}
+        texts = list(dict.fromkeys(text for text in put.texts if text.strip()))
+        if put.value is not None:
+            before = self._get((put.namespace, put.key))
+            first |= {} if before is None else {"created": before.created.isoformat()}
+            first |= {} if put.ttl is None else {"ttl": put.ttl.total_seconds()}
+            first |= {"text": texts[0]} if texts else {}
+        head = _draft(self.services, self.now, first)
+        more = texts[1:] if put.value is not None else []
+        return [head, *(_draft(self.services, self.now, {**name, "of": head.id, "text": text}) for text in more)]
 
 
 def _draft(services: Services, now: datetime, payload: dict[str, Any]) -> Draft:

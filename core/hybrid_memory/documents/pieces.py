@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from hybrid_memory.documents.document import Part
@@ -79,29 +78,15 @@ def units(text: str) -> list[Unit]:
     return made
 
 
-@dataclass(frozen=True, slots=True)
-class Writing:
-    """How a document is changed.
-
-    Attributes:
-        change: the name of the change.
-        origin: the origin of the new words; sources: ids of the messages it is based on.
-        call: makes the change idempotent.
-        seen: the revision that the new text is based on; None for any.
-        whole: whether nothing of the old text remains; creates: whether there need not be one.
-    """
-
-    change: str
-    origin: Origin
-    sources: tuple[str, ...] = ()
-    call: str = ""
-    seen: int | None = None
-    whole: bool = False
-    creates: bool = False
-
-
 def as_messages(
-    services: Services, scope: Scope, text: str, *, path: str, writing: Writing, events: Sequence[Event]
+    services: Services,
+    scope: Scope,
+    text: str,
+    *,
+    path: str,
+    origin: Origin,
+    sources: Sequence[str],
+    events: Sequence[Event],
 ) -> tuple[tuple[Part, ...], list[Draft]]:
     """The parts of a file's text: messages that the file already has, and new ones in the user's role.
 
@@ -126,13 +111,13 @@ def as_messages(
                 for row, count in sorted(shared.items())
                 if count >= DERIVED * min(len(own), len(removed[row][1]))
             ]
-            origin = lowest((Origin.USER, writing.origin, services.speaks, *(event.origin for event in earlier)))
-            extra: dict[str, object] = {"made_of": list(writing.sources)} if writing.sources else {}
+            spoken = lowest((Origin.USER, origin, services.speaks, *(event.origin for event in earlier)))
+            extra = {"made_of": list(sources), EARLIER: [event.id for event in earlier]}
             message = Message(
                 content=words,
                 metadata={"noted_with": "file", "file": path},
-                origin=None if origin is Origin.USER else origin,
-                extra={**extra, **({EARLIER: [event.id for event in earlier]} if earlier else {})},
+                origin=None if spoken is Origin.USER else spoken,
+                extra={name: ids for name, ids in extra.items() if ids},
             )
             draft = draft_of(services, scope, message)
             parts_by_words[words] = Part(draft.id, "", len(str(draft.payload["content"]).encode()))

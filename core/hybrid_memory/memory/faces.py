@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
 from hybrid_memory.arguments import Arguments
@@ -74,6 +75,11 @@ class Handle(Verbs):
         return self
 
     @property
+    def _owned(self) -> editing.Owned:
+        """Whose documents these are."""
+        return editing.Owned(self._services, self.scope)
+
+    @property
     def _principal(self) -> Scope:
         """Who acts."""
         return self.scope.owner
@@ -107,13 +113,14 @@ def faces(
     trust = needs is not Right.READ if trusted is None else trusted
     asked = None if needs is None else Asked(verb or flow.__name__.lstrip("_"), needs, trusted=trust)
 
-    arguments = Arguments(flow, own=2, error=refusal)
+    arguments = Arguments(flow, refusal)
 
+    @wraps(flow)
     async def admitted(self: V, run: Runner, /, *args: P.args, **kwargs: P.kwargs) -> T:
         given, named = arguments(args, kwargs)
         return await flow(await self._admitted(run, asked), run, *given, **named)
 
-    face, twin = two_faces(admitted, lambda self: self._runtime.loop, like=flow)
+    face, twin = two_faces(admitted, lambda self: self._runtime.loop)
     face.__dict__["asked"] = asked
     return face, twin
 
@@ -137,6 +144,10 @@ class Part(Verbs):
     def _services(self) -> Services:
         return self._memory._services  # noqa: SLF001 - a part of it
 
+    @property
+    def _owned(self) -> editing.Owned:
+        return self._memory._owned  # noqa: SLF001 - a part of it
+
 
 class BlockHandle(Part):
     """The block with one label, which need not exist yet; made by `ScopedMemory.block`.
@@ -150,10 +161,6 @@ class BlockHandle(Part):
     def __init__(self, memory: Handle, label: str) -> None:
         super().__init__(memory)
         self.label = label
-
-    @property
-    def _owned(self) -> editing.Owned:
-        return owned(self._memory)
 
     async def _put(
         self,
@@ -215,11 +222,11 @@ class BlockHandle(Part):
         """
         path = block_path(self.label)
         name, change = editing.block_change(path, append=append, old=old, new=new, value=value)
-        writing = await editing.writing_of(
-            run, self._owned, name, call=id, source=source, origin=origin, default=Origin.OPERATOR,
-            seen=revision, whole=value is not None,
+        made = await editing.write(
+            run, self._owned, path, name, change, call=id, source=source, origin=origin, default=Origin.OPERATOR,
+            seen=revision,
         )  # fmt: skip
-        return (await editing.write(run, self._owned, path, change, writing)).block
+        return made.block
 
     edit, aedit = faces(_edit, needs=Right.WRITE, verb="edit_block")
 
@@ -239,7 +246,7 @@ class BlockHandle(Part):
         Raises:
             InvalidInputError: no block ever had this label.
         """
-        return await editing.block_history(run, self._owned, block_path(self.label))
+        return [made.block for made in await editing.history(run, self._owned, block_path(self.label))]
 
     history, ahistory = faces(_history, needs=Right.READ, verb="block_history")
 
@@ -255,8 +262,3 @@ class BlockHandle(Part):
 
     def __repr__(self) -> str:
         return f"<BlockHandle {self.label!r} of {self._memory!r}>"
-
-
-def owned(memory: Handle) -> editing.Owned:
-    """Whose documents these are."""
-    return editing.Owned(memory._services, memory.scope)  # noqa: SLF001 - a part of this handle

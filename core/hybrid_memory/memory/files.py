@@ -4,31 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
 from hybrid_memory.documents import editing
-from hybrid_memory.documents.document import (
-    BLOCKS,
-    File,
-    FileMatch,
-    FileRevision,
-    Revision,
-    block_path,
-    is_block,
-    label_of,
-)
-from hybrid_memory.documents.editing import (
-    Change,
-    Owned,
-    block_history,
-    blocks,
-    current_documents,
-    messages_of,
-    missing,
-)
-from hybrid_memory.documents.pieces import joined
+from hybrid_memory.documents.document import BLOCKS, File, FileMatch, FileRevision, Revision, is_block, label_of
+from hybrid_memory.documents.editing import Change, Owned, current_documents, messages_of, missing, text_of
 from hybrid_memory.errors import FileError
 from hybrid_memory.facts.attributes import ATTRIBUTES
 from hybrid_memory.facts.authority import applying
@@ -36,10 +19,10 @@ from hybrid_memory.facts.fact import USER, Category, Fact
 from hybrid_memory.facts.facts import FactsProjection, facts
 from hybrid_memory.facts.profiling import own_facts, profile_fields
 from hybrid_memory.log.message import Origin
-from hybrid_memory.memory.faces import Part, faces, owned
+from hybrid_memory.memory.faces import Part, faces
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.sharing import Right
-from hybrid_memory.validation import checked_count, checked_text, shown
+from hybrid_memory.validation import checked_text, shown, whole
 
 PROFILE = "/profile.md"
 FACTS = "/facts"
@@ -50,10 +33,7 @@ MAX_PATH_CHARS = 1_000
 MAX_NAME_BYTES = 255
 """The longest name between two slashes, as in file systems to which files may be exported."""
 
-MAX_CHAIN = 100
-"""The most renames followed in a file's history."""
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\\]")
 _ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
 _CHOICE = re.compile(r"\{([^{}]*)\}")
 _ORDER = {name: row for row, name in enumerate(ATTRIBUTES)}
@@ -82,11 +62,10 @@ class MemoryFiles(Part):
         Raises:
             FileError: there is no such folder.
         """
-        whose = owned(self._memory)
         folder = _checked_path(path, folder=True)
-        files = await _files_in(run, whose, folder)
+        files = await _files_in(run, self._owned, folder)
         if not files and folder != "/":
-            if await _text(run, whose, folder) is not None:
+            if await _text(run, self._owned, folder) is not None:
                 raise FileError("file", f"{shown(folder)} is a file: read it, or list its folder")
             raise FileError("missing", f"there is no folder {shown(folder)}: list('/') shows what there is")
         if deep:
@@ -111,13 +90,12 @@ class MemoryFiles(Part):
         Raises:
             FileError: there is no such file.
         """
-        whose = owned(self._memory)
-        name = _checked_path(path, folder=True)
-        text = await _text(run, whose, name)
-        if text is None or name != _checked_path(path):
-            if name == "/" or await _files_in(run, whose, name):
+        name = _checked_path(path)
+        text = await _text(run, self._owned, name)
+        if text is None:
+            if await _files_in(run, self._owned, name):
                 raise FileError("folder", f"{shown(name)} is a folder: list() shows what is in it")
-            raise FileError("missing", f"there is no file {shown(name)}: list() shows those that there are")
+            raise missing(name, await current_documents(run, self._owned))
         return text
 
     read, aread = faces(_read, needs=Right.READ, verb="read_file")
@@ -210,11 +188,11 @@ class MemoryFiles(Part):
         Raises:
             FileError: there is none, or the memory makes it itself.
         """
-        whose = owned(self._memory)
         name = _writable(path, folder=True)
-        if is_block(name) and (block := (await blocks(run, whose)).get(label_of(name))) is not None and block.read_only:
-            raise FileError("read_only", f"the block {block.label!r} is read-only")
-        await editing.delete(run, whose, name)
+        made = (await current_documents(run, self._owned)).get(name)
+        if made is not None and made.read_only:
+            raise FileError("read_only", f"the block {label_of(name)!r} is read-only")
+        await editing.delete(run, self._owned, name)
 
     delete, adelete = faces(_delete, needs=Right.WRITE, verb="delete_file")
 
@@ -230,38 +208,21 @@ class MemoryFiles(Part):
                 raise FileError("read_only", f"files in {BLOCKS} have fixed paths: write another file")
         if _is_in(after, before) or after == before:
             raise FileError("path", f"{shown(before)} cannot become {shown(after)}")
-        await editing.rename(run, owned(self._memory), before, after)
+        await editing.rename(run, self._owned, before, after)
 
     rename, arename = faces(_rename, needs=Right.WRITE, verb="rename_file")
 
     async def _history(self, run: Runner, path: str) -> Revisions:
-        """The file after each of its changes, oldest first, also at its earlier paths.
+        """The file after each of its changes at this path, oldest first.
 
         Raises:
             FileError: there never was one at this path.
         """
-        whose = owned(self._memory)
-        name = _writable(path)
-        if is_block(name):
-            return [
-                FileRevision(name, one.revision, one.value, one.change, one.at, one.author, one.origin, one.removed)
-                for one in await block_history(run, whose, name)
-            ]
-        kept = await current_documents(run, whose)
-        if name not in kept.histories:
-            raise missing(name, kept)
-        revisions = kept.histories[name]
-        for _ in range(MAX_CHAIN):
-            first = revisions[0]
-            earlier = [one for one in kept.histories.get(first.moved, ()) if one.position < first.position]
-            before = tuple(one for one in earlier if not (one.removed and one.moved))
-            if first.removed or not before:
-                break
-            revisions = (*before, *revisions)
-        events = await messages_of(run, whose, revisions)
+        revisions = await editing.history(run, self._owned, _writable(path))
+        events = await messages_of(run, self._owned, list({name: None for one in revisions for name in one.ids}))
         return [
             FileRevision(
-                one.path, one.number, joined(one.parts, events), one.change, one.at, one.author, one.origin, one.removed
+                one.path, one.number, text_of(one, events), one.change, one.at, one.author, one.origin, one.removed
             )
             for one in revisions
         ]
@@ -274,9 +235,8 @@ class MemoryFiles(Part):
         Raises:
             FileError: there is nothing to undo.
         """
-        whose = owned(self._memory)
-        made = await editing.undo(run, whose, _writable(path))
-        return None if made.removed else _file(whose, made)
+        made = await editing.undo(run, self._owned, _writable(path))
+        return None if made.removed else _file(self._owned, made)
 
     undo, aundo = faces(_undo, needs=Right.WRITE, verb="undo_file")
 
@@ -288,7 +248,7 @@ class MemoryFiles(Part):
                 about names alone.
             path: of the folder.
         """
-        return await _fitting(run, owned(self._memory), pattern, path)
+        return await _fitting(run, self._owned, pattern, path)
 
     glob, aglob = faces(_glob, needs=Right.READ, verb="list_files")
 
@@ -303,15 +263,14 @@ class MemoryFiles(Part):
             pattern: only of files whose path fits it, as in `glob`.
             limit: so many at most.
         """
-        whose = owned(self._memory)
-        if not checked_text("text", text):
+        if not text:
             raise FileError("text", "text is empty: give the words to look for, letter for letter")
-        most = None if limit is None else checked_count("limit", limit, least=0)
+        most = None if limit is None else whole("limit", limit, 0)
         folder = _checked_path(path, folder=True)
-        files = await _fitting(run, whose, "**" if pattern is None else pattern, folder) or [File(folder)]
+        files = await _fitting(run, self._owned, "**" if pattern is None else pattern, folder) or [File(folder)]
         matches: list[FileMatch] = []
         for file in files:
-            lines = (await _text(run, whose, file.path) or "").split("\n")
+            lines = (await _text(run, self._owned, file.path) or "").split("\n")
             matches += [
                 FileMatch(file.path, number, line.removesuffix("\r"))
                 for number, line in enumerate(lines, start=1)
@@ -323,58 +282,46 @@ class MemoryFiles(Part):
 
     grep, agrep = faces(_grep, needs=Right.READ, verb="read_file")
 
-    async def _changed(
-        self,
-        run: Runner,
-        path: str,
-        change: Change,
-        name: str,
-        **stated: Any,
-    ) -> File:
-        whose, creates = owned(self._memory), name == "write"
-        writing = await editing.writing_of(
-            run, whose, name, default=Origin.USER, whole=creates, creates=creates, **stated
-        )
+    async def _changed(self, run: Runner, path: str, change: Change, name: str, **stated: Any) -> File:
         place = _writable(path)
-        made = await editing.write(run, whose, place, change, writing)
+        made = await editing.write(run, self._owned, place, name, change, default=Origin.USER, **stated)
         self._runtime.after_write(self._memory.scope)
-        return File(place) if made.removed else _file(whose, made)
+        return File(place) if made.removed else _file(self._owned, made)
 
     def __repr__(self) -> str:
         return f"<MemoryFiles of {self._memory!r}>"
 
 
-def _checked_path(path: Any, *, folder: bool = False) -> str:
+def _checked_path(path: str, *, folder: bool = False) -> str:
     """The normalized path, without a trailing slash; raises `FileError` if it is invalid.
 
     Args:
         path: absolute.
         folder: whether it may name a folder, including the root, and end with a slash.
     """
-    text = checked_text("path", path)
-    if not text.startswith("/"):
-        raise FileError("path", f"a path begins with '/', got {shown(text)}")
-    if len(text) > MAX_PATH_CHARS:
-        raise FileError("path", f"a path has {MAX_PATH_CHARS} characters at most, got {len(text)}")
-    if _CONTROL.search(text) or "\\" in text:
-        raise FileError("path", f"a path has no control characters and no backslash, got {shown(text)}")
-    if _ENCODED.search(text):
-        raise FileError("path", f"a path is written as it is, without percent encoding, got {shown(text)}")
-    if text.endswith("/") and not folder:
-        raise FileError("folder", f"{shown(text)} names a folder: give the path of a file")
-    names = [name for name in unicodedata.normalize("NFC", text).split("/") if name]
-    for name in names:
-        if name.strip(".") == "" or name != name.strip():
-            raise FileError("path", f"{shown(name)} is not a valid name of a file or folder in {shown(text)}")
-        if len(name.encode()) > MAX_NAME_BYTES:
-            raise FileError("path", f"a name has {MAX_NAME_BYTES} bytes at most, got {shown(name)}")
+    names = [name for name in unicodedata.normalize("NFC", checked_text("path", path)).split("/") if name]
+    rules = {
+        "begins with '/'": path.startswith("/"),
+        f"has {MAX_PATH_CHARS} characters at most": len(path) <= MAX_PATH_CHARS,
+        "has no control characters and no backslash": not _CONTROL.search(path),
+        "is written as it is, without percent encoding": not _ENCODED.search(path),
+        "has no name that consists of dots, or begins or ends with a space": all(
+            name.strip(".") and name == name.strip() for name in names
+        ),
+        f"has names of {MAX_NAME_BYTES} bytes at most": all(len(name.encode()) <= MAX_NAME_BYTES for name in names),
+    }
+    for rule, kept in rules.items():
+        if not kept:
+            raise FileError("path", f"a path {rule}, got {shown(path)}")
+    if path.endswith("/") and not folder:
+        raise FileError("folder", f"{shown(path)} names a folder: give the path of a file")
     return "/" + "/".join(names)
 
 
 async def _fitting(run: Runner, whose: Owned, pattern: str, path: str) -> list[File]:
     """The files in a folder whose path relative to it matches a pattern."""
     folder = _checked_path(path, folder=True)
-    patterns = _choices(checked_text("pattern", pattern))
+    patterns = _choices(pattern)
     files = await _files_in(run, whose, folder)
 
     def fits(path: str) -> bool:
@@ -419,7 +366,7 @@ def _is_in(path: str, folder: str) -> bool:
     return path.startswith(_inside(folder))
 
 
-def _writable(path: Any, *, folder: bool = False) -> str:
+def _writable(path: str, *, folder: bool = False) -> str:
     """The normalized path; raises `FileError` if it is invalid, or the memory makes what is there."""
     name = _checked_path(path, folder=folder)
     if name == "/":
@@ -441,31 +388,22 @@ def _file(owned: Owned, made: Revision) -> File:
 
 
 async def _files_in(run: Runner, owned: Owned, folder: str) -> list[File]:
-    fixed = owned.services.read_only or owned.services.horizon is not None
-    files = [_file(owned, one) for one in (await current_documents(run, owned)).current if not is_block(one.path)]
-    for label, block in (await blocks(run, owned)).items():
-        size = len(block.value.encode())
-        files.append(File(block_path(label), size, block.at, read_only=fixed or block.read_only))
+    files = [_file(owned, made) for made in (await current_documents(run, owned)).current]
     if folder in ("/", FACTS):
-        for path, own in (await _known_facts(run, owned)).items():
-            at = max(fact.valid_from for _, fact in own)
-            files.append(File(path, len(_written(own).encode()), at, read_only=True))
+        for path, (text, at) in (await _known_facts(run, owned)).items():
+            files.append(File(path, len(text.encode()), at, read_only=True))
     return sorted((file for file in files if _is_in(file.path, folder)), key=lambda file: file.path)
 
 
 async def _text(run: Runner, owned: Owned, path: str) -> str | None:
     if path == PROFILE or _is_in(path, FACTS):
-        own = (await _known_facts(run, owned)).get(path)
-        return None if own is None else _written(own)
-    if is_block(path):
-        block = (await blocks(run, owned)).get(path.removeprefix(f"{BLOCKS}/").removesuffix(".md"))
-        return None if block is None or path != block_path(block.label) else block.value
+        return (await _known_facts(run, owned)).get(path, (None, None))[0]
     made = (await current_documents(run, owned)).get(path)
-    return None if made is None else joined(made.parts, await messages_of(run, owned, [made]))
+    return None if made is None else text_of(made, await messages_of(run, owned, made.ids))
 
 
-async def _known_facts(run: Runner, owned: Owned) -> dict[str, list[tuple[str, Fact]]]:
-    """The lines of the profile and of each category of facts that apply in all sessions, with the facts, by path.
+async def _known_facts(run: Runner, owned: Owned) -> dict[str, tuple[str, datetime]]:
+    """The profile and each category of facts that apply in all sessions, and when they last changed, by path.
 
     The user's come first; a shared space has no profile.
     """
@@ -488,8 +426,8 @@ async def _known_facts(run: Runner, owned: Owned) -> dict[str, list[tuple[str, F
             for fact in known
             if fact.category == category
         ]
-    return {path: own for path, own in lines.items() if own}
-
-
-def _written(lines: Iterable[tuple[str, Fact]]) -> str:
-    return "".join(f"- {text}\n" for text in dict.fromkeys(" ".join(line.split()) for line, _ in lines))
+    texts = {path: dict.fromkeys(" ".join(line.split()) for line, _ in own) for path, own in lines.items() if own}
+    return {
+        path: ("".join(f"- {text}\n" for text in each), max(fact.valid_from for _, fact in lines[path]))
+        for path, each in texts.items()
+    }

@@ -189,7 +189,7 @@ def open_memory(
     return memory
 
 
-_checked = Arguments(open_memory, own=0, error=InvalidConfigError)
+_checked = Arguments(open_memory, InvalidConfigError)
 
 
 def _off_the_loop(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:

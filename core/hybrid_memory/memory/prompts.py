@@ -24,7 +24,7 @@ from hybrid_memory.documents.document import Block
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.port import Receipt
-from hybrid_memory.memory.faces import BlockHandle, faces, owned
+from hybrid_memory.memory.faces import BlockHandle, faces
 from hybrid_memory.memory.turns import Turns
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
@@ -131,8 +131,8 @@ class Prompts(Turns):
         """
         if begin:
             await self._admitted(run, Asked("begin_blocks", Right.WRITE, trusted=True))
-            await editing.begin(run, owned(self), begin)
-        return await editing.blocks(run, owned(self))
+            await editing.begin(run, self._owned, begin)
+        return await editing.blocks(run, self._owned)
 
     blocks, ablocks = faces(_blocks, needs=Right.READ)
 

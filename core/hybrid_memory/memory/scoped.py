@@ -431,13 +431,13 @@ class SpaceMemory(ScopedMemory):
             AccessDeniedError: this user and agent are not an admin.
             InvalidInputError: there is no such grant, or the space would have no admin.
         """
-        return await sharing.revoke(run, present(self._services), self._member, user=user, agent=agent)
+        return await sharing.grant(run, present(self._services), self._member, user=user, agent=agent, right=None)
 
     revoke, arevoke = faces(_revoke, needs=Right.ADMIN)
 
     async def _grants(self, run: Runner) -> list[Grant]:
         """The current grants, in the order in which they were given."""
-        return await sharing.grants(run, present(self._services), self.scope.owner)
+        return list((await sharing.standing(run, present(self._services), self.scope.owner)).grants.values())
 
     grants, agrants = faces(_grants, needs=Right.READ)
 

@@ -24,7 +24,7 @@ from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.speakers import COMPOUND_SURNAMES, SURNAMES
 from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, LETTER, terms
-from hybrid_memory.validation import check_span, checked_count, checked_share, shown, storable
+from hybrid_memory.validation import check_span, checked_share, shown, storable, whole
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -78,7 +78,7 @@ class Request:
     ) -> Self:
         """The request; raises `InvalidInputError` if an argument is invalid."""
         query = checked_query(query)
-        number = checked_count("k", k, least=1)
+        number = whole("k", k, 1)
         if within == "session" and scope.session is None:
             raise InvalidInputError("scope='session' needs a scope with a session: scoped(..., session=...)")
         if within == "session" and spaces:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
+import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Executor
 from functools import partial, update_wrapper
@@ -97,20 +98,31 @@ INLINE = InlineRunner()
 """The runner of all blocking methods."""
 
 
+class TwinRunner(InlineRunner):
+    """Awaits each function's async twin, ``arecall`` for ``recall``, so that the memory decides where it runs."""
+
+    async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of the twin, which is in the same object or module as the function."""
+        name, owner = function.__name__, getattr(function, "__self__", None)
+        private = "_" * name.startswith("_")
+        beside = sys.modules[function.__module__] if owner is None else owner
+        twin: Callable[P, Coroutine[Any, Any, T]] = getattr(beside, f"{private}a{name.removeprefix('_')}")
+        return await twin(*args, **kwargs)
+
+
+TWINS = TwinRunner()
+"""The runner of async methods that call other methods with two faces."""
+
+
 def two_faces(
-    flow: Callable[Concatenate[S, Runner, P], Coroutine[Any, Any, T]],
-    runner: Callable[[S], Runner],
-    *,
-    like: Callable[..., Any] | None = None,
+    flow: Callable[Concatenate[S, Runner, P], Coroutine[Any, Any, T]], runner: Callable[[S], Runner]
 ) -> tuple[Callable[Concatenate[S, P], T], Callable[Concatenate[S, P], Coroutine[Any, Any, T]]]:
     """The blocking method and its async twin: from ``_get(self, run, ...)``, the methods ``get`` and ``aget``.
 
     Args:
         flow: a method whose second argument is the runner.
         runner: makes the twin's runner, given the object.
-        like: the function whose name, docstring and arguments to use; by default the flow.
     """
-    shown = like or flow
 
     def face(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return drive(flow(self, INLINE, *args, **kwargs))
@@ -118,9 +130,9 @@ def two_faces(
     async def twin(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await flow(self, runner(self), *args, **kwargs)
 
-    name = shown.__name__.lstrip("_")
-    _dress(face, shown, name, shown.__doc__)
-    _dress(twin, shown, f"a{name}", f"Async twin of `{name}`.")
+    name = flow.__name__.lstrip("_")
+    _dress(face, flow, name, flow.__doc__)
+    _dress(twin, flow, f"a{name}", f"Async twin of `{name}`.")
     return face, twin
 
 

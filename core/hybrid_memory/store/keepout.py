@@ -213,8 +213,8 @@ async def lift(run: Runner, services: Services, owner: Scope, words: str | Liter
     known = await run.call(services.state(KeepOuts).read, services.truth, owner)
     lifted = list(known.digests)
     if words is not True:
-        lifted = [known.digest(term) for term in {term_of(words), *distinctive(words)}] if known.key else []
-        lifted = [digest for digest in lifted if digest in known.digests]
+        named = {known.digest(term) for term in {term_of(words), *distinctive(words)}} if known.key else set()
+        lifted = [digest for digest in lifted if digest in named]
         if not lifted:
             raise InvalidInputError(f"{shown(words)} is not kept out: give the words as they were forgotten")
     if lifted:

@@ -25,7 +25,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
 from hybrid_memory.urls import shown_url
-from hybrid_memory.validation import check_span, checked_count, shown
+from hybrid_memory.validation import check_span, shown, whole
 
 HIDING = frozenset({EventKind.ROLLBACK, EventKind.SUPERSEDED, EventKind.ERASED})
 """Kinds of the events that hide parts of a log."""
@@ -169,7 +169,7 @@ def horizon(moment: Any) -> Horizon:
         return Horizon(until=moment)
     if isinstance(moment, bool) or not isinstance(moment, int):
         raise InvalidInputError(f"give a datetime with a time zone or a log position, got {shown(moment)}")
-    return Horizon(upto=checked_count("a position", moment, least=0))
+    return Horizon(upto=whole("a position", moment, 0))
 
 
 async def rollback(run: Runner, services: Services, scope: Scope, to: Any) -> Receipt:
@@ -199,7 +199,7 @@ async def history(
     until: datetime | None = None,
 ) -> list[Message]:
     """The messages, oldest first, an edited one in the place of the original; with a limit, the newest."""
-    most = None if limit is None else checked_count("limit", limit, least=0)
+    most = None if limit is None else whole("limit", limit, 0)
     check_span(since, until)
     services = await in_view(run, services, scope)
     events = placed(await newest_messages(run, services, scope, most, since=since, until=until), 0)
@@ -247,8 +247,8 @@ async def events(
     limit: int | None = None,
 ) -> list[Event]:
     """The log entries before this position, oldest first; with a limit, the newest of them."""
-    most = None if limit is None else checked_count("limit", limit, least=0)
-    upto = None if before is None else checked_count("before", before, least=1) - 1
+    most = None if limit is None else whole("limit", limit, 0)
+    upto = None if before is None else whole("before", before, 1) - 1
     check_span(since, until)
     try:
         wanted = tuple(EventKind(kind) for kind in kinds)

@@ -9,10 +9,11 @@ from typing import Any, Literal
 from pydantic import Field
 
 from hybrid_memory.documents.document import File
-from hybrid_memory.documents.editing import places
+from hybrid_memory.documents.editing import lines_with
 from hybrid_memory.errors import FileError, InvalidInputError
 from hybrid_memory.log.message import Origin
 from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.memory.files import MemoryFiles
 from hybrid_memory.tools.tool import Call, MemoryTool
 from hybrid_memory.validation import CheckedModel
 
@@ -50,35 +51,28 @@ class FileCommand(CheckedModel):
 async def file(call: Call, memory: ScopedMemory, request: FileCommand) -> str:
     """Execute the command; answers and errors have the wording of the reference implementation."""
     try:
-        return await _COMMANDS[request.command](call, memory, request)
+        return await COMMANDS[request.command](call, memory.files(), request)
     except FileError as error:
         shown = request.path or request.old_path or ROOT
-        texts = {"missing": f"The path {shown} does not exist", "folder": f"The path {shown} is not a file."}
+        advice = "" if request.command in ("delete", "rename") else ". Please provide a valid path."
+        texts = {"missing": f"The path {shown} does not exist{advice}", "folder": f"The path {shown} is not a file."}
         # What the memory says of its own paths, as the model writes them.
         raise InvalidInputError(texts.get(error.reason) or _OURS.sub(rf"\1{ROOT}/", str(error))) from error
 
 
-async def _view(call: Call, memory: ScopedMemory, request: FileCommand) -> str:
-    shown, path = _given(request.path, "path"), _inside(request.path)
-    files = memory.files()
+async def view(call: Call, files: MemoryFiles, request: FileCommand) -> str:
+    """A file with the numbers of its lines, or what lies in a folder."""
+    path = _inside(request.path)
     try:
-        if path != "/" and not shown.endswith("/"):
-            text = await call(files.read, path)
-            every, start = text.split("\n"), 0
-            if request.view_range and len(request.view_range) == len(("first", "last")):
-                start = max(1, request.view_range[0]) - 1
-                every = every[start : None if request.view_range[1] == -1 else request.view_range[1]]
-            return f"Here's the content of {shown} with line numbers:\n{_with_numbers(every, start + 1)}"
+        return _listing(str(request.path).rstrip("/"), path, await call(files.list, path, deep=True))
     except FileError as error:
-        if error.reason not in ("missing", "folder"):
+        if error.reason != "file":
             raise
-    try:
-        listed: list[File] = await call(files.list, path, deep=True)
-    except FileError as error:
-        if error.reason in ("missing", "file"):
-            raise InvalidInputError(f"The path {shown} does not exist. Please provide a valid path.") from None
-        raise
-    return _listing(shown.rstrip("/"), path, listed)
+    lines, start = (await call(files.read, path)).split("\n"), 0
+    if request.view_range and len(request.view_range) == len(("first", "last")):
+        start = max(1, request.view_range[0]) - 1
+        lines = lines[start : None if request.view_range[1] == -1 else request.view_range[1]]
+    return f"Here's the content of {request.path} with line numbers:\n{_with_numbers(lines, start + 1)}"
 
 
 def _with_numbers(lines: Sequence[str], first: int) -> str:
@@ -107,76 +101,77 @@ def _size(count: int) -> str:
     return f"{int(size)}{UNITS[power]}" if size == int(size) else f"{size:.1f}{UNITS[power]}"
 
 
-async def _create(call: Call, memory: ScopedMemory, request: FileCommand) -> str:
-    shown, text = _given(request.path, "path"), _given(request.file_text, "file_text")
-    if await _text(call, memory, request) is not None:
-        raise InvalidInputError(f"File {shown} already exists")
-    await call(memory.files().write, _inside(request.path), text, **_by(call))
-    return f"File created successfully at: {shown}"
+async def create(call: Call, files: MemoryFiles, request: FileCommand) -> str:
+    """Write a file that is not there yet."""
+    path, text = _inside(request.path), _given(request.file_text, "file_text")
+    try:
+        await call(files.read, path)
+    except FileError as error:
+        if error.reason != "missing":
+            raise
+        await call(files.write, path, text, **_by(call))
+        return f"File created successfully at: {request.path}"
+    raise InvalidInputError(f"File {request.path} already exists")
 
 
-async def _str_replace(call: Call, memory: ScopedMemory, request: FileCommand) -> str:
-    shown, old, new = _given(request.path, "path"), _given(request.old_str, "old_str"), request.new_str or ""
-    text = await _existing(call, memory, request)
-    matches = places(text, old) if old else []
-    if not matches:
-        raise InvalidInputError(f"No replacement was performed, old_str `{old}` did not appear verbatim in {shown}.")
-    rows = [text.count("\n", 0, place) for place in matches]
-    if len(matches) > 1:
-        numbers = ", ".join(str(row + 1) for row in rows)
+async def str_replace(call: Call, files: MemoryFiles, request: FileCommand) -> str:
+    """Replace text that occurs once, and show the lines around it."""
+    path, old, new = _inside(request.path), _given(request.old_str, "old_str"), request.new_str or ""
+    text = await call(files.read, path)
+    lines = lines_with(text, old) if old else []
+    if not lines:
         raise InvalidInputError(
-            f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {numbers}. "
-            "Please ensure it is unique"
+            f"No replacement was performed, old_str `{old}` did not appear verbatim in {request.path}."
         )
-    await call(memory.files().edit, _inside(request.path), old, new, **_by(call))
-    lines = text.replace(old, new).split("\n")
-    first = max(0, rows[0] - AROUND)
-    changed = _with_numbers(lines[first : rows[0] + AROUND + 1], first + 1)
+    if len(lines) > 1:
+        raise InvalidInputError(
+            f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
+            f"{', '.join(map(str, lines))}. Please ensure it is unique"
+        )
+    await call(files.edit, path, old, new, **_by(call))
+    first = max(1, lines[0] - AROUND)
+    changed = _with_numbers(text.replace(old, new).split("\n")[first - 1 : lines[0] + AROUND], first)
     return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{changed}"
 
 
-async def _insert(call: Call, memory: ScopedMemory, request: FileCommand) -> str:
-    shown, new = _given(request.path, "path"), _given(request.insert_text, "insert_text")
-    text = await _existing(call, memory, request)
+async def insert(call: Call, files: MemoryFiles, request: FileCommand) -> str:
+    """Insert lines."""
+    path, new = _inside(request.path), _given(request.insert_text, "insert_text")
+    text = await call(files.read, path)
     count = text.count("\n") + (not text.endswith("\n") and text != "")
     if request.insert_line is None or not 0 <= request.insert_line <= count:
         raise InvalidInputError(
             f"Invalid `insert_line` parameter: {request.insert_line}. It should be within the range [0, {count}]."
         )
-    new = new.rstrip("\n") + "\n"
-    await call(memory.files().insert, _inside(request.path), request.insert_line, new, **_by(call))
-    return f"The file {shown} has been edited."
+    await call(files.insert, path, request.insert_line, new.rstrip("\n") + "\n", **_by(call))
+    return f"The file {request.path} has been edited."
 
 
-async def _delete(call: Call, memory: ScopedMemory, request: FileCommand) -> str:
+async def delete(call: Call, files: MemoryFiles, request: FileCommand) -> str:
+    """Remove a file or folder."""
     path = _inside(request.path)
     if path == "/":
         raise InvalidInputError(f"Cannot delete the {ROOT} directory itself")
-    await call(memory.files().delete, path)
+    await call(files.delete, path)
     return f"Successfully deleted {request.path}"
 
 
-async def _rename(call: Call, memory: ScopedMemory, request: FileCommand) -> str:
+async def rename(call: Call, files: MemoryFiles, request: FileCommand) -> str:
+    """Move a file or folder to a free path."""
     old, new = _inside(request.old_path, "old_path"), _inside(request.new_path, "new_path")
     if old == "/":
         raise InvalidInputError(f"Cannot rename the {ROOT} directory itself")
-    taken = f"The destination {request.new_path} already exists"
     try:
-        await call(memory.files().rename, old, new)
+        await call(files.rename, old, new)
     except FileError as error:
         if error.reason in ("exists", "folder"):
-            raise InvalidInputError(taken) from None
+            raise InvalidInputError(f"The destination {request.new_path} already exists") from None
         raise
     return f"Successfully renamed {request.old_path} to {request.new_path}"
 
 
-_COMMANDS: dict[str, Callable[[Call, ScopedMemory, FileCommand], Coroutine[Any, Any, str]]] = {
-    "view": _view,
-    "create": _create,
-    "str_replace": _str_replace,
-    "insert": _insert,
-    "delete": _delete,
-    "rename": _rename,
+COMMANDS: dict[str, Callable[[Call, MemoryFiles, FileCommand], Coroutine[Any, Any, str]]] = {
+    command.__name__: command for command in (view, create, str_replace, insert, delete, rename)
 }
 
 
@@ -194,22 +189,6 @@ def _inside(path: str | None, name: str = "path") -> str:
     if any(part in (".", "..") for part in shown.split("/")):
         raise InvalidInputError(f"Path {shown} would escape {ROOT} directory")
     return shown.removeprefix(ROOT) or "/"
-
-
-async def _text(call: Call, memory: ScopedMemory, request: FileCommand) -> str | None:
-    try:
-        return str(await call(memory.files().read, _inside(request.path)))
-    except FileError as error:
-        if error.reason == "missing":
-            return None
-        raise
-
-
-async def _existing(call: Call, memory: ScopedMemory, request: FileCommand) -> str:
-    text = await _text(call, memory, request)
-    if text is None:
-        raise InvalidInputError(f"The path {request.path} does not exist. Please provide a valid path.")
-    return text
 
 
 def _by(call: Call) -> dict[str, Any]:

@@ -60,8 +60,7 @@ async def remember(call: Call, memory: ScopedMemory, request: Remembering, origi
         metadata={NOTED_WITH: NOTED, **category},
         origin=lowest((Origin.ASSISTANT, origin)),
     )
-    receipt: Receipt = await call(outside(memory).remember, note)
-    return f"Remembered as {named(receipt.positions[0])}{_quarantine_note(receipt)}."
+    return f"Remembered as {await _written(call, memory, note)}."
 
 
 class Updating(CheckedModel):
@@ -73,9 +72,10 @@ class Updating(CheckedModel):
 
 async def update(call: Call, memory: ScopedMemory, request: Updating) -> str:
     """Write a note that replaces a turn, or the note that replaced that turn before."""
-    text, asked = _checked_words(request.text), position(request.handle)
-    memory = await home(call, memory, asked)
-    place = newest(asked, await updates(call, memory, text))
+    text, place = _checked_words(request.text), position(request.handle)
+    memory = await home(call, memory, place)
+    newer = newest(place, await updates(call, memory, text))
+    place = place if newer is None else newer.turn
     old: Message = (await call(memory.expand, named(place)))[0]
     category = {"category": label} if isinstance(label := old.metadata.get("category"), str) else {}
     note = Message(
@@ -84,8 +84,7 @@ async def update(call: Call, memory: ScopedMemory, request: Updating) -> str:
         metadata={NOTED_WITH: UPDATED, REPLACES: place, **category},
         origin=Origin.ASSISTANT,
     )
-    receipt: Receipt = await call(outside(memory).remember, note)
-    now = f"{named(receipt.positions[0])}{_quarantine_note(receipt)}"
+    now = await _written(call, memory, note)
     known = "; ".join([str(fact) for fact in await call(memory.facts) if fact.positions == (place,)])
     stands = f" Still known from there: {known.removesuffix('.')}." if known else ""
     return f"Remembered as {now}. It replaces {named(place)}, which stays in the history.{stands}"
@@ -111,18 +110,23 @@ async def forget(call: Call, memory: ScopedMemory, request: Forgetting) -> str:
     # Who names the code was shown the words: a guessed handle destroys nothing.
     code = hashlib.blake2b("\n".join(planned.ids).encode(), digest_size=CODE_BYTES).hexdigest()
     if not request.code.strip():
-        lines = [f"{name} {' '.join(page.text.split())}" for name, page in zip(handles, pages, strict=True)]
-        return "\n".join(
-            [
-                "Nothing is forgotten yet. This would be destroyed for good, with everything learned from it:",
-                *lines,
-                f"If the user wants that, call memory_forget again with the same handles and code='{code}'.",
-            ]
+        lines = [f"{name} {' '.join(page.text.split())}\n" for name, page in zip(handles, pages, strict=True)]
+        return (
+            "Nothing is forgotten yet. This would be destroyed for good, with everything learned from it:\n"
+            f"{''.join(lines)}"
+            f"If the user wants that, call memory_forget again with the same handles and code='{code}'."
         )
     if request.code.strip().strip("'\"") != code:
         raise InvalidInputError("the code does not match these handles: call memory_forget without a code to get it")
     await call(memory.forget, ids=handles)
     return f"Forgotten for good: {', '.join(handles)}."
+
+
+async def _written(call: Call, memory: ScopedMemory, note: Message) -> str:
+    """The handle of the note, and whether it waits for an admin."""
+    receipt: Receipt = await call(outside(memory).remember, note)
+    waits = ", but not found until an admin approves it" if receipt.quarantined else ""
+    return f"{named(receipt.positions[0])}{waits}"
 
 
 def outside(memory: ScopedMemory) -> ScopedMemory:
@@ -142,10 +146,6 @@ def _checked_words(text: str) -> str:
 
 def _plain(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".。!！")
-
-
-def _quarantine_note(receipt: Receipt) -> str:
-    return ", but not found until an admin approves it" if receipt.quarantined else ""
 
 
 REMEMBER = MemoryTool(

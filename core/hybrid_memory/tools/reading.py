@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
 
@@ -21,7 +21,7 @@ from hybrid_memory.log.event import handle, principal_of
 from hybrid_memory.log.media import digest_media, media_blocks, standard_media
 from hybrid_memory.log.message import MARKED, Message, Role
 from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.recall.hit import Hit, Hits
+from hybrid_memory.recall.hit import Hits
 from hybrid_memory.text.asking import asking_share
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.sentences import excerpt
@@ -41,7 +41,7 @@ from hybrid_memory.tools.tool import (
     stretch,
     updates,
 )
-from hybrid_memory.validation import CheckedModel, shown
+from hybrid_memory.validation import CheckedModel, moment, shown
 
 MAX_HITS = 10
 LINE_TOKENS = 150
@@ -96,22 +96,17 @@ async def recall(call: Call, memory: ScopedMemory, request: Recalling) -> str:
     for hit in without_questions(hits, {asked} if asked else ()):
         if asked in hit.record.sources:
             continue
-        owner = hit.record.scope.owner
-        replaced, whose = notes[owner], "" if owner == memory.scope.owner else origin(hit.record)
-        now = newest(hit.record.turn, replaced)
-        if now == hit.record.turn:
-            lines.setdefault(now, line_of(hit.record, request.query, whose=whose + _question(hit, request.query)))
-        elif since is None and until is None:  # it says it better than what it replaced
-            note = next(record for record in replaced.values() if record.turn == now)
-            lines[now] = line_of(note, request.query, whose=whose and origin(note))
-        else:
-            line = line_of(hit.record, request.query, whose=whose + _question(hit, request.query))
-            lines.setdefault(hit.record.turn, f"{line} (updated later: {named(now)})")
+        record, owner = hit.record, hit.record.scope.owner
+        note = newest(record.turn, notes[owner])
+        foreign = owner != memory.scope.owner
+        if note is not None and since is None and until is None:  # it says it better than what it replaced
+            lines[note.turn] = line_of(note, request.query, whose=origin(note) if foreign else "")
+            continue
+        question = escaped(question_line(hit, frozenset(terms(request.query))))
+        line = line_of(record, request.query, whose=(origin(record) if foreign else "") + question)
+        later = "" if note is None else f" (updated later: {named(note.turn)})"
+        lines.setdefault(record.turn, f"{line}{later}")
     return "\n".join(list(lines.values())[: request.k]) or nothing
-
-
-def _question(hit: Hit, query: str) -> str:
-    return escaped(question_line(hit, frozenset(terms(query))))
 
 
 async def _just_asked(call: Call, memory: ScopedMemory) -> str | None:
@@ -127,13 +122,10 @@ def instant(name: str, text: str, *, end: bool = False) -> datetime | None:
     """The instant of a date or time, of a date optionally the end of the day; None for an empty text."""
     if not text.strip():
         return None
-    try:
-        instant = datetime.fromisoformat(text.strip())
-        instant = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
-        whole_day = end and len(text.strip()) <= len("2026-05-03")
-        return instant + timedelta(days=1) if whole_day else instant
-    except (ValueError, OverflowError):
-        raise InvalidInputError(f"{name} must be a date such as '2026-05-03', got {shown(text)}") from None
+    at = moment(text.strip())
+    if at is None:
+        raise InvalidInputError(f"{name} must be a date such as '2026-05-03', got {shown(text)}")
+    return at + timedelta(days=1) if end and len(text.strip()) <= len("2026-05-03") else at
 
 
 def origin(record: Record) -> str:
@@ -195,7 +187,9 @@ async def fetch(call: Call, memory: ScopedMemory, request: Fetching) -> str | An
         return Answer(f"{name} media {number}: {digest_media(shown)}", media=(standard_media(shown),))
     media = media if first == last else []
     text = "\n".join(_lines(messages))
-    if messages and where is None and not request.pattern and (media or estimate_tokens(text) <= _room(call)):
+    # The tokens for the words themselves, without their labels.
+    room = call.max_tokens - min(FRAME_TOKENS, call.max_tokens // 4)
+    if messages and where is None and not request.pattern and (media or estimate_tokens(text) <= room):
         return Answer(text, media=tuple(map(standard_media, media)))
 
     async def read(max_chars: int) -> Page:
@@ -207,7 +201,11 @@ async def fetch(call: Call, memory: ScopedMemory, request: Fetching) -> str | An
             return grep(text, request.pattern, max_chars=max_chars)
         return page(text, where, max_chars=max_chars)
 
-    result = await _fitting(call, read)
+    chars = 4 * room
+    result = await read(chars)
+    while (tokens := estimate_tokens(result.text)) > room and chars > LEAST_CHARS:
+        chars = max(LEAST_CHARS, min(chars, len(result.text)) * room // tokens)
+        result = await read(chars)
     if not request.pattern:
         more = f"\n(more: fetch it with where='{result.next}')" if result.next else ""
         size = f"{result.total_lines} lines, {result.total_chars} characters"
@@ -225,22 +223,6 @@ def _lines(messages: Sequence[Message]) -> list[str]:
         words = "\n".join([*([message.text] if message.text else []), *media])
         lines.append(f"[{message.at:%Y-%m-%d %H:%M}] {who}: {within_record(words)}")
     return lines
-
-
-def _room(call: Call) -> int:
-    """The tokens for the words themselves, without their labels."""
-    return call.max_tokens - min(FRAME_TOKENS, call.max_tokens // 4)
-
-
-async def _fitting(call: Call, read: Callable[[int], Awaitable[Page]]) -> Page:
-    """The piece in as many characters as fit into its tokens."""
-    room = _room(call)
-    chars = 4 * room
-    piece = await read(chars)
-    while (tokens := estimate_tokens(piece.text)) > room and chars > LEAST_CHARS:
-        chars = max(LEAST_CHARS, min(chars, len(piece.text)) * room // tokens)
-        piece = await read(chars)
-    return piece
 
 
 RECALL = MemoryTool(

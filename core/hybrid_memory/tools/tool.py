@@ -19,7 +19,7 @@ from hybrid_memory.errors import (
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import handle
 from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.runtime.runners import INLINE, drive
+from hybrid_memory.runtime.runners import TWINS, Runner, two_faces
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.validation import CheckedModel, shown
 
@@ -117,7 +117,7 @@ class MemoryTool:
     arguments: type[CheckedModel]
     flow: Flow
 
-    def run(self, memory: ScopedMemory, arguments: Mapping[str, Any], **known: Any) -> Answer:
+    async def _run(self, run: Runner, /, memory: ScopedMemory, arguments: Mapping[str, Any], **known: Any) -> Answer:
         """The answer, of at most `MAX_TOKENS`, from the memory of one owner; ``known`` are fields of `Call`.
 
         Mistakes of the model are answers too: an invalid argument, a handle that does not exist or belongs to another
@@ -127,19 +127,7 @@ class MemoryTool:
             InvalidScopeError: the scope names no owner.
             MemoryClosedError: the memory was closed.
         """
-        return drive(self._answer(Call(INLINE.call, **known), memory, arguments))
-
-    async def arun(self, memory: ScopedMemory, arguments: Mapping[str, Any], **known: Any) -> Answer:
-        """Async twin of `run`."""
-
-        def twin(verb: Callable[..., Any], *args: Any, **kwargs: Any) -> Awaitable[Any]:
-            of: Any = verb
-            answer: Awaitable[Any] = getattr(of.__self__, f"a{of.__name__}")(*args, **kwargs)
-            return answer
-
-        return await self._answer(Call(twin, **known), memory, arguments)
-
-    async def _answer(self, call: Call, memory: ScopedMemory, arguments: Mapping[str, Any]) -> Answer:
+        call = Call(run.call, **known)
         try:
             made = await self.flow(call, memory, self.arguments.of(arguments))
             answer = made if isinstance(made, Answer) else Answer(made)
@@ -153,6 +141,8 @@ class MemoryTool:
                 raise
             _log.warning("%s failed: %s", self.name, error)
             return Answer("Error: the memory cannot be reached now. Continue without it.", failed=True)
+
+    run, arun = two_faces(_run, lambda _: TWINS)
 
 
 def bounded(text: str, max_tokens: int = MAX_TOKENS) -> str:
@@ -197,11 +187,13 @@ async def updates(call: Call, memory: ScopedMemory, query: str) -> dict[int, Rec
     return {old: note for note in notes if isinstance(old := note.metadata.get(REPLACES), int) and old < note.turn}
 
 
-def newest(place: int, replaced: Mapping[int, Record]) -> int:
-    """The position of the note that replaces the turn now; the turn's own position if it was not replaced."""
+def newest(place: int, replaced: Mapping[int, Record]) -> Record | None:
+    """The note that replaces the turn now; None if it was not replaced."""
+    note = None
     while place in replaced:
-        place = replaced[place].turn
-    return place
+        note = replaced[place]
+        place = note.turn
+    return note
 
 
 def with_older(places: Collection[int], replaced: Mapping[int, Record]) -> list[int]:
