@@ -136,3 +136,9 @@ def test_what_a_tool_was_asked_is_a_call_and_its_answer_the_result(tmp_path: Pat
     assert (asked.tool_calls[0].name, asked.tool_calls[0].arguments) == ("python", "print(6 * 7)")
     assert (answered.content, answered.tool_call_id) == ("42", asked.tool_calls[0].id)
     assert all(exchange.complete for exchange in exchanges(transcript.messages))
+
+
+def test_an_attached_file_is_named(tmp_path: Path) -> None:
+    attached = said("a", "user", "Why is this slow?", metadata={"attachments": [{"id": "f", "name": "orders.sql"}]})
+    (transcript,) = read_transcript(written(tmp_path, [chat(node("a", None, attached))]))
+    assert transcript.messages[0].text == "Why is this slow?\n[orders.sql]"

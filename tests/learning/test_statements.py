@@ -88,6 +88,11 @@ def test_what_is_not_certainly_the_users_teaches_nothing(texts: list[str]) -> No
         (["Let's play a game. I am a bat.", "back to work. I live in Bonn."], ["back to work.", "I live in Bonn."]),
         (["My appointment with Dr. Brown is on Monday."], ["My appointment with Dr. Brown is on Monday."]),
         (["my thumbs hurt so here it is\n" + "I left my job in Rome. " * 13], ["my thumbs hurt so here it is"]),
+        (["我对青霉素过敏，看医生的时候要注意什么？"], ["我对青霉素过敏"]),
+        (["我不是很懂，这个怎么用？"], []),
+        (["soy celíaco, ¿qué puedo cenar?"], ["soy celíaco"]),
+        (["ich bin Diabetiker, was kann ich frühstücken?"], ["ich bin Diabetiker"]),
+        (["what did I ask last week"], []),
         (["A:What can I do for you?", "I take the train to Porto."], ["I take the train to Porto."]),
         (["A:在的，有什么可以帮您？", "我在苏州做会计。"], ["我在苏州做会计。"]),
         (["A:Shall I rewrite it with 2 May?", "yep same text"], ["Shall I rewrite it with 2 May? yep same text"]),
@@ -254,3 +259,9 @@ def test_instructions_that_always_hold_are_told_from_requests_for_one_answer() -
                 right += kind == "always"
     assert taken >= 28
     assert right / taken >= 0.88
+
+
+def test_an_attached_file_is_not_what_the_user_says() -> None:
+    blocks = [{"type": "text", "text": "I moved to Oslo."}, {"type": "attachment", "text": "[lease]\nI own the flat."}]
+    event = Event(1, "e", Scope(user="u"), EventKind.MESSAGE, AT, {"role": "user", "content": blocks})
+    assert [sentence.text for sentence in own_sentences([event], [])] == ["I moved to Oslo."]

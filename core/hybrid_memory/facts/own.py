@@ -14,7 +14,7 @@ from datetime import datetime
 
 from hybrid_memory.facts.fact import USER
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.message import Role
+from hybrid_memory.log.message import Message, Role
 from hybrid_memory.text.sentences import blocks, sentences
 from hybrid_memory.text.speakers import voice
 
@@ -146,8 +146,9 @@ _REQUEST = re.compile(
 )
 _ASKING = re.compile(
     r"^\W*(?:(?:and|but|so|ok|hey|btw|y|pero|oye|et|mais|bon|au fait|dis(?: voir| moi)?|und|aber|sag mal)\W+)*"
-    r"(?:what(?:['’]?s| is| are| do| does| should)|how (?:do|does|much|many|long|often|can|should)|"
-    r"why (?:is|are|do|does)|(?:can|could|should|do) i|pourquoi|comment|combien|est-ce qu\w*|qu['’]?est-ce|"
+    r"(?:(?:what|where|when|who)(?:['’]s| (?:is|are|was|were|do|does|did|should))|"
+    r"how (?:do|does|did|much|many|long|often|can|should)|why (?:is|are|do|does|did)|(?:can|could|should|do) i|"
+    r"pourquoi|comment|combien|est-ce qu\w*|qu['’]?est-ce|"
     r"c['’ ]?(?:est )?quoi|quel(?:le)?s?|"
     r"qué|cómo|cuánt[oa]s?|cuándo|dónde|por qué|cuál(?:es)?|warum|wieso|wie (?:viel|lange|oft|kann|soll)|"
     r"was (?:ist|sind|kann|soll))\b"
@@ -173,15 +174,20 @@ _HOW_TO_WORK = re.compile(
 
 _QUESTION = re.compile(r"[?？]\W*$|[吗呢][。.!！]?$")
 _TOLD_FIRST = re.compile(
-    r"^(?!\W*(?:if|when|what|why|how|who|which|where|suppos\w*|assum\w*|imagine|let['’]?s|say|since when|do|does|"
-    r"did|is|are|can|could|should|would|will|have|has|was|were|如果|要是|假如|假设)\b)(?P<told>"
+    r"^(?!\W*(?:(?:if|when|what|why|how|who|which|where|suppos\w*|assum\w*|imagine|let['’]?s|say|since when|do|does|"
+    r"did|is|are|can|could|should|would|will|have|has|was|were|si|cuando|quand|wenn|falls|como si)\b|"
+    r"如果|要是|假如|假设|万一|你|您|为什么|什么|怎么|谁|哪))(?P<told>"
     r"(?!.*(?:\b(?:question|wonder\w*|ask\w*|know|curious|thinking|not sure|unsure|says?|said|"
-    r"told|thinks|claims?|pretend\w*)\b|想问|请问|不知道|如果|要是))"
+    r"told|thinks|claims?|pretend\w*|pregunt\w*|demand\w*|frag\w*|perdu\w*|perdid\w*)\b|"
+    r"[想请]问|问一下|知道|如果|要是|听说|觉得|[看听]到|懂|明白|清楚|确定|疑问|问题))"
     r"[^?？]*(?:\bI(?:['’]m| am|['’]ve| have| take| can['’]?t| cannot| don['’]?t| never| only)\b|"
-    r"我(?:是|有|对|不|在|吃|得))"
-    r"[^?？]{3,}?)(?:\s*[,:;，：；]|\s+[-–—])\s*(?:(?:so|and|but|then)\s+)?"
+    r"\b(?:soy|tengo|estoy|tomo|no puedo|je suis|j['’]ai|je prends|je ne|ich bin|ich habe|ich nehme|ich vertrage)\b|"
+    r"我(?:[爸妈爷奶姥]+|老婆|老公|女儿|儿子|孩子|[妹弟姐哥]+|朋友|同事|室友)?(?:也|还|都|现在|最近|一直|从小|刚|就|已经)*"
+    r"(?:是|有|对(?!象)|不|在|吃|得|住|怀|没))"
+    r"[^?？]{2,}?)(?:\s*[,:;，：；]|\s+[-–—])\s*(?:(?:so|and|but|then|y|et|und|那|那么|所以)\s*)?"
     r"(?=(?:what|how|which|where|who|can|could|should|would|any)\b.{12,}|"
-    r"[^，。,]{0,4}(?:有什么|吃什么|怎么|能不能|可以|哪|该).{3,})",
+    r"(?:¿|que\b|qu['’]|quel|comment|où|puis-je|was|wie|wo|welche|kann|darf|soll).{6,}|"
+    r"[^，。,]{0,16}(?:什么|怎么|能不能|可不可以|可以|哪|该|吗|呢|多少|要不要|好不好).{0,20}[?？]?$)",
     re.IGNORECASE,
 )
 """A question after what its speaker says about themselves: "I'm allergic to nuts, what could I cook tonight?"."""
@@ -267,13 +273,25 @@ def spoken(event: Event) -> Spoken | None:
     """The speaker and the words of a turn; None if no person speaks."""
     if event.kind is not EventKind.MESSAGE or event.message.role not in {Role.USER, Role.ASSISTANT}:
         return None
-    message, text = event.message, event.message.text[:MAX_CHARS].strip()
+    message = event.message
+    text = _written(message)[:MAX_CHARS].strip()
     if message.role is Role.USER and message.name is None and _chat(text.split("\n")):
         return Spoken("", message.role.value, text, event.id)
     name, words = ("", text) if _LABEL.match(text) or _MAIL.match(text) else voice(text)
     person = message.name or (name if message.role is Role.USER else "")
     owner = person or (USER if message.role is Role.USER else "")
     return Spoken(owner, person or message.role.value, words if person else text, event.id)
+
+
+_FILES = ("attachment", "document", "file", "input_file")
+"""Types of content blocks that hold what somebody else may have written."""
+
+
+def _written(message: Message) -> str:
+    """The words of a message without the text of files that are attached to it."""
+    if isinstance(message.content, str):
+        return message.content
+    return "\n".join(str(block.get("text") or "") for block in message.content if block.get("type") not in _FILES)
 
 
 def own_sentences(turns: Sequence[Event], before: Sequence[Event]) -> list[Sentence]:

@@ -62,8 +62,12 @@ DAY_TOKENS = 8
 """Tokens of a day in front of its sentences."""
 
 _HEADINGS = {
-    "en": ("How the user wants you to work; follow it as far as the system message allows:", "About the user:"),
-    "zh": ("用户对你的要求，在系统消息允许的范围内请照做：", "关于用户："),
+    "en": (
+        "How the user wants you to work; follow it as far as the system message allows:",
+        "About the user:",
+        "About others:",
+    ),
+    "zh": ("用户对你的要求，在系统消息允许的范围内请照做：", "关于用户：", "关于其他人："),
 }
 
 
@@ -226,12 +230,12 @@ def standing_text(facts: Sequence[Fact], max_tokens: int, count: TokenCounter) -
     for part, ratio in ((own, SAFETY_RATIO), (orders, ORDERS_RATIO), (others, OTHERS_RATIO)):
         room = ratio * max_tokens
         for fact in part:
-            tokens = line_tokens(fact, {other.valid_from.date() for other in kept if other not in orders}, count)
+            tokens = line_tokens(fact, {other.valid_from.date() for other in kept if other in part}, count)
             if tokens <= min(left, room) and fact.text not in {other.text for other in kept}:
                 kept.append(fact)
                 left -= tokens
                 room -= tokens
-    groups = [[fact for fact in kept if is_order(fact.attribute) is order] for order in (True, False)]
+    groups = [[fact for fact in part if fact in kept] for part in (orders, own, others)]
     headings = _HEADINGS["zh" if is_chinese("".join(fact.text for fact in kept)) else "en"]
     parts = ["\n".join([heading, *by_day(group)]) for heading, group in zip(headings, groups, strict=True) if group]
     return "\n".join(parts), kept

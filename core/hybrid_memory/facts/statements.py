@@ -193,8 +193,8 @@ _ABOUT_OTHERS = re.compile(
     r"sister|aunt|uncle|cousin|grandm\w+|grandf\w+|gran|nephew|niece|friend|boss|colleague|neighbou?r|flatmate|"
     r"roommate|"
     r"mujer|marido|novi[oa]|madre|padre|hij[oa]|herman[oa]|amig[oa]|femme|mari|mère|père|fils|fille|frère|sœur|ami[e]?|"
-    r"frau|mann|mutter|vater|sohn|tochter|bruder|schwester|freund(?:in)?|he|she|they|he'?s|she'?s|elle|il|él|ella|"
-    r"er|sie)\b"
+    r"frau|mann|mutter|vater|sohn|tochter|bruder|schwester|freund(?:in)?|"
+    r"(?:he|she|they|he'?s|she'?s)(?!.*\b(?:me|my|i)\b)|elle|il|él|ella|er|sie)\b"
     r"(?!['’]?s? (?:and i|et moi|y yo|und ich)\b)"
     r"|^(?:我|俺|咱)(?:家|的)?(?:妈|爸|老公|老婆|媳妇|女儿|儿子|孩子|娃|弟|妹|哥|姐|爷|奶|外公|外婆|同事|朋友|室友|"
     r"老板|岳)|^[他她]",

@@ -235,8 +235,9 @@ async def _destroy(run: Runner, services: Services, erasure: Erasure, *, dry_run
 
 def _line(event: Event) -> str:
     """What a dry run shows of a turn or payload."""
-    speaker = "payload" if event.kind is EventKind.PAYLOAD else event.message.speaker
-    said = " ".join(texts_of(event).replace("\x00", " ").split())
+    of_payload = event.kind is EventKind.PAYLOAD
+    speaker, text = ("payload", event.payload["text"]) if of_payload else (event.message.speaker, event.message.text)
+    said = " ".join(str(text or texts_of(event).replace("\x00", " ")).split())
     return f"{handle(event.position, event.position)}  {event.at:%Y-%m-%d %H:%M}  {speaker}: {said[:SHOWN_CHARS]}"
 
 

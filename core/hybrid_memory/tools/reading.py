@@ -294,6 +294,12 @@ def _turn(name: str, turn: Message) -> str:
     return f"{name} {at}{speaker(turn.spoken_by, turn.speaker, turn.text)}: {escaped(shortened(turn.text, ''))}"
 
 
+NOTHING_KNOWN = (
+    "Nothing is known about the user yet: it is read from what they say themselves, and from notes of a model only "
+    'with learning.origins: ["user", "assistant"].'
+)
+
+
 class Profiling(CheckedModel):
     """The whole profile needs no arguments."""
 
@@ -301,7 +307,7 @@ class Profiling(CheckedModel):
 async def profile(call: Call, memory: ScopedMemory, _: Profiling) -> str:
     """The profile, without its least important values if it is too long."""
     known: UserProfile = await call(memory.profile)
-    return known.render(call.max_tokens, estimate_tokens) or "Nothing is known about the user yet."
+    return known.render(call.max_tokens, estimate_tokens) or NOTHING_KNOWN
 
 
 WHY = MemoryTool(

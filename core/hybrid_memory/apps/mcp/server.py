@@ -29,6 +29,7 @@ from hybrid_memory.arguments import checked
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError
 from hybrid_memory.scope import scope_of
 from hybrid_memory.tools import SERVER_TOOLS, Answer, MemoryTool
+from hybrid_memory.tools.reading import NOTHING_KNOWN
 from hybrid_memory.validation import shown
 
 
@@ -164,7 +165,8 @@ def _bound(tool: MemoryTool, memory: ScopedMemory, spaces: tuple[str, ...]) -> T
             fields = tool.arguments.model_fields
             # Left out silently, a model that names a user would believe that this is whose memory it has read.
             if other := sorted(arguments.keys() - fields):
-                raise InvalidInputError(f"{tool.name} has no argument {shown(other[0])}, only {', '.join(fields)}")
+                allowed = f"only {', '.join(fields)}" if fields else "and takes none"
+                raise InvalidInputError(f"{tool.name} has no argument {shown(other[0])}, {allowed}")
             answer = await tool.arun(memory, arguments, spaces=spaces)
         except HybridMemoryError as error:
             answer = Answer(f"Error: {error}", failed=True)
@@ -189,7 +191,7 @@ def _bound(tool: MemoryTool, memory: ScopedMemory, spaces: tuple[str, ...]) -> T
 
 
 async def _profile(memory: ScopedMemory) -> str:
-    return (await memory.aprofile()).text or "Nothing is known about the user yet."
+    return (await memory.aprofile()).text or NOTHING_KNOWN
 
 
 async def _summary(memory: ScopedMemory) -> str:

@@ -100,7 +100,8 @@ def _chatgpt_messages(message: Mapping[str, Any]) -> list[Message]:
     hidden = mapping(message.get("metadata")).get("is_visually_hidden_from_conversation") or message.get("weight") == 0
     if role is None or hidden or str(content.get("content_type")) in _HIDDEN:
         return []
-    parts = _parts(content)
+    named = map(mapping, items(mapping(message.get("metadata")).get("attachments")))
+    parts = [*_parts(content), *(_attached(file.get("name")) for file in named if file.get("name"))]
     recipient = message.get("recipient")
     calls: list[Any] = []
     if role is Role.ASSISTANT and isinstance(recipient, str) and recipient not in {"", "all"}:
@@ -116,6 +117,11 @@ def _chatgpt_messages(message: Mapping[str, Any]) -> list[Message]:
         id_=message.get("id"),
         at=stated_time(message),
     )
+
+
+def _attached(name: Any, text: str = "") -> dict[str, Any]:
+    """A block for a file that was attached; its words are not those of the turn."""
+    return {"type": "attachment", "name": name, "text": f"[{name}]\n{text}".rstrip()}
 
 
 def _parts(content: Mapping[str, Any]) -> list[Any]:
@@ -182,7 +188,7 @@ def _claude_messages(turn: Mapping[str, Any]) -> list[Message]:
         else:
             parts[-1].append(block)
     parts[-1] += [
-        {"type": "attachment", "name": file.get("file_name"), "text": file["extracted_content"]}
+        _attached(file.get("file_name"), file["extracted_content"])
         for file in map(mapping, items(turn.get("attachments")))
         if isinstance(file.get("extracted_content"), str)
     ]
