@@ -265,3 +265,11 @@ def test_an_attached_file_is_not_what_the_user_says() -> None:
     blocks = [{"type": "text", "text": "I moved to Oslo."}, {"type": "attachment", "text": "[lease]\nI own the flat."}]
     event = Event(1, "e", Scope(user="u"), EventKind.MESSAGE, AT, {"role": "user", "content": blocks})
     assert [sentence.text for sentence in own_sentences([event], [])] == ["I moved to Oslo."]
+
+
+def test_sentences_about_others_are_asked_for_by_name() -> None:
+    with open_memory("memory://") as memory:
+        ann = memory.scoped(user="ann")
+        ann.remember(["My son Emil is allergic to eggs.", "My sister Nora lives in Ghent."])
+        assert [fact.text for fact in ann.facts(subject="emil")] == ["My son Emil is allergic to eggs."]
+        assert ann.facts(subject="Em") == []

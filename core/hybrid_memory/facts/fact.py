@@ -18,6 +18,9 @@ SETTLED = "settled"
 USER = "user"
 """The subject of what the owner says about themselves."""
 
+OTHERS = "others"
+"""The subject of sentences about somebody else than their speaker."""
+
 
 class Category(StrEnum):
     """The category of a fact: a preference, a task, knowledge, or a relation between people."""

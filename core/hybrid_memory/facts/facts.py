@@ -17,7 +17,7 @@ from hybrid_memory.display import Progress
 from hybrid_memory.errors import InvalidInputError, ModelError, OutdatedError
 from hybrid_memory.facts.attributes import attribute as attribute_of
 from hybrid_memory.facts.authority import by_the_user, names_of_user, person_of
-from hybrid_memory.facts.fact import SETTLED, Category, Claim, Fact, FactScope, Stance
+from hybrid_memory.facts.fact import OTHERS, SETTLED, Category, Claim, Fact, FactScope, Stance
 from hybrid_memory.facts.learn import Extractors, learn_alone, learn_before_reading
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.resolving import Group, Pair, Standing, Trust, group_of
@@ -33,6 +33,7 @@ from hybrid_memory.store.erasure import Erasure
 from hybrid_memory.store.projection import Newest, Projection, head
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, in_view, present
+from hybrid_memory.text.tokenize import plain_terms
 from hybrid_memory.validation import shown
 
 Place = tuple[int, str]
@@ -264,13 +265,18 @@ async def facts(
     await learn_before_reading(run, services, scope)
     known = await knowledge(run, await in_view(run, services, scope))
     about = None if subject is None else normalised(subject)
+    named = set(plain_terms(subject or ""))  # a sentence about others has no other subject than those that it names
     return [
         fact
         for fact in known.facts
         if is_lasting(fact)
         and (attribute is None or fact.attribute == attribute)
         and (history or fact.current)
-        and (about is None or normalised(fact.subject) == about)
+        and (
+            about is None
+            or normalised(fact.subject) == about
+            or (fact.subject == OTHERS and named and named <= set(plain_terms(fact.text)))
+        )
         and (wanted is None or fact.category is wanted)
     ]
 

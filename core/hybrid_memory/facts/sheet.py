@@ -17,12 +17,12 @@ import numpy as np
 from hybrid_memory.arrays import Array, Floats
 from hybrid_memory.facts.attributes import is_order
 from hybrid_memory.facts.authority import applying
-from hybrid_memory.facts.fact import USER, Fact
+from hybrid_memory.facts.fact import OTHERS, USER, Fact
 from hybrid_memory.facts.facts import FactsProjection, Knowledge, is_lasting, knowledge
 from hybrid_memory.facts.learn import Extractors, cursors_of, learn, learn_before_reading, left_for_later
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profiling import check_profile_type, own_facts, profile_of
-from hybrid_memory.facts.statements import OTHERS, SAFETY, unpacked
+from hybrid_memory.facts.statements import SAFETY, unpacked
 from hybrid_memory.facts.values import words_of
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.runtime.runners import Runner

@@ -14,7 +14,7 @@ import numpy as np
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.facts.attributes import FAVOURITE_KINDS, FAVOURITES, attribute
-from hybrid_memory.facts.fact import Claim
+from hybrid_memory.facts.fact import OTHERS, Claim
 from hybrid_memory.facts.judge import KINDS, LEARNED, MARKS, Judged, asked, judge_of
 from hybrid_memory.facts.own import Sentence, own_sentences
 from hybrid_memory.log.event import Event
@@ -119,9 +119,6 @@ UNREAL = 0.7
 
 UNJUDGED = 0.6
 """The confidence of a statement that nothing has judged."""
-
-OTHERS = "others"
-"""The subject of statements about somebody else than their speaker."""
 
 SCALE = 127
 """Vectors are kept as bytes: 127 times each number of a unit vector."""

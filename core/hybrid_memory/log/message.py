@@ -66,8 +66,8 @@ def of_tool(name: str | None) -> Origin:
 
 def spoken(speaker: str, origin: Origin) -> str:
     """The speaker, with the origin if it is unexpected: ``fetch_page (web)``."""
-    if origin in _EXPECTED or origin == speaker:
-        return speaker
+    if origin == speaker or (origin in _EXPECTED and (origin, speaker) != (Origin.ASSISTANT, Role.USER)):
+        return speaker  # a note of the model in the user's role is no word of the user
     return f"{speaker} ({origin})".strip()
 
 
