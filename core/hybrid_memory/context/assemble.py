@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 
 from hybrid_memory.context.compact import compact_units
 from hybrid_memory.context.context import Context, context_of
+from hybrid_memory.context.layout import PromptRequest
 from hybrid_memory.context.memories import Memories, memory_note, recalled
 from hybrid_memory.context.plan import PromptPlan, plan
-from hybrid_memory.context.projection import QueueProjection
-from hybrid_memory.context.queue import Session, load
-from hybrid_memory.context.request import PromptRequest
+from hybrid_memory.context.queue import QueueProjection, Session, load
 from hybrid_memory.context.strategies import resolve_strategy
 from hybrid_memory.context.triggers import due, due_now
 from hybrid_memory.context.view import PromptView, look

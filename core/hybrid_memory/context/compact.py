@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 
 from hybrid_memory.artifacts import read_ledger, render
 from hybrid_memory.context import queue as queues
+from hybrid_memory.context.layout import PromptRequest
 from hybrid_memory.context.lines import SummaryRoom, candidates, judged, merged, prose, selected
 from hybrid_memory.context.lines import shown as shown_lines
-from hybrid_memory.context.projection import costs_of
-from hybrid_memory.context.queue import QueueState, Session, Unit
-from hybrid_memory.context.request import PromptRequest
+from hybrid_memory.context.queue import QueueState, Session, Unit, costs_of
 from hybrid_memory.context.strategies import Strategy, SummaryJob, resolve_strategy
 from hybrid_memory.context.summary import Audit, Line, Section, Summary, written
 from hybrid_memory.context.triggers import excess

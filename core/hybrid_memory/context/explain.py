@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_memory.context.context import Piece
-from hybrid_memory.context.digest import digest
-from hybrid_memory.context.payloads import Page, grep, page, payload_of
+from hybrid_memory.context.payloads import Page, digest, grep, page, payload_of
 from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.fact import Explanation, Fact

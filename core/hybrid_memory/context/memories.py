@@ -1,23 +1,34 @@
-"""Memories for a prompt: the user's sentences nearest to the question, the best turns, and the note that shows them."""
+"""Memories for a prompt: the user's sentences nearest to the question, the best turns, and the note that shows them.
+
+And what the admins of shared spaces ask of everyone who uses them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
 from hybrid_memory.config import PromptConfig
-from hybrid_memory.context.layout import MEMORY_HEADINGS, SAID_HEADINGS, SPACE_HEADINGS, UNSURE, prompt_language
+from hybrid_memory.context.layout import (
+    MEMORY_HEADINGS,
+    RULE_HEADINGS,
+    SAID_HEADINGS,
+    SPACE_HEADINGS,
+    UNSURE,
+    Voice,
+    prompt_language,
+)
 from hybrid_memory.context.payloads import payload_of
 from hybrid_memory.context.view import PromptView, Reliefs
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.sheet import Sheet, by_day, line_tokens, spoken_words
 from hybrid_memory.index.record import Record, RecordKind
-from hybrid_memory.log.event import EventKind, principal_of
+from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import INSTRUCTING, Message, Origin, Role
 from hybrid_memory.log.views import MAX_POSITION
@@ -29,7 +40,9 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import embedding
+from hybrid_memory.store.projection import FoldedProjection
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import at_positions, in_view
 from hybrid_memory.text.asking import SHORT_CHARS, asks_nothing, emptiness, is_memory, tells
 from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.speakers import speaker, within_line
@@ -517,3 +530,54 @@ async def _calls_alone(run: Runner, services: Services, scope: Scope, hits: Sequ
     events = await run.call(services.log.get, scope.owner, asked) if asked else []
     messages = {event.id: event.message for event in events if event.kind is EventKind.MESSAGE}
     return {name for name, message in messages.items() if message.tool_calls and not payload_of(message).strip()}
+
+
+MARK = "space_instructions"
+
+RULE_CHARS = 1000
+"""Longer instructions are shown as excerpts."""
+
+RULES_RATIO = 0.25
+"""The most of the tokens for memories that the instructions of one space take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Positions of the instructions, up to a position in the log of a space."""
+
+    position: int = 0
+    places: tuple[int, ...] = ()
+
+    def after(self, events: Iterable[Event]) -> Self:
+        """With those among these messages: in a space only an admin's count as the operator's."""
+        news = list(events)
+        new = (event.position for event in news if event.origin is Origin.OPERATOR)
+        return type(self)(news[-1].position, (*self.places, *new))
+
+
+class RulesProjection(FoldedProjection[Rules]):
+    """The instructions of each space."""
+
+    start = Rules
+    follows = frozenset({EventKind.MESSAGE})
+
+
+async def rules_of(run: Runner, services: Services, spaces: Sequence[Scope]) -> list[Voice]:
+    """The instructions of each space with their days and authors, the newest that fit, oldest first."""
+    voices = []
+    for space in spaces:
+        view = await in_view(run, services, space)
+        places = (await services.state(RulesProjection).read(run, services, space)).places
+        room = RULES_RATIO * services.config.prompt.memory_tokens
+        lines: list[str] = []
+        for event in reversed(await at_positions(run, view, space, places)):
+            text = excerpt(event.message.text, frozenset(), RULE_CHARS)
+            line = f"- [{event.at:%Y-%m-%d}] {within_line(f'{author_name(event.author)}: {text}')}"
+            room -= services.count(line)
+            if room < 0:
+                break
+            lines.insert(0, line)
+        if lines:
+            heading = RULE_HEADINGS[prompt_language("".join(lines))]
+            voices.append(Voice(MARK, "\n".join([heading, *lines]), str(space.space)))
+    return voices

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from math import fsum
 from typing import Any, TypeAlias
 
-from hybrid_memory.context.digest import PAGE_LINES, digest
 from hybrid_memory.context.layout import Language, as_event, as_record, prompt_language
+from hybrid_memory.context.payloads import PAGE_LINES, digest
 from hybrid_memory.log.event import Event, handle, principal_of
 from hybrid_memory.log.exchanges import OWN_TOOLS
 from hybrid_memory.log.media import digest_media, is_small_image, media_blocks

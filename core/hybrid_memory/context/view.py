@@ -9,11 +9,9 @@ from functools import cached_property
 
 from hybrid_memory.artifacts import render
 from hybrid_memory.config import CompactionConfig
-from hybrid_memory.context.layout import RECORD, Parts, Voice, memory_mark, prompt_language
+from hybrid_memory.context.layout import RECORD, Parts, PromptRequest, Voice, memory_mark, prompt_language
 from hybrid_memory.context.lines import shown
-from hybrid_memory.context.projection import costs_of
-from hybrid_memory.context.queue import Session, Unit, hosted
-from hybrid_memory.context.request import PromptRequest
+from hybrid_memory.context.queue import Session, Unit, costs_of, hosted
 from hybrid_memory.context.shortening import Costs, excerpt, faded
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.errors import InvalidInputError
