@@ -23,7 +23,7 @@ from hybrid_memory.context.layout import (
     prompt_language,
 )
 from hybrid_memory.context.payloads import payload_of
-from hybrid_memory.context.view import PromptView, Reliefs
+from hybrid_memory.context.view import PromptView, note_room, relieved
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.sheet import Sheet, by_day, line_tokens, spoken_words
@@ -409,8 +409,7 @@ def _beside(hits: Sequence[Hit], asked: Asking) -> list[Hit]:
 
 def _without_dropped_notes(seen: PromptView) -> PromptView:
     """The view as it is if the question's note takes its space: what only dropped notes say is not visible."""
-    reliefs = Reliefs(seen)
-    bare = reliefs.with_note(reliefs.note_room()).bare
+    bare = relieved(seen, note_room(seen)).bare
     if not bare:
         return seen
     units = tuple(replace(unit, note=None, recalled=()) if unit.first in bare else unit for unit in seen.units)

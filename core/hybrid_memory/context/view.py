@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from hybrid_memory.artifacts import render
@@ -317,11 +317,6 @@ def budget_of(window: int, answer: int | None = None) -> int:
 # keeps working. Each relief frees more space than is needed at once.
 
 
-def inline_limit(seen: PromptView) -> int:
-    """Messages with more tokens than this are shortened when space is short."""
-    return max(LEAST_INLINE, min(seen.config.offload_tokens, int(INLINE_SHARE * seen.request.max_tokens)))
-
-
 @dataclass(frozen=True)
 class Long:
     """A message that may be shortened, and the question of its round."""
@@ -332,90 +327,45 @@ class Long:
     question: str
 
 
-@dataclass
 class Relief:
-    """The shortened parts of the turns, and the resulting size.
+    """The turns of a conversation in the available space; processes them in order, shortening as necessary.
 
     Attributes:
         short: the shortened messages, by position.
         bare: positions of the turns whose recalled note is left out.
         tokens: of all turns with their notes.
-        fresh: long messages that were not answered yet.
     """
 
-    short: dict[int, Long] = field(default_factory=dict)
-    bare: set[int] = field(default_factory=set)
-    tokens: int = 0
-    fresh: list[Long] = field(default_factory=list)
-
-
-class Reliefs:
-    """The relief of a conversation's turns, for different sizes of the question's note."""
-
     def __init__(self, seen: PromptView) -> None:
+        self.short: dict[int, Long] = {}
+        self.bare: set[int] = set()
+        self.tokens = 0
         self._seen = seen
-
-    def note_room(self) -> int:
-        """Tokens for memories recalled now: what the sheet and earlier notes leave of their space, and at least a part.
-
-        Earlier notes are dropped only where the prompt has no space for them, as that changes it before the question.
-        """
-        seen, bare = self._seen, self.with_note(0).bare
-        most = min(seen.request.marks.memory_tokens, int(seen.config.recall_ratio * seen.share))
-        before = sum(seen.note_tokens(unit) for unit in seen.units if unit.first not in bare)
-        least = max(int(LATER_SHARE * most), min(LEAST_NOTE, most))
-        return max(most - seen.costs.count(seen.parts.profile) - before, least)
-
-    def with_note(self, note: int) -> Relief:
-        """The turns in the available space, as far as answered messages can be shortened.
-
-        Args:
-            note: tokens of the memories recalled for the question now.
-        """
-        seen = self._seen
-        own = seen.note_tokens(seen.units[seen.asked]) if note and seen.asked is not None else 0
-        tokens, noted = (sum(costs) + note - own for costs in (seen.whole, seen.notes.values()))
-        if tokens <= seen.room and noted <= seen.config.recall_ratio * seen.share:
-            return Relief(tokens=tokens)  # what fits at the end fitted all the way
-        walk = _Walk(seen)
-        for row, unit in enumerate(seen.units):
-            walk.pass_by(unit, note if note and row == seen.asked else seen.note_tokens(unit))
-        if seen.asked is None:
-            walk.add_note(0, note)
-            walk.relieve()
-        return walk.relief
-
-
-class _Walk:
-    """Processes the turns of a conversation in order, shortening as necessary."""
-
-    def __init__(self, seen: PromptView) -> None:
-        self.relief = Relief()
-        self._seen = seen
-        self._limit = inline_limit(seen)
+        self._most = seen.config.recall_ratio * seen.share
         self._question = ""
+        self._fresh: list[Long] = []  # long messages that were not answered yet
         self._ready: deque[Long] = deque()
         self._notes: deque[tuple[int, int]] = deque()
-        self._note_tokens = 0
 
     def pass_by(self, unit: Unit, note: int) -> None:
         """Process a unit, with a note of this many tokens."""
-        relief = self.relief
+        seen = self._seen
         if unit.opens:
             self._question = unit.messages[0].text
         self.add_note(unit.first, note)
         if unit.role is Role.ASSISTANT:
             # While the model calls tools, the user's turn is still unanswered.
             calls = bool(unit.messages[0].tool_calls)
-            waiting = [long for long in relief.fresh if calls and long.event.message.role is Role.USER]
-            self._ready += [long for long in relief.fresh if long not in waiting]
-            relief.fresh = waiting
+            waiting = [long for long in self._fresh if calls and long.event.message.role is Role.USER]
+            self._ready += [long for long in self._fresh if long not in waiting]
+            self._fresh = waiting
+        most = max(LEAST_INLINE, min(seen.config.offload_tokens, int(INLINE_SHARE * seen.request.max_tokens)))
         for event in unit.events:
-            message, tokens = self._seen.costs.whole(event)
-            relief.tokens += tokens
-            limit = USERS * self._limit if message.role is Role.USER else self._limit
+            message, tokens = seen.costs.whole(event)
+            self.tokens += tokens
+            limit = USERS * most if message.role is Role.USER else most
             if tokens > WORTH * limit or media_blocks(message.content):
-                relief.fresh.append(Long(event, tokens, limit, self._question))
+                self._fresh.append(Long(event, tokens, limit, self._question))
         self.relieve()
 
     def add_note(self, position: int, tokens: int) -> None:
@@ -423,23 +373,53 @@ class _Walk:
         if not tokens:
             return
         self._notes.append((position, tokens))
-        self._note_tokens += tokens
-        self.relief.tokens += tokens
-        most = self._seen.config.recall_ratio * self._seen.share
-        if self._note_tokens > most:
-            while len(self._notes) > 1 and self._note_tokens > LEFT_NOTES * most:
+        self.tokens += tokens
+        total = sum(size for _, size in self._notes)
+        if total > self._most:
+            while len(self._notes) > 1 and total > LEFT_NOTES * self._most:
                 place, size = self._notes.popleft()
-                self.relief.bare.add(place)
-                self._note_tokens -= size
-                self.relief.tokens -= size
+                self.bare.add(place)
+                total -= size
+                self.tokens -= size
 
     def relieve(self) -> None:
         """Shorten answered messages, oldest first, if not everything fits."""
-        seen, relief = self._seen, self.relief
-        if relief.tokens <= seen.room:
+        seen = self._seen
+        if self.tokens <= seen.room:
             return
-        while self._ready and relief.tokens > RELIEF * seen.room:
+        while self._ready and self.tokens > RELIEF * seen.room:
             long = self._ready.popleft()
             tokens = seen.costs.short(long.event, long.limit, long.question, fresh=False)[1]
-            relief.short[long.event.position] = long
-            relief.tokens -= max(long.tokens - tokens, 0)
+            self.short[long.event.position] = long
+            self.tokens -= max(long.tokens - tokens, 0)
+
+
+def relieved(seen: PromptView, note: int) -> Relief:
+    """The turns in the available space, as far as answered messages can be shortened.
+
+    ``note`` are the tokens of the memories recalled for the question now.
+    """
+    own = seen.note_tokens(seen.units[seen.asked]) if note and seen.asked is not None else 0
+    tokens, noted = (sum(costs) + note - own for costs in (seen.whole, seen.notes.values()))
+    relief = Relief(seen)
+    if tokens <= seen.room and noted <= seen.config.recall_ratio * seen.share:
+        relief.tokens = tokens  # what fits at the end fitted all the way
+        return relief
+    for row, unit in enumerate(seen.units):
+        relief.pass_by(unit, note if note and row == seen.asked else seen.note_tokens(unit))
+    if seen.asked is None:
+        relief.add_note(0, note)
+        relief.relieve()
+    return relief
+
+
+def note_room(seen: PromptView) -> int:
+    """Tokens for memories recalled now: what the sheet and earlier notes leave of their space, and at least a part.
+
+    Earlier notes are dropped only where the prompt has no space for them, as that changes it before the question.
+    """
+    bare = relieved(seen, 0).bare
+    most = min(seen.request.marks.memory_tokens, int(seen.config.recall_ratio * seen.share))
+    before = sum(seen.note_tokens(unit) for unit in seen.units if unit.first not in bare)
+    least = max(int(LATER_SHARE * most), min(LEAST_NOTE, most))
+    return max(most - seen.costs.count(seen.parts.profile) - before, least)
