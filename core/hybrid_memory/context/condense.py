@@ -7,7 +7,7 @@ import logging
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, Self, TypeAlias
+from typing import Literal, TypeAlias
 
 from hybrid_memory.context.lines import judged
 from hybrid_memory.errors import InvalidInputError
@@ -63,84 +63,40 @@ class Condensed:
         return f"<Condensed{how}: {len(self.texts)} texts, {sum(self.before)} tokens to {sum(self.after)}>"
 
 
-class _Outcome(NamedTuple):
-    texts: Sequence[str]
-    how: How
-    note: str
+async def condense(
+    run: Runner, services: Services, given: Sequence[str | Message], *, query: str | None, max_tokens: int, how: How
+) -> Condensed:
+    """The texts, shortened to this many tokens in total; unchanged if they fit.
 
-
-@dataclass(frozen=True, slots=True)
-class CondenseRequest:
-    """A validated call of condense.
-
-    Attributes:
-        given: texts and messages.
-        texts: their words; heads: the prefix of each non-empty text.
+    Raises:
+        InvalidInputError: there is no compressor, the query is empty, or the budget is below 1.
     """
-
-    given: Sequence[str | Message]
-    texts: Sequence[str]
-    heads: Sequence[str]
-    query: str | None
-    max_tokens: int
-    how: How
-
-    @classmethod
-    def of(cls, texts: Sequence[str | Message], *, query: str | None, max_tokens: int, how: How) -> Self:
-        """The request; raises `InvalidInputError` if an argument is invalid."""
-        return cls(
-            given=texts,
-            texts=[text.text if isinstance(text, Message) else text for text in texts],
-            heads=[f"{text.speaker}: " if isinstance(text, Message) else "" for text in texts],
-            query=None if query is None else checked_query(query),
-            max_tokens=checked_count("max_tokens", max_tokens, least=1),
-            how=how,
-        )
-
-
-async def condense(run: Runner, services: Services, request: CondenseRequest) -> Condensed:
-    """The texts, shortened to this many tokens in total; unchanged if they fit."""
-    compressor = services.compressor if request.how == "llmlingua" else None
-    if request.how == "llmlingua" and compressor is None:
+    job = _Job(
+        texts=[text.text if isinstance(text, Message) else text for text in given],
+        heads=[f"{text.speaker}: " if isinstance(text, Message) else "" for text in given],
+        query=None if query is None else checked_query(query),
+        max_tokens=checked_count("max_tokens", max_tokens, least=1),
+        count=services.count,
+    )
+    compressor = services.compressor if how == "llmlingua" else None
+    if how == "llmlingua" and compressor is None:
         raise InvalidInputError("how='llmlingua' needs a compressor: open_memory(..., compressor=...)")
-    whole = [head + text if text else "" for head, text in zip(request.heads, request.texts, strict=True)]
-    before = await run.call(_tokens, services, whole)  # the first count may read the encoding's table
-    if sum(before) <= request.max_tokens:
+    whole = [head + text if text else "" for head, text in zip(job.heads, job.texts, strict=True)]
+    before = await run.call(job.tokens, whole)  # the first count may read the encoding's table
+    if sum(before) <= job.max_tokens:
         return Condensed(tuple(whole), before, before)
     if compressor is not None:
-        outcome = await _compressed(run, services, request, compressor)
-    else:
-        outcome = _Outcome(_extracted(services, request), "extractive", "")
-    return Condensed(tuple(outcome.texts), before, _tokens(services, outcome.texts), outcome.how, outcome.note)
+        return replace(await _compressed(run, job, compressor), before=before)
+    texts = job.extracted()
+    return Condensed(tuple(texts), before, job.tokens(texts), "extractive")
 
 
-def _tokens(services: Services, texts: Sequence[str]) -> tuple[int, ...]:
-    return tuple(services.count(text) if text else 0 for text in texts)
-
-
-def _extracted(services: Services, request: CondenseRequest) -> list[str]:
-    """The most important sentences of all texts together, by themselves and for the query."""
-    offered = [piece for row, text in enumerate(request.texts) for piece in fragments(row, text)]
-    worths = [judged(piece.text[:JUDGED_CHARS]).score for piece in offered]
-    if request.query is not None and offered:
-        pairs = zip(by_words(request.query, [piece.text for piece in offered]).tolist(), worths, strict=True)
-        worths = [RELEVANCE * relevance + (1 - RELEVANCE) * worth for relevance, worth in pairs]
-    offers = [
-        Offer(piece, worth, services.count(piece.gap + piece.text), frozenset(terms(piece.text)))
-        for piece, worth in zip(offered, worths, strict=True)
-    ]
-    kept = chosen(offers, _tokens(services, request.heads), max_tokens=request.max_tokens)
-    return fitted(kept, request.texts, request.heads, max_tokens=request.max_tokens, count=services.count)
-
-
-async def _compressed(
-    run: Runner, services: Services, request: CondenseRequest, compressor: TextCompressor
-) -> _Outcome:
+async def _compressed(run: Runner, job: _Job, compressor: TextCompressor) -> Condensed:
     """Each text without less informative words, to its share of the budget; by sentences if that fails."""
-    sizes = [services.count(text) if text.strip() else 0 for text in request.texts]
-    share = (request.max_tokens - sum(_tokens(services, request.heads))) / max(sum(sizes), 1)
+    sizes = job.tokens([text.strip() and text for text in job.texts])
+    share = (job.max_tokens - sum(job.tokens(job.heads))) / max(sum(sizes), 1)
     texts, failed, error = [], 0, ""
-    for text, size in zip(request.texts, sizes, strict=True):
+    for text, size in zip(job.texts, sizes, strict=True):
         room = int(size * share)
         if room < 1:
             texts.append("")
@@ -150,14 +106,13 @@ async def _compressed(
         except Exception as failure:  # noqa: BLE001 - whatever a model fails with
             _log.warning("%s; shortened by sentences", failure)
             failed, error = failed + 1, f"{type(failure).__name__}: {failure}"
-            part = replace(request, texts=[text], heads=[""], max_tokens=room)
-            texts.append(_extracted(services, part)[0])
-    note = f"{failed} texts by sentences, {error}" if failed else ""
-    result = [head + text if text.strip() else "" for head, text in zip(request.heads, texts, strict=True)]
+            texts += replace(job, texts=[text], heads=[""], max_tokens=room).extracted()
+    result = [head + text if text.strip() else "" for head, text in zip(job.heads, texts, strict=True)]
+    if sum(job.tokens(result)) > job.max_tokens:  # the compressor counts in its own tokens
+        result = replace(job, texts=texts).extracted()
     how: How = "llmlingua" if failed < sum(size * share >= 1 for size in sizes) else "extractive"
-    if sum(_tokens(services, result)) > request.max_tokens:  # the compressor counts in its own tokens
-        result = _extracted(services, replace(request, texts=texts))
-    return _Outcome(result, how, note)
+    note = f"{failed} texts by sentences, {error}" if failed else ""
+    return Condensed(tuple(result), (), job.tokens(result), how, note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,79 +168,71 @@ def joined(text: str, kept: Sequence[Fragment]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
-    """A candidate for the shortened text.
+class _Job:
+    """Texts to shorten to a budget in total, and what comes before each that is not empty."""
 
-    Attributes:
-        fragment: the fragment.
-        worth: 0 or more; tokens: its cost.
-        terms: its terms.
-    """
+    texts: Sequence[str]
+    heads: Sequence[str]
+    query: str | None
+    max_tokens: int
+    count: TokenCounter
 
-    fragment: Fragment
-    worth: float
-    tokens: int
-    terms: frozenset[str]
+    def tokens(self, texts: Sequence[str]) -> tuple[int, ...]:
+        return tuple(self.count(text) if text else 0 for text in texts)
 
+    def extracted(self) -> list[str]:
+        """The most important sentences of all texts together, by themselves and for the query.
 
-def chosen(offers: Sequence[Offer], opening: Sequence[int], *, max_tokens: int) -> list[Offer]:
-    """The best candidates within the budget, in the order of selection.
+        The tokens of fragments do not always add up to those of the joined text: then the last selected are dropped.
+        """
+        kept = self._chosen()
 
-    Repeatedly selects the one with the highest ``worth * (0.5 + 0.5 * new / all)``, counted in terms, that still fits:
-    a paraphrase of selected text is worth half, a repetition nothing.
+        def written(row: int) -> str:
+            left = sorted((piece for piece in kept if piece.row == row), key=lambda piece: piece.start)
+            return self.heads[row] + joined(self.texts[row], left) if left else ""
 
-    Args:
-        offers: the candidates of all texts.
-        opening: by text, the extra tokens of its first fragment.
-        max_tokens: the budget of all together.
-    """
-    said: set[str] = set()
-    repeated: set[str] = set()
-    begun: set[int] = set()
-    kept: list[Offer] = []
-    heap = [(-offer.worth, at) for at, offer in enumerate(offers)]
-    heapq.heapify(heap)
-    while heap:
-        _, at = heapq.heappop(heap)
-        offer = offers[at]
-        cost = offer.tokens + (0 if offer.fragment.row in begun else opening[offer.fragment.row])
-        if cost > max_tokens or offer.fragment.text in repeated:
-            continue
-        gain = offer.worth * (1 - NOVEL + NOVEL * len(offer.terms - said) / max(len(offer.terms), 1))
-        # A gain only falls as more is said, so one that still leads is the highest.
-        if heap and gain < -heap[0][0]:
-            heapq.heappush(heap, (-gain, at))
-            continue
-        kept.append(offer)
-        begun.add(offer.fragment.row)
-        repeated.add(offer.fragment.text)
-        said |= offer.terms
-        max_tokens -= cost
-    return kept
+        result = [written(row) for row in range(len(self.texts))]
+        tokens = list(self.tokens(result))
+        while sum(tokens) > self.max_tokens:
+            row = kept.pop().row
+            result[row] = written(row)
+            (tokens[row],) = self.tokens([result[row]])
+        return result
 
+    def _chosen(self) -> list[Fragment]:
+        """The best fragments within the budget, in the order of selection.
 
-def fitted(
-    kept: Sequence[Offer], texts: Sequence[str], heads: Sequence[str], *, max_tokens: int, count: TokenCounter
-) -> list[str]:
-    """The selected fragments of each text after its head, empty without any; drops the last selected if necessary.
-
-    The tokens of fragments do not always add up to those of the joined text.
-    """
-    by_row: dict[int, list[Offer]] = {}
-    for offer in kept:
-        by_row.setdefault(offer.fragment.row, []).append(offer)
-
-    def written(row: int) -> str:
-        left = sorted((offer.fragment for offer in by_row[row]), key=lambda fragment: fragment.start)
-        return heads[row] + joined(texts[row], left) if left else ""
-
-    result = [written(row) if row in by_row else "" for row in range(len(texts))]
-    tokens = [count(text) if text else 0 for text in result]
-    for offer in reversed(kept):
-        if sum(tokens) <= max_tokens:
-            break
-        row = offer.fragment.row
-        by_row[row].pop()
-        result[row] = written(row)
-        tokens[row] = count(result[row]) if result[row] else 0
-    return result
+        Repeatedly selects the one with the highest ``worth * (0.5 + 0.5 * new / all)``, counted in terms, that still
+        fits: a paraphrase of selected text is worth half, a repetition nothing.
+        """
+        offered = [piece for row, text in enumerate(self.texts) for piece in fragments(row, text)]
+        worths = [judged(piece.text[:JUDGED_CHARS]).score for piece in offered]
+        if self.query is not None and offered:
+            pairs = zip(by_words(self.query, [piece.text for piece in offered]).tolist(), worths, strict=True)
+            worths = [RELEVANCE * relevance + (1 - RELEVANCE) * worth for relevance, worth in pairs]
+        words = [frozenset(terms(piece.text)) for piece in offered]
+        costs = [self.count(piece.gap + piece.text) for piece in offered]
+        opening, left = self.tokens(self.heads), self.max_tokens
+        said: set[str] = set()
+        repeated: set[str] = set()
+        begun: set[int] = set()
+        kept: list[Fragment] = []
+        heap = [(-worth, at) for at, worth in enumerate(worths)]
+        heapq.heapify(heap)
+        while heap:
+            _, at = heapq.heappop(heap)
+            piece = offered[at]
+            cost = costs[at] + (0 if piece.row in begun else opening[piece.row])
+            if cost > left or piece.text in repeated:
+                continue
+            gain = worths[at] * (1 - NOVEL + NOVEL * len(words[at] - said) / max(len(words[at]), 1))
+            # A gain only falls as more is said, so one that still leads is the highest.
+            if heap and gain < -heap[0][0]:
+                heapq.heappush(heap, (-gain, at))
+                continue
+            kept.append(piece)
+            begun.add(piece.row)
+            repeated.add(piece.text)
+            said |= words[at]
+            left -= cost
+        return kept
