@@ -13,7 +13,6 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from hybrid_memory.arguments import Arguments, checked
 from hybrid_memory.config import PromptConfig
-from hybrid_memory.context.condense import How
 from hybrid_memory.context.layout import (
     LEAST_TOKENS,
     RECALLED_TURNS,
@@ -34,7 +33,7 @@ from hybrid_memory.context.memories import (
     shared_note,
     window,
 )
-from hybrid_memory.context.shortening import faded, with_handles
+from hybrid_memory.context.shortening import How, faded, with_handles
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.context.view import budget_of
 from hybrid_memory.documents.document import MAX_CHARS, File, checked_label, checked_length

@@ -93,7 +93,7 @@ def _attempts(seen: PromptView, memories: Memories) -> Iterator[PromptPlan]:
             own = memory_note(kept.hits, seen.words, statements=kept.statements, unsure=kept.unsure)
         note = "\n".join(part for part in (own, shared_note(kept.shared, seen.words)) if part)
         relief = relieved(seen, seen.costs.count(memory_mark(note, seen.request.marks)) + 1 if note else 0)
-        yield _with_turns(seen, relief.short, relief.bare, note, kept)
+        yield _with_turns(seen, relief.short, relief.bare, note, kept=kept)
         if not kept:
             break
         kept = kept.half()
@@ -106,6 +106,7 @@ def _with_turns(
     longs: Mapping[int, Long],
     bare: Collection[int],
     note: str = "",
+    *,
     kept: Memories | None = None,
     share: float = 1.0,
 ) -> PromptPlan:

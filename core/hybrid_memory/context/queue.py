@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
 from itertools import takewhile
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 from hybrid_memory.artifacts import read_ledger
 from hybrid_memory.artifacts.ledger import Ledger
@@ -175,8 +175,8 @@ class QueueState:
             lines=tuple(Line.of(line) for line in payload["lines"]),
             ledger=Ledger.model_validate(payload["ledger"]),
             stretches=tuple((first, last) for first, last in payload["stretches"]),
-            audit=Audit.of(payload["audit"]),
-            latest=Audit.of(payload["latest"]),
+            audit=Audit(**payload["audit"]),
+            latest=Audit(**payload["latest"]),
             strategy=payload["strategy"],
             episode=payload.get("episode", number),
         )
@@ -341,8 +341,6 @@ WARNED_CACHE = 1024
 MAX_SESSIONS = 1000
 """The most sessions of one owner whose compactions are summed, those that began compacting last."""
 
-Payload: TypeAlias = dict[str, Any]
-
 
 class QueueProjection(Projection):
     """The queues of sessions: summaries of compacted turns, and memories recalled for the others.
@@ -405,7 +403,7 @@ class QueueProjection(Projection):
                 limit = STATES_BATCH if scope == owner else 1
                 events = await run.call(services.log.read, scope, kinds=kinds, limit=limit, newest=True)
                 for event in [event for event in events if event.scope == scope][-1:]:
-                    total += Audit.of(event.payload["audit"])
+                    total += Audit(**event.payload["audit"])
         return {"compactions": total}
 
 
@@ -425,12 +423,12 @@ class _Rewriting:
         self._run, self._services, self._erasure = run, services, erasure
         self._places = sorted(erasure.places)
         self._ledgers: dict[Scope, tuple[Stretches, Ledger]] = {}
-        self._lines: dict[tuple[Scope, Line], Payload | None] = {}
+        self._lines: dict[tuple[Scope, Line], dict[str, Any] | None] = {}
         self._has_words = cache(erasure.has_words)
 
     async def rewrite(self, event: Event) -> None:
         erasure, session = self._erasure, event.scope
-        payload: Payload = erasure.rewritten.get(event.position, event.payload)
+        payload: dict[str, Any] = erasure.rewritten.get(event.position, event.payload)
         lines = [await self._line(session, row) for row in payload["lines"]]
         new = {
             **payload,
@@ -445,7 +443,7 @@ class _Rewriting:
             erasure.counts["summary lines rewritten"] += sum(row is not None and row is not old for row, old in pairs)
             erasure.rewrite({event.position: new}, "summaries rewritten")
 
-    async def _line(self, session: Scope, row: Payload) -> Payload | None:
+    async def _line(self, session: Scope, row: dict[str, Any]) -> dict[str, Any] | None:
         """The line; if affected, a quotation of its remaining sources, or None if none remains."""
         erasure, line = self._erasure, Line.of(row)
         if not erasure.made_of(line.sources, session.session):
@@ -463,8 +461,8 @@ class _Rewriting:
             self._lines[session, line] = None if best is None else asdict(replace(best, section=line.section))
         return self._lines[session, line]
 
-    async def _ledger(self, session: Scope, payload: Payload, *, changed: bool) -> Payload:
-        stored: Payload = payload["ledger"]
+    async def _ledger(self, session: Scope, payload: dict[str, Any], *, changed: bool) -> dict[str, Any]:
+        stored: dict[str, Any] = payload["ledger"]
         stretches: Stretches = tuple((first, last) for first, last in payload["stretches"])
         if session not in self._ledgers:
             at = [(bisect_left(self._places, first), last) for first, last in stretches]

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from hybrid_memory import display
 from hybrid_memory.arguments import checked
 from hybrid_memory.config import CompactionConfig, MemoryConfig
-from hybrid_memory.context.condense import Condensed, How, condense
+from hybrid_memory.context.shortening import Condensed, How, condense
 from hybrid_memory.context.strategies import resolve_strategy
 from hybrid_memory.context.summary import Audit
 from hybrid_memory.display import progress_bar
