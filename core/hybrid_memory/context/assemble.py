@@ -19,7 +19,7 @@ from hybrid_memory.context.plan import PromptPlan, plan
 from hybrid_memory.context.queue import QueueProjection, Session, load
 from hybrid_memory.context.strategies import resolve_strategy
 from hybrid_memory.context.triggers import due, due_now
-from hybrid_memory.context.view import PromptView, look
+from hybrid_memory.context.view import look
 from hybrid_memory.errors import OutdatedError, StoreUnavailableError
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import PRESSURE, Origin, Role, lowest
@@ -106,7 +106,7 @@ async def _assembled(run: Runner, services: Services, scope: Scope, request: Pro
         memories = await recalled(run, services, seen)
         made = plan(seen, memories)
         if services.horizon is not None or services.read_only:
-            return Assembled(_reported(services, seen, made, memories))
+            return Assembled(_reported(services, made, memories))
         whole = seen
         if seen.session is not session:  # what is due is due for the session as the log has it; the host may show less
             host = replace(request.host, among=None)
@@ -120,10 +120,10 @@ async def _assembled(run: Runner, services: Services, scope: Scope, request: Pro
         if await compact_units(run, services, session, count, max_tokens=seen.share, ask=request.wait):
             reason = reason or trigger
     if request.k and seen.shown_note is None and seen.words and request.layout != "classic":
-        await _keep_note(run, services, session, seen, made, began=began)
+        await _keep_note(run, services, session, made, began=began)
     count_uses(services, scope.owner, made.memories.hits)
     behind = bool(count) or (request.paging is None and seen.next_round + made.tokens > seen.budget)
-    return Assembled(replace(_reported(services, seen, made, memories), compacted=reason), behind=behind)
+    return Assembled(replace(_reported(services, made, memories), compacted=reason), behind=behind)
 
 
 async def compact_ahead(run: Runner, services: Services, scope: Scope, request: PromptRequest) -> bool:
@@ -149,9 +149,10 @@ async def compact_ahead(run: Runner, services: Services, scope: Scope, request: 
     return True
 
 
-def _reported(services: Services, seen: PromptView, made: PromptPlan, memories: Memories) -> Context:
+def _reported(services: Services, made: PromptPlan, memories: Memories) -> Context:
     """The prompt; warns once per budget if it is too small for the caller's own parts."""
-    context = context_of(seen, made, memories, services.config.compaction)
+    seen = made.seen
+    context = context_of(made, memories)
     key = seen.session.scope, seen.request.max_tokens
     if context.tokens > seen.request.max_tokens and not services.state(QueueProjection).warned.get(key):
         services.state(QueueProjection).warned.put(key, True)
@@ -163,15 +164,13 @@ def _reported(services: Services, seen: PromptView, made: PromptPlan, memories: 
     return context
 
 
-async def _keep_note(
-    run: Runner, services: Services, session: Session, seen: PromptView, made: PromptPlan, *, began: float
-) -> None:
+async def _keep_note(run: Runner, services: Services, session: Session, made: PromptPlan, *, began: float) -> None:
     """Record what was shown with the turn, and its tokens, so that later prompts show it in the same place.
 
     Words of shared spaces are never kept: the right to read them, or the words, may be gone at the next call. Not if
     something was forgotten in the meantime: then memories are recalled again.
     """
-    turn, own = seen.question_id, made.memories
+    seen, own = made.seen, made.memories
     draft = services.draft(
         EventKind.RECALLED,
         {
@@ -181,7 +180,7 @@ async def _keep_note(
             "tokens": made.tokens,
             "max_tokens": seen.request.max_tokens,
             "ms": round(1000 * (time.perf_counter() - began), 1),
-            **({"turn": turn} if turn else {}),
+            **({"turn": seen.question_id} if seen.question_id else {}),
         },
         session=session.scope.session,
         sources=own.sources,

@@ -304,12 +304,17 @@ async def memories(run: Runner, services: Services, asked: Asking) -> Memories:
     return replace(own, shared=await _shared(run, services, asked)) if asked.spaces else own
 
 
+def _turns_for(scope: Scope, words: str, k: int, within: Literal["user", "session"] = "user") -> RecallRequest:
+    """Recalls the words themselves; what was read from them stands in the profile."""
+    return RecallRequest.of(
+        scope, words, k=k, within=within, kinds=(RecordKind.TURN,), categories=(), since=None, until=None,
+        metadata=None, weights=None,
+    )  # fmt: skip
+
+
 async def _shared(run: Runner, services: Services, asked: Asking) -> tuple[Hit, ...]:
     """The best turns of the spaces, in one ranking; unlike the owner's own, also those said after the question."""
-    query = RecallRequest.of(
-        asked.spaces[0], asked.words, k=SPARE * asked.k, within="user", kinds=(RecordKind.TURN,), categories=(),
-        since=None, until=None, metadata=None, weights=None,
-    )  # fmt: skip
+    query = _turns_for(asked.spaces[0], asked.words, SPARE * asked.k)
     distinct: dict[str, Hit] = {}  # what several members repeat word for word takes one line
     for hit in await recall(run, services, query, asked.spaces[1:]):
         distinct.setdefault(hit.record.text.strip(), hit)
@@ -354,24 +359,9 @@ def _asks(span: Span, given: Given) -> None:
     asks(span, asked.words, asked.k, asked.scope)
 
 
-def _finds(span: Span, memories: Memories) -> None:
-    finds(span, memories.hits)
-
-
-@traced("recall", _asks, _finds)
+@traced("recall", _asks, lambda span, memories: finds(span, memories.hits))
 async def _memories(run: Runner, services: Services, asked: Asking) -> Memories:
-    query = RecallRequest.of(
-        asked.scope,
-        asked.words,
-        k=COMPARED + min(len(asked.visible), IN_SIGHT),
-        within=asked.within,
-        kinds=(RecordKind.TURN,),  # the words themselves; what was read from them stands in the profile
-        categories=(),
-        since=None,
-        until=None,
-        metadata=None,
-        weights=None,
-    )
+    query = _turns_for(asked.scope, asked.words, COMPARED + min(len(asked.visible), IN_SIGHT), asked.within)
     if asked.turn is not None:  # the log as it was before the question
         query = replace(query, where=replace(query.where, hidden=((asked.turn, MAX_POSITION),)))
     hits = [hit for hit in await recall(run, services, query) if asked.turn is None or hit.record.turn < asked.turn]
