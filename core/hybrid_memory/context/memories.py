@@ -37,7 +37,7 @@ from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.plan import Request as RecallRequest
 from hybrid_memory.recall.recall import asks, finds, recall
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.runtime.tracing import Given, Span, traced
+from hybrid_memory.runtime.tracing import traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import embedding
 from hybrid_memory.store.projection import FoldedProjection
@@ -354,12 +354,11 @@ async def _is_small_talk(run: Runner, services: Services, words: str) -> bool:
     return float(emptiness(rows)[0]) >= IDLE
 
 
-def _asks(span: Span, given: Given) -> None:
-    asked: Asking = given["asked"]
-    asks(span, asked.words, asked.k, asked.scope)
-
-
-@traced("recall", _asks, lambda span, memories: finds(span, memories.hits))
+@traced(
+    "recall",
+    lambda span, given: asks(span, given["asked"].words, given["asked"].k, given["asked"].scope),
+    lambda span, memories: finds(span, memories.hits),
+)
 async def _memories(run: Runner, services: Services, asked: Asking) -> Memories:
     query = _turns_for(asked.scope, asked.words, COMPARED + min(len(asked.visible), IN_SIGHT), asked.within)
     if asked.turn is not None:  # the log as it was before the question

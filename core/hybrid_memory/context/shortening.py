@@ -482,7 +482,7 @@ class _Job:
 
         The tokens of fragments do not always add up to those of the joined text: then the last selected are dropped.
         """
-        kept = self._chosen()
+        kept = self.chosen()
 
         def written(row: int) -> str:
             left = sorted((piece for piece in kept if piece.row == row), key=lambda piece: piece.start)
@@ -496,7 +496,7 @@ class _Job:
             (tokens[row],) = self.tokens([result[row]])
         return result
 
-    def _chosen(self) -> list[Fragment]:
+    def chosen(self) -> list[Fragment]:
         """The best fragments within the budget, in the order of selection.
 
         Repeatedly selects the one with the highest ``worth * (0.5 + 0.5 * new / all)``, counted in terms, that still

@@ -63,16 +63,16 @@ async def due(run: Runner, services: Services, seen: PromptView, needed: int, ma
     units, limit = seen.session.queue.evictable, round(config.flush * max_tokens)
     if len(units) < 2:  # noqa: PLR2004 - the newest always stays
         return "", 0
+    density = 0.0
+    if config.density is not None:
+        leaving = units[: excess(services, seen, max_tokens, by_tokens=False)]
+        density = float(np.mean([importance(message.text) for unit in leaving for message in unit.messages] or [0.0]))
     if needed > limit:
         reason = f"tokens: {needed} of {limit}"
     elif config.rounds is not None and rounds >= config.rounds:
         reason = f"rounds: {rounds} of {config.rounds}"
-    elif (
+    elif config.density is not None and density >= config.density and rounds >= 2 * config.keep_rounds:
         # Twice as many, so that as many new rounds follow each compaction.
-        config.density is not None
-        and rounds >= 2 * config.keep_rounds
-        and (density := _density(units[: excess(services, seen, max_tokens, by_tokens=False)])) >= config.density
-    ):
         reason = f"density: {density:.2f} of {config.density:.2f}"
     else:
         return await _drifted(run, services, units, rounds)
@@ -100,12 +100,6 @@ def excess(services: Services, seen: PromptView, max_tokens: int, *, by_tokens: 
         rounds = keep_rounds(config, worth)
     room -= int((config.recall_ratio + config.summary_ratio) * max_tokens)
     return cut(units, seen.unit_costs, max_tokens=max(room, 1), max_rounds=rounds)
-
-
-def _density(units: Sequence[Unit]) -> float:
-    """The mean importance of these turns, in [0, 1]."""
-    worth = [importance(message.text) for unit in units for message in unit.messages]
-    return float(np.mean(worth)) if worth else 0.0
 
 
 async def _drifted(run: Runner, services: Services, units: Sequence[Unit], rounds: int) -> tuple[str, int]:
