@@ -402,8 +402,7 @@ def _without_dropped_notes(seen: PromptView) -> PromptView:
     if not bare:
         return seen
     units = tuple(replace(unit, note=None, recalled=()) if unit.first in bare else unit for unit in seen.units)
-    said = (source for unit in units for source in (*(event.id for event in unit.events), *unit.recalled))
-    return replace(seen, units=units, visible=seen.left_out.union(said))
+    return replace(seen, units=units)
 
 
 async def _nearest(run: Runner, services: Services, asked: Asking, hits: Sequence[Hit]) -> tuple[Fact, ...]:

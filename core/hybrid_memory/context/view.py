@@ -84,11 +84,9 @@ class PromptView:
             question.
         words: the question's original words, used for recall.
         asked: row of the unit with the question; None if it is not in the log yet.
-        visible: ids of the events whose words the prompt shows anyway.
         parts: the parts of the prompt except turns; profile, summary and artifacts cut to their shares.
         lines: the summary lines that may be shown.
         tools: tokens of the tool schemas, including the reader's.
-        budget: tokens of the whole prompt: ``max_tokens``, or more if the caller's own parts leave too little.
         sheet: the user's statements; None if a prompt shows none.
         standing: ids of those that stand before the conversation.
         left_out: ids of messages that the host shows no more.
@@ -102,14 +100,23 @@ class PromptView:
     question: Message | None
     words: str
     asked: int | None
-    visible: frozenset[str]
     parts: Parts
     lines: tuple[Line, ...]
     tools: int
-    budget: int
     sheet: Sheet | None = None
     standing: frozenset[int] = frozenset()
     left_out: frozenset[str] = frozenset()
+
+    @cached_property
+    def visible(self) -> frozenset[str]:
+        """Ids of the events whose words the prompt shows anyway, and of those that are left out on purpose."""
+        said = (source for unit in self.units for source in (*(event.id for event in unit.events), *unit.recalled))
+        return self.left_out.union(said)
+
+    @cached_property
+    def budget(self) -> int:
+        """Tokens of the whole prompt: ``max_tokens``, or more if the caller's own parts leave too little."""
+        return max(self.request.max_tokens, self.own + int(LEAST_ROOM * self.request.max_tokens))
 
     @cached_property
     def fixed(self) -> int:
@@ -225,7 +232,7 @@ async def look(run: Runner, services: View, session: Session, request: PromptReq
     lines = tuple(line for line in lines if visible(line.last, services.hidden))
     seen = view(shown_session, costs_of(services), services.config.compaction, request, lines)
     standing = frozenset(fact.id for fact in kept)
-    return replace(seen, sheet=rows, standing=standing, visible=seen.visible | left_out, left_out=left_out)
+    return replace(seen, sheet=rows, standing=standing, left_out=left_out)
 
 
 def view(
@@ -290,13 +297,10 @@ def view(
     tools = schema_tokens(request.tools, costs.count) if request.tools else 0
     if request.reader is not None and request.reader.schema:
         tools += schema_tokens([request.reader.schema], costs.count)
-    own = costs.of(parts.system) + costs.count(parts.spoken) + tools + PRIMING
     made = PromptView(
         session=session, costs=costs, config=config, request=request, units=units, question=question,
         words=words.strip(), asked=asked,
-        visible=frozenset(source for unit in units for source in (*(e.id for e in unit.events), *unit.recalled)),
         parts=parts, lines=tuple(lines), tools=tools,
-        budget=max(request.max_tokens, own + int(LEAST_ROOM * request.max_tokens)),
     )  # fmt: skip
     return replace(made, parts=made.with_summary(1.0))
 
