@@ -17,7 +17,7 @@ PARTS = {
 }
 USED_ONCE = 0.449
 RECALL = Entered(372, 53)
-ASSEMBLE = Entered(637, 72)
+ASSEMBLE = Entered(634, 72)
 VERBS, ROOT = 50, 49
 
 

@@ -31,7 +31,7 @@ _Start: TypeAlias = tuple[int, int | None]
 """Where the turns begin, and the turn that then precedes them, if any."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class PromptPlan:
     """A planned prompt.
 
@@ -60,11 +60,6 @@ class PromptPlan:
         return self.seen.costs.of(self.laid) + self.seen.tools + PRIMING
 
     @property
-    def fits(self) -> bool:
-        """Whether it is within its budget."""
-        return self.tokens <= self.seen.budget
-
-    @property
     def reader(self) -> str:
         """The tool that the prompt names; empty if none."""
         return self.seen.costs.reader if self.short or self.parts.summary or self.seen.costs.handles else ""
@@ -78,9 +73,10 @@ def plan(seen: PromptView, memories: Memories) -> PromptPlan:
     needed = 0
     for made in _attempts(seen, memories):
         needed = needed or made.tokens
-        if made.fits:
+        if made.tokens <= seen.budget:
             break
-    return replace(made, needed=needed)
+    made.needed = needed
+    return made
 
 
 def _attempts(seen: PromptView, memories: Memories) -> Iterator[PromptPlan]:
@@ -139,7 +135,7 @@ def _without_turns(seen: PromptView, longs: Mapping[int, Long]) -> Iterator[Prom
         return replace(whole, parts=replace(whole.parts, turns=_from(whole.parts.turns, start)))
 
     # Fewer turns never need more tokens, and a session that was never compacted may have very many.
-    for start in rounds[bisect_left(rounds, True, key=lambda start: starting(start).fits) :]:
+    for start in rounds[bisect_left(rounds, True, key=lambda start: starting(start).tokens <= seen.budget) :]:
         yield starting(start)
     last = rounds[-1] if rounds else (0, None)
     for share in PRESSED:
