@@ -11,6 +11,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from hybrid_memory.config import PagingConfig
 from hybrid_memory.context.compact import compact_units
 from hybrid_memory.context.context import Context, context_of
 from hybrid_memory.context.layout import PromptRequest
@@ -95,9 +96,12 @@ async def assemble(run: Runner, services: Services, scope: Scope, request: Promp
 async def _assembled(run: Runner, services: Services, scope: Scope, request: PromptRequest) -> Assembled:
     began = time.perf_counter()
     state: LogState | None = await run.call(services.truth.state, scope.owner, HIDING)
-    services = await paged(run, await in_view(run, services, scope, state), request)
+    services = await in_view(run, services, scope, state)
     await run.call(services.count, "")  # a counter may have tables to load, off the event loop
-    request = replace(bounded(services, request), marks=services.config.prompt)
+    if request.paging is not None:
+        services = await paged(run, services, request.paging)
+        request = bounded(services, request, int(request.paging.blocks * request.max_tokens))
+    request = replace(request, marks=services.config.prompt)
     reason = ""
     for left in reversed(range(COMPACTIONS + 1 + (request.paging is not None))):
         session = await load(run, services, scope, state)
@@ -114,7 +118,7 @@ async def _assembled(run: Runner, services: Services, scope: Scope, request: Pro
         trigger, count = await due_now(run, services, whole, made.needed, seen.budget)
         later = not request.wait and made.needed <= seen.budget
         if later or not left or not count:
-            if await warned(run, services, session, request, made):
+            if request.paging is not None and await warned(run, services, session, request, made):
                 continue
             break
         if await compact_units(run, services, session, count, max_tokens=seen.share, ask=request.wait):
@@ -132,7 +136,9 @@ async def compact_ahead(run: Runner, services: Services, scope: Scope, request: 
     With paging, only what does not fit is compacted. Nothing is compacted between a question and its answer, so that
     all prompts of a round begin alike.
     """
-    services = await paged(run, await in_view(run, present(services), scope), request)
+    services = await in_view(run, present(services), scope)
+    if request.paging is not None:
+        services = await paged(run, services, request.paging)
     request = replace(request, query="?", host=replace(request.host, among=None), k=0)
     for _ in range(COMPACTIONS):
         session = await load(run, services, scope)
@@ -189,21 +195,16 @@ async def _keep_note(run: Runner, services: Services, session: Session, made: Pr
         await run.call(services.log.append, session.scope.owner, [draft], seen=session.seen)
 
 
-async def paged(run: Runner, services: View, request: PromptRequest) -> View:
-    """The view with the settings of the request's paging, if it has any."""
-    if request.paging is None:
-        return services
-    compaction = request.paging.applied(services.config.compaction)
+async def paged(run: Runner, services: View, paging: PagingConfig) -> View:
+    """The view with the settings of a request's paging."""
+    compaction = paging.applied(services.config.compaction)
     await run.call(resolve_strategy, compaction.strategy)  # imports it, off the event loop
     return replace(services, config=services.config.model_copy(update={"compaction": compaction}))
 
 
-def bounded(services: Services, request: PromptRequest) -> PromptRequest:
-    """The request with blocks cut to their share of the prompt, the longest first."""
+def bounded(services: Services, request: PromptRequest, share: int) -> PromptRequest:
+    """The request with blocks cut to this many tokens, the longest first."""
     blocks = dict(request.blocks)
-    if request.paging is None or not blocks:
-        return request
-    share = int(request.paging.blocks * request.max_tokens)
     tokens = {label: services.count(text) for label, text in blocks.items()}
     while sum(tokens.values()) > share:
         longest = max(tokens, key=lambda label: tokens[label])
@@ -218,8 +219,7 @@ def bounded(services: Services, request: PromptRequest) -> PromptRequest:
 
 async def warned(run: Runner, services: Services, session: Session, request: PromptRequest, made: PromptPlan) -> bool:
     """Warn the model once before messages leave its context; returns whether it was warned now."""
-    full = made.tokens / request.max_tokens >= services.config.compaction.pressure
-    if request.paging is None or not full:
+    if made.tokens / request.max_tokens < services.config.compaction.pressure:
         return False
     # One warning an episode: its id is that of the episode, and a further one where a rollback hides what was said.
     shown = {event.id for unit in session.queue.units for event in unit.events}

@@ -10,7 +10,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TypeAlias
 
 from hybrid_memory.context.layout import Parts, memory_mark, messages
@@ -41,6 +40,8 @@ class PromptPlan:
         memories: those that it contains.
         short: the original tokens of each shortened message, by id.
         needed: the tokens it would need with everything that it should contain.
+        laid: its messages, with ``tokens`` in total, tools included.
+        reader: the tool that the prompt names; empty if none.
     """
 
     seen: PromptView
@@ -49,20 +50,11 @@ class PromptPlan:
     short: dict[str, int] = field(default_factory=dict)
     needed: int = 0
 
-    @cached_property
-    def laid(self) -> Sequence[Message]:
-        """Its messages."""
-        return messages(self.parts, self.seen.request.layout)
-
-    @cached_property
-    def tokens(self) -> int:
-        """The tokens of its messages and tools."""
-        return self.seen.costs.of(self.laid) + self.seen.tools + PRIMING
-
-    @property
-    def reader(self) -> str:
-        """The tool that the prompt names; empty if none."""
-        return self.seen.costs.reader if self.short or self.parts.summary or self.seen.costs.handles else ""
+    def __post_init__(self) -> None:
+        seen, costs = self.seen, self.seen.costs
+        self.laid = messages(self.parts, seen.request.layout)
+        self.tokens = costs.of(self.laid) + seen.tools + PRIMING
+        self.reader = costs.reader if self.short or self.parts.summary or costs.handles else ""
 
 
 def plan(seen: PromptView, memories: Memories) -> PromptPlan:
