@@ -32,7 +32,7 @@ from tqdm import tqdm
 
 from benchmarks.compression.sets import IDENTITY, MAX_TOKENS, Table, count_tokens, dialogue, load
 from hybrid_memory import CompactionConfig, MemoryConfig, Message, Role, ScopedMemory, open_memory
-from hybrid_memory.context.request import RECALLED_TURNS
+from hybrid_memory.context.layout import RECALLED_TURNS
 from hybrid_memory.text.tokens import message_tokens
 from hybrid_memory_evaluation.methods import COMPARED
 from hybrid_memory_evaluation.probing.probe import holds

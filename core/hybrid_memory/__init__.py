@@ -18,9 +18,9 @@ if TYPE_CHECKING:
         RetentionConfig,
     )
     from hybrid_memory.config.memory import Weights
-    from hybrid_memory.context.condense import Condensed
     from hybrid_memory.context.context import Context
-    from hybrid_memory.context.request import Host, Reader
+    from hybrid_memory.context.layout import Host, Reader
+    from hybrid_memory.context.shortening import Condensed
     from hybrid_memory.context.summary import Line, Section, Summary
     from hybrid_memory.documents.document import Block
     from hybrid_memory.facts.fact import Category, Explanation, Fact, Facts, FactState
@@ -47,7 +47,7 @@ _HOME = {
     "Block": "documents.document",
     "Category": "facts.fact",
     "CompactionConfig": "config",
-    "Condensed": "context.condense",
+    "Condensed": "context.shortening",
     "Context": "context.context",
     "Event": "log.event",
     "EventKind": "log.event",
@@ -57,7 +57,7 @@ _HOME = {
     "Facts": "facts.fact",
     "Hit": "recall.hit",
     "Hits": "recall.hit",
-    "Host": "context.request",
+    "Host": "context.layout",
     "HybridMemory": "memory",
     "Intent": "recall.plan",
     "LearningConfig": "config",
@@ -67,7 +67,7 @@ _HOME = {
     "Origin": "log.message",
     "PagingConfig": "config",
     "ProfileEntry": "facts.profile",
-    "Reader": "context.request",
+    "Reader": "context.layout",
     "RecallConfig": "config",
     "Receipt": "log.port",
     "Record": "index.record",

@@ -12,8 +12,15 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from hybrid_memory.arguments import checked
 from hybrid_memory.config import PromptConfig
-from hybrid_memory.context.condense import How
-from hybrid_memory.context.layout import Parts, Voice, as_shown, memory_mark, prompt_language
+from hybrid_memory.context.layout import (
+    LEAST_TOKENS,
+    RECALLED_TURNS,
+    Parts,
+    Voice,
+    as_shown,
+    memory_mark,
+    prompt_language,
+)
 from hybrid_memory.context.memories import (
     Asking,
     Memories,
@@ -21,12 +28,11 @@ from hybrid_memory.context.memories import (
     fitting,
     memories,
     memory_note,
+    rules_of,
     shared_note,
     window,
 )
-from hybrid_memory.context.request import LEAST_TOKENS, RECALLED_TURNS
-from hybrid_memory.context.rules import rules_of
-from hybrid_memory.context.shortening import faded, with_handles
+from hybrid_memory.context.shortening import How, faded, with_handles
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.context.view import budget_of
 from hybrid_memory.documents.document import MAX_CHARS, File, checked_label, checked_length

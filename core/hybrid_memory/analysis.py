@@ -16,10 +16,9 @@ from hybrid_memory.artifacts.results import (
     refused,
 )
 from hybrid_memory.context.compact import critical_items
-from hybrid_memory.context.layout import as_event
+from hybrid_memory.context.layout import LEAST_TOKENS, RECALLED_TURNS, as_event
 from hybrid_memory.context.lines import MAX_LINE_CHARS, candidates, chosen, prose
 from hybrid_memory.context.queue import QueueState
-from hybrid_memory.context.request import LEAST_TOKENS, RECALLED_TURNS
 from hybrid_memory.context.strategies import (
     STRATEGIES,
     Anchored,

@@ -23,8 +23,8 @@ from hybrid_memory import (
     ToolCall,
     Weights,
 )
+from hybrid_memory.context.layout import PromptRequest
 from hybrid_memory.context.queue import QueueState, Session, queue
-from hybrid_memory.context.request import PromptRequest
 from hybrid_memory.context.shortening import Costs
 from hybrid_memory.context.view import PromptView, view
 from hybrid_memory.runtime.caches import LruCache

@@ -26,7 +26,7 @@ LINES = [Line(Section.FACTS, "The bag is red.", ("a",), 1, 4), Line(Section.DECI
 
 def told(seen: PromptView, hits: Sequence[Hit] = ()) -> Context:
     memories = Memories(tuple(hits))
-    return context_of(seen, plan(seen, memories), memories, seen.config)
+    return context_of(plan(seen, memories), memories)
 
 
 def test_every_part_of_a_prompt_has_its_place_in_the_plan(see: See) -> None:

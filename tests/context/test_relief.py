@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hybrid_memory import Message, Role
 from hybrid_memory.context.memories import Memories
 from hybrid_memory.context.plan import PromptPlan, plan
-from hybrid_memory.context.view import LEAST_INLINE, LEAST_ROOM, PromptView, Reliefs
+from hybrid_memory.context.view import LEAST_INLINE, LEAST_ROOM, PromptView, relieved
 from hybrid_memory.text.tokens import message_tokens
 from tests.context.conftest import See, assert_accepted, assistant, page, tool_round, user
 
@@ -25,7 +25,7 @@ def bodies(laid: Sequence[Message]) -> list[str]:
 
 def shortened(seen: PromptView) -> list[int]:
     """Rows of the messages that stand shortened."""
-    return sorted(position // 10 - 1 for position in Reliefs(seen).with_note(0).short)
+    return sorted(position // 10 - 1 for position in relieved(seen, 0).short)
 
 
 def read(*tokens: int) -> list[Message]:
@@ -79,7 +79,7 @@ def test_of_what_was_recalled_for_earlier_turns_the_oldest_goes_first(see: See) 
     said = [message for row in range(6) for message in (user(f"Question {row}?"), assistant("Yes."))]
     notes = {2 * row: page(f"note {row}", 60) for row in range(6)}
     seen = see(said, "And now?", max_tokens=1000, notes=notes)
-    bare = sorted(position // 10 - 1 for position in Reliefs(seen).with_note(0).bare)
+    bare = sorted(position // 10 - 1 for position in relieved(seen, 0).bare)
     assert bare == [2 * row for row in range(len(bare))]
     assert 0 < len(bare) < 6
     kept = sum(seen.note_tokens(unit) for unit in seen.units) - sum(
@@ -167,7 +167,7 @@ def test_between_two_reliefs_a_prompt_only_grows_at_its_end(
             continue  # the host asks again once all results are there
         seen = see(said[:end], max_tokens=budget, reader=reader)
         now = shown(seen)
-        long = {long.event.id for long in Reliefs(seen).with_note(0).short.values()}
+        long = {long.event.id for long in relieved(seen, 0).short.values()}
         if now.tokens > seen.budget or len(bodies(now.laid)) < end or now.short.keys() - long:
             before = None  # what is not answered yet takes too much: no relief was enough
             continue

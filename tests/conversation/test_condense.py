@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import MemoryConfig, Message, open_memory
-from hybrid_memory.context.condense import fragments, joined
+from hybrid_memory.context.shortening import fragments, joined
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokens import estimate_tokens

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from hybrid_memory.artifacts.ledger import render
-from hybrid_memory.artifacts.reading import changed_since, read_ledger
+from hybrid_memory.artifacts.reading import read_ledger
 
-__all__ = ["changed_since", "read_ledger", "render"]
+__all__ = ["read_ledger", "render"]

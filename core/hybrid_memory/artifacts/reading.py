@@ -60,14 +60,6 @@ def read_ledger(messages: Sequence[Message], older: Ledger | None = None) -> Led
     return reader.finish()
 
 
-def changed_since(older: Ledger, messages: Sequence[Message]) -> Ledger:
-    """The files that these messages changed, in their current state, considering the older ledger."""
-    touched = {message.id for message in messages}
-    files = read_ledger(messages, older).files
-    changed = [file for file in files if file.operation is not Operation.READ and touched.intersection(file.sources)]
-    return Ledger(files=tuple(changed))
-
-
 class _Reader:
     def __init__(self, older: Ledger) -> None:
         self.root = older.root

@@ -11,16 +11,16 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from hybrid_memory.config import PagingConfig
 from hybrid_memory.context.compact import compact_units
 from hybrid_memory.context.context import Context, context_of
+from hybrid_memory.context.layout import PromptRequest
 from hybrid_memory.context.memories import Memories, memory_note, recalled
 from hybrid_memory.context.plan import PromptPlan, plan
-from hybrid_memory.context.projection import QueueProjection
-from hybrid_memory.context.queue import Session, load
-from hybrid_memory.context.request import PromptRequest
+from hybrid_memory.context.queue import QueueProjection, Session, load
 from hybrid_memory.context.strategies import resolve_strategy
 from hybrid_memory.context.triggers import due, due_now
-from hybrid_memory.context.view import PromptView, look
+from hybrid_memory.context.view import look
 from hybrid_memory.errors import OutdatedError, StoreUnavailableError
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import PRESSURE, Origin, Role, lowest
@@ -96,9 +96,12 @@ async def assemble(run: Runner, services: Services, scope: Scope, request: Promp
 async def _assembled(run: Runner, services: Services, scope: Scope, request: PromptRequest) -> Assembled:
     began = time.perf_counter()
     state: LogState | None = await run.call(services.truth.state, scope.owner, HIDING)
-    services = await paged(run, await in_view(run, services, scope, state), request)
+    services = await in_view(run, services, scope, state)
     await run.call(services.count, "")  # a counter may have tables to load, off the event loop
-    request = replace(bounded(services, request), marks=services.config.prompt)
+    if request.paging is not None:
+        services = await paged(run, services, request.paging)
+        request = bounded(services, request, int(request.paging.blocks * request.max_tokens))
+    request = replace(request, marks=services.config.prompt)
     reason = ""
     for left in reversed(range(COMPACTIONS + 1 + (request.paging is not None))):
         session = await load(run, services, scope, state)
@@ -107,7 +110,7 @@ async def _assembled(run: Runner, services: Services, scope: Scope, request: Pro
         memories = await recalled(run, services, seen)
         made = plan(seen, memories)
         if services.horizon is not None or services.read_only:
-            return Assembled(_reported(services, seen, made, memories))
+            return Assembled(_reported(services, made, memories))
         whole = seen
         if seen.session is not session:  # what is due is due for the session as the log has it; the host may show less
             host = replace(request.host, among=None)
@@ -115,16 +118,16 @@ async def _assembled(run: Runner, services: Services, scope: Scope, request: Pro
         trigger, count = await due_now(run, services, whole, made.needed, seen.budget)
         later = not request.wait and made.needed <= seen.budget
         if later or not left or not count:
-            if await warned(run, services, session, request, made):
+            if request.paging is not None and await warned(run, services, session, request, made):
                 continue
             break
         if await compact_units(run, services, session, count, max_tokens=seen.share, ask=request.wait):
             reason = reason or trigger
     if request.k and seen.shown_note is None and seen.words and request.layout != "classic":
-        await _keep_note(run, services, session, seen, made, began=began)
+        await _keep_note(run, services, session, made, began=began)
     count_uses(services, scope.owner, made.memories.hits)
     behind = bool(count) or (request.paging is None and seen.next_round + made.tokens > seen.budget)
-    return Assembled(replace(_reported(services, seen, made, memories), compacted=reason), behind=behind)
+    return Assembled(replace(_reported(services, made, memories), compacted=reason), behind=behind)
 
 
 async def compact_ahead(run: Runner, services: Services, scope: Scope, request: PromptRequest) -> bool:
@@ -133,7 +136,9 @@ async def compact_ahead(run: Runner, services: Services, scope: Scope, request: 
     With paging, only what does not fit is compacted. Nothing is compacted between a question and its answer, so that
     all prompts of a round begin alike.
     """
-    services = await paged(run, await in_view(run, present(services), scope), request)
+    services = await in_view(run, present(services), scope)
+    if request.paging is not None:
+        services = await paged(run, services, request.paging)
     request = replace(request, query="?", host=replace(request.host, among=None), k=0)
     for _ in range(COMPACTIONS):
         session = await load(run, services, scope)
@@ -150,9 +155,10 @@ async def compact_ahead(run: Runner, services: Services, scope: Scope, request: 
     return True
 
 
-def _reported(services: Services, seen: PromptView, made: PromptPlan, memories: Memories) -> Context:
+def _reported(services: Services, made: PromptPlan, memories: Memories) -> Context:
     """The prompt; warns once per budget if it is too small for the caller's own parts."""
-    context = context_of(seen, made, memories, services.config.compaction)
+    seen = made.seen
+    context = context_of(made, memories)
     key = seen.session.scope, seen.request.max_tokens
     if context.tokens > seen.request.max_tokens and not services.state(QueueProjection).warned.get(key):
         services.state(QueueProjection).warned.put(key, True)
@@ -164,15 +170,13 @@ def _reported(services: Services, seen: PromptView, made: PromptPlan, memories: 
     return context
 
 
-async def _keep_note(
-    run: Runner, services: Services, session: Session, seen: PromptView, made: PromptPlan, *, began: float
-) -> None:
+async def _keep_note(run: Runner, services: Services, session: Session, made: PromptPlan, *, began: float) -> None:
     """Record what was shown with the turn, and its tokens, so that later prompts show it in the same place.
 
     Words of shared spaces are never kept: the right to read them, or the words, may be gone at the next call. Not if
     something was forgotten in the meantime: then memories are recalled again.
     """
-    turn, own = seen.question_id, made.memories
+    seen, own = made.seen, made.memories
     draft = services.draft(
         EventKind.RECALLED,
         {
@@ -182,7 +186,7 @@ async def _keep_note(
             "tokens": made.tokens,
             "max_tokens": seen.request.max_tokens,
             "ms": round(1000 * (time.perf_counter() - began), 1),
-            **({"turn": turn} if turn else {}),
+            **({"turn": seen.question_id} if seen.question_id else {}),
         },
         session=session.scope.session,
         sources=own.sources,
@@ -191,21 +195,16 @@ async def _keep_note(
         await run.call(services.log.append, session.scope.owner, [draft], seen=session.seen)
 
 
-async def paged(run: Runner, services: View, request: PromptRequest) -> View:
-    """The view with the settings of the request's paging, if it has any."""
-    if request.paging is None:
-        return services
-    compaction = request.paging.applied(services.config.compaction)
+async def paged(run: Runner, services: View, paging: PagingConfig) -> View:
+    """The view with the settings of a request's paging."""
+    compaction = paging.applied(services.config.compaction)
     await run.call(resolve_strategy, compaction.strategy)  # imports it, off the event loop
     return replace(services, config=services.config.model_copy(update={"compaction": compaction}))
 
 
-def bounded(services: Services, request: PromptRequest) -> PromptRequest:
-    """The request with blocks cut to their share of the prompt, the longest first."""
+def bounded(services: Services, request: PromptRequest, share: int) -> PromptRequest:
+    """The request with blocks cut to this many tokens, the longest first."""
     blocks = dict(request.blocks)
-    if request.paging is None or not blocks:
-        return request
-    share = int(request.paging.blocks * request.max_tokens)
     tokens = {label: services.count(text) for label, text in blocks.items()}
     while sum(tokens.values()) > share:
         longest = max(tokens, key=lambda label: tokens[label])
@@ -220,8 +219,7 @@ def bounded(services: Services, request: PromptRequest) -> PromptRequest:
 
 async def warned(run: Runner, services: Services, session: Session, request: PromptRequest, made: PromptPlan) -> bool:
     """Warn the model once before messages leave its context; returns whether it was warned now."""
-    full = made.tokens / request.max_tokens >= services.config.compaction.pressure
-    if request.paging is None or not full:
+    if made.tokens / request.max_tokens < services.config.compaction.pressure:
         return False
     # One warning an episode: its id is that of the episode, and a further one where a rollback hides what was said.
     shown = {event.id for unit in session.queue.units for event in unit.events}

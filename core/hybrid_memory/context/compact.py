@@ -9,15 +9,14 @@ import logging
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hybrid_memory.artifacts import read_ledger, render
 from hybrid_memory.context import queue as queues
+from hybrid_memory.context.layout import PromptRequest
 from hybrid_memory.context.lines import SummaryRoom, candidates, judged, merged, prose, selected
 from hybrid_memory.context.lines import shown as shown_lines
-from hybrid_memory.context.projection import costs_of
-from hybrid_memory.context.queue import QueueState, Session, Unit
-from hybrid_memory.context.request import PromptRequest
+from hybrid_memory.context.queue import QueueState, Session, Unit, costs_of
 from hybrid_memory.context.strategies import Strategy, SummaryJob, resolve_strategy
 from hybrid_memory.context.summary import Audit, Line, Section, Summary, written
 from hybrid_memory.context.triggers import excess
@@ -222,10 +221,12 @@ async def _summarised(
     )
     ledger = read_ledger([event.message for event in span], state.ledger)
     job = SummaryJob(state.lines, span, room)
-    made = await summarise(run, services, way, job, render(ledger, max_tokens=LEDGER_TOKENS, count=count))
+    whole = render(ledger, max_tokens=LEDGER_TOKENS, count=count)
+    made, failed, filled = await summarise(run, services, way, job, whole)
+    fresh = [line for line in made if line not in state.lines]
     space = int(settings.artifact_ratio * max_tokens)
     files = render(ledger, max_tokens=space, count=count)
-    lines = shown_lines(made.lines, max_tokens=shown, spare=space - count(files), count=count)
+    lines = shown_lines(made, max_tokens=shown, spare=space - count(files), count=count)
     # One stretch after the cursor; turns kept by a reset or edited may add others.
     apart = [event.position for event in span if event.position <= state.cursor or event.message.replaces]
     new = [event.position for event in span if event.position not in apart]
@@ -234,10 +235,10 @@ async def _summarised(
         stretches = outermost(sorted(stretches, key=lambda stretch: (stretch[0], -stretch[1])))
     while len(stretches) > MAX_STRETCHES:
         stretches = ((stretches[0][0], stretches[1][1]), *stretches[2:])
-    report = replace(audited(span, lines, made.fresh, files), fallbacks=int(made.failed), filled=made.filled)
+    report = replace(audited(span, lines, fresh, files), fallbacks=failed, filled=filled)
     return replace(
         state,
-        lines=tuple(made.lines),
+        lines=tuple(made),
         ledger=ledger,
         stretches=stretches,
         audit=remaining(state.audit, lines, sorted(state.stretches)) + report,
@@ -263,25 +264,20 @@ async def summary(run: Runner, services: Services, scope: Scope) -> Summary:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenSummary:
-    """A summary after a span: all lines, the new ones, whether the model failed, and how many lines were added back."""
+async def summarise(
+    run: Runner, services: Services, way: Strategy, job: SummaryJob, ledger: str
+) -> tuple[list[Line], int, int]:
+    """The model's summary with dropped critical items added back, or the deterministic one.
 
-    lines: list[Line]
-    fresh: list[Line]
-    failed: bool = False
-    filled: int = 0
-
-
-async def summarise(run: Runner, services: Services, way: Strategy, job: SummaryJob, ledger: str) -> WrittenSummary:
-    """The model's summary with dropped critical items added back, or the deterministic one."""
+    With it, whether the model failed, and how many lines were added back.
+    """
     lines: list[Line] | None = None
-    failed, filled = False, 0
+    failed = filled = 0
     try:
         lines = await _ask(run, services, way, job)
     except ModelError as error:
         _log.warning("%s; summarised without the model", error)
-        failed = True
+        failed = 1
     if lines is None:
         lines = _attributed(way.extract(job), job)
     else:
@@ -295,8 +291,7 @@ async def summarise(run: Runner, services: Services, way: Strategy, job: Summary
         lines, filled = merged(lines, added, max_tokens=job.room.standing, count=job.room.count), len(added)
     standing = set(job.standing)
     fresh = iter(measured([line for line in lines if line not in standing], job.span))
-    lines = [line if line in standing else next(fresh) for line in lines]
-    return WrittenSummary(lines, [line for line in lines if line not in standing], failed, filled)
+    return [line if line in standing else next(fresh) for line in lines], failed, filled
 
 
 async def _ask(run: Runner, services: Services, way: Strategy, job: SummaryJob) -> list[Line] | None:

@@ -7,38 +7,27 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hybrid_memory import display
-from hybrid_memory.config import CompactionConfig
 from hybrid_memory.context.layout import memory_mark
 from hybrid_memory.context.memories import Memories
 from hybrid_memory.context.plan import PromptPlan
-from hybrid_memory.context.view import PromptView
 from hybrid_memory.log.event import handle
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.recall.hit import Hit
 
-HUES = {
-    "identity": display.PLAIN,
-    "instructions": display.PLAIN,
-    "blocks": "213,94,0",
-    "profile": display.SEMANTIC,
-    "summary": display.EPISODIC,
-    "artifacts": "204,121,167",
-    "turns": "86,180,233",
-    "recalled": "240,228,66",
-    "question": display.CONTEXT,
-}
-"""Of each section in a bar, where its name and its tokens are told too."""
+_OWN, _KEPT, _FOUND = "the caller's own", "L1: kept in the context", "L2: found or learned"
 
-TIERS = {
-    "blocks": "L1: kept in the context",
-    "profile": "L2: found or learned",
-    "summary": "L1: kept in the context",
-    "artifacts": "L1: kept in the context",
-    "turns": "L1: kept in the context",
-    "recalled": "L2: found or learned",
-    "question": "L1: kept in the context",
+_SECTIONS = {
+    "identity": (display.PLAIN, _OWN),
+    "instructions": (display.PLAIN, _OWN),
+    "blocks": ("213,94,0", _KEPT),
+    "profile": (display.SEMANTIC, _FOUND),
+    "summary": (display.EPISODIC, _KEPT),
+    "artifacts": ("204,121,167", _KEPT),
+    "turns": ("86,180,233", _KEPT),
+    "recalled": ("240,228,66", _FOUND),
+    "question": (display.CONTEXT, _KEPT),
 }
-"""Where each section comes from; the others are the caller's own."""
+"""The hue of each in a bar, and where it comes from, as colours are not told apart by everybody."""
 
 SHOWN_CHARS = 60
 
@@ -158,13 +147,13 @@ class Context:
 
     def _repr_html_(self) -> str:
         sections = [
-            display.Part(name, tokens / self.max_tokens, HUES.get(name, display.PLAIN), f"{tokens:,}")
+            display.Part(name, tokens / self.max_tokens, _SECTIONS[name][0], f"{tokens:,}")
             for name, tokens in self.section_tokens.items()
         ]
         parts = "".join(
             display.details(
                 f"{display.text(name)} <small>{self.section_tokens.get(name, 0):,} tokens</small>",
-                display.under(HUES.get(name, display.PLAIN), display.text(words), TIERS.get(name, "the caller's own")),
+                display.under(_SECTIONS[name][0], display.text(words), _SECTIONS[name][1]),
             )
             for name, words in self.sections.items()
         )
@@ -190,13 +179,13 @@ class Context:
         )
 
 
-def context_of(seen: PromptView, plan: PromptPlan, memories: Memories, config: CompactionConfig) -> Context:
+def context_of(plan: PromptPlan, memories: Memories) -> Context:
     """The prompt with all its metadata; ``memories`` is everything recalled for it."""
-    parts = plan.parts
-    sections = _sections(seen, plan)
+    seen, parts = plan.seen, plan.parts
+    sections = _sections(plan)
     passing = seen.costs.count(parts.note) if seen.request.layout == "classic" else 0
     pressure = min((plan.tokens - passing) / seen.request.max_tokens, 1.0)
-    pieces = tuple(_pieces(seen, plan, memories))
+    pieces = tuple(_pieces(plan, memories))
     laid = tuple(plan.laid)
     # The next prompt begins with the system message, and with all messages.
     breakpoints = {0, len(laid) - 1} if laid and laid[0].role is Role.SYSTEM else {len(laid) - 1} if laid else set()
@@ -215,7 +204,7 @@ def context_of(seen: PromptView, plan: PromptPlan, memories: Memories, config: C
         note=parts.note,
         breakpoints=tuple(sorted(breakpoints)),
         pressure=pressure,
-        under_pressure=pressure >= config.pressure,
+        under_pressure=pressure >= seen.config.pressure,
         reader=plan.reader,
         standing=parts.standing,
         preface=preface,
@@ -223,8 +212,8 @@ def context_of(seen: PromptView, plan: PromptPlan, memories: Memories, config: C
     )
 
 
-def _sections(seen: PromptView, plan: PromptPlan) -> dict[str, str]:
-    parts = plan.parts
+def _sections(plan: PromptPlan) -> dict[str, str]:
+    seen, parts = plan.seen, plan.parts
     notes = [note for _, note in parts.turns]
     if seen.request.layout == "classic" or seen.asked is None:
         notes.append(parts.note)
@@ -242,8 +231,8 @@ def _sections(seen: PromptView, plan: PromptPlan) -> dict[str, str]:
     return {name: text for name, text in sections.items() if text}
 
 
-def _pieces(seen: PromptView, plan: PromptPlan, memories: Memories) -> Iterator[Piece]:
-    parts, count = plan.parts, seen.costs.count
+def _pieces(plan: PromptPlan, memories: Memories) -> Iterator[Piece]:
+    seen, parts, count = plan.seen, plan.parts, plan.seen.costs.count
     for section in ("identity", "instructions", "profile", "summary", "artifacts"):
         text = getattr(parts, section)
         if text:
@@ -262,11 +251,12 @@ def _pieces(seen: PromptView, plan: PromptPlan, memories: Memories) -> Iterator[
                 "summary", line.text[:SHOWN_CHARS], count(line.text), "left out: less important than others",
                 line.handle, shown=False,
             )  # fmt: skip
-    yield from _turns(seen, plan)
-    yield from _recalled(seen, plan, memories)
+    yield from _turns(plan)
+    yield from _recalled(plan, memories)
 
 
-def _turns(seen: PromptView, plan: PromptPlan) -> Iterator[Piece]:
+def _turns(plan: PromptPlan) -> Iterator[Piece]:
+    seen = plan.seen
     standing = {message.id for message, _ in plan.parts.turns}
     notes = {message.id: note for message, note in plan.parts.turns}
     for unit in seen.units:
@@ -285,7 +275,8 @@ def _turns(seen: PromptView, plan: PromptPlan) -> Iterator[Piece]:
                 yield Piece("recalled", _few(unit.note), seen.note_tokens(unit), "left out: newer notes", shown=False)
 
 
-def _recalled(seen: PromptView, plan: PromptPlan, memories: Memories) -> Iterator[Piece]:
+def _recalled(plan: PromptPlan, memories: Memories) -> Iterator[Piece]:
+    seen = plan.seen
     if seen.shown_note is not None and plan.parts.note:
         yield Piece(
             "recalled",

@@ -12,7 +12,7 @@ from typing import Any
 
 from hybrid_memory.context import queue as queues
 from hybrid_memory.context.compact import RACES
-from hybrid_memory.context.request import Host
+from hybrid_memory.context.layout import Host
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import OWN_EXTRA, REPLACES, Message, Role

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_memory.context.context import Piece
-from hybrid_memory.context.digest import digest
-from hybrid_memory.context.payloads import Page, grep, page, payload_of
+from hybrid_memory.context.payloads import Page, digest, grep, page, payload_of
 from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.fact import Explanation, Fact
@@ -105,17 +104,6 @@ async def behind(run: Runner, services: Services, scope: Scope, what: Any) -> li
     return events
 
 
-async def payload(run: Runner, services: Services, scope: Scope, result_id: str) -> str:
-    """The whole text with a ``result_id``: a message's, or one stored by `offload`."""
-    event = (await behind(run, services, scope, result_id))[0]
-    if event.kind is EventKind.PAYLOAD:
-        text: str = event.payload["text"]
-        return text
-    if event.kind is not EventKind.MESSAGE:
-        raise InvalidInputError(f"{result_id!r} is neither a message nor a payload")
-    return payload_of(event.message)
-
-
 async def fetch(
     run: Runner,
     services: Services,
@@ -132,7 +120,10 @@ async def fetch(
     whole("context", context, 0)
     if pattern is not None and where is not None:
         raise InvalidInputError("give fetch() either where or pattern, not both")
-    text = await payload(run, services, scope, result_id)
+    event = (await behind(run, services, scope, result_id))[0]
+    if event.kind not in (EventKind.PAYLOAD, EventKind.MESSAGE):
+        raise InvalidInputError(f"{result_id!r} is neither a message nor a payload")
+    text = event.payload["text"] if event.kind is EventKind.PAYLOAD else payload_of(event.message)
     if pattern is None:
         return page(text, where, max_chars=max_chars)
     return grep(text, pattern, context=context, max_chars=max_chars)

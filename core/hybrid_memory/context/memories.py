@@ -1,23 +1,34 @@
-"""Memories for a prompt: the user's sentences nearest to the question, the best turns, and the note that shows them."""
+"""Memories for a prompt: the user's sentences nearest to the question, the best turns, and the note that shows them.
+
+And what the admins of shared spaces ask of everyone who uses them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
 from hybrid_memory.config import PromptConfig
-from hybrid_memory.context.layout import MEMORY_HEADINGS, SAID_HEADINGS, SPACE_HEADINGS, UNSURE, prompt_language
+from hybrid_memory.context.layout import (
+    MEMORY_HEADINGS,
+    RULE_HEADINGS,
+    SAID_HEADINGS,
+    SPACE_HEADINGS,
+    UNSURE,
+    Voice,
+    prompt_language,
+)
 from hybrid_memory.context.payloads import payload_of
-from hybrid_memory.context.view import PromptView, Reliefs
+from hybrid_memory.context.view import PromptView, note_room, relieved
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.sheet import Sheet, by_day, line_tokens, spoken_words
 from hybrid_memory.index.record import Record, RecordKind
-from hybrid_memory.log.event import EventKind, principal_of
+from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import INSTRUCTING, Message, Origin, Role
 from hybrid_memory.log.views import MAX_POSITION
@@ -26,10 +37,12 @@ from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.plan import Request as RecallRequest
 from hybrid_memory.recall.recall import asks, finds, recall
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.runtime.tracing import Given, Span, traced
+from hybrid_memory.runtime.tracing import traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import embedding
+from hybrid_memory.store.projection import FoldedProjection
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import at_positions, in_view
 from hybrid_memory.text.asking import SHORT_CHARS, asks_nothing, emptiness, is_memory, tells
 from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.speakers import speaker, within_line
@@ -291,12 +304,17 @@ async def memories(run: Runner, services: Services, asked: Asking) -> Memories:
     return replace(own, shared=await _shared(run, services, asked)) if asked.spaces else own
 
 
+def _turns_for(scope: Scope, words: str, k: int, within: Literal["user", "session"] = "user") -> RecallRequest:
+    """Recalls the words themselves; what was read from them stands in the profile."""
+    return RecallRequest.of(
+        scope, words, k=k, within=within, kinds=(RecordKind.TURN,), categories=(), since=None, until=None,
+        metadata=None, weights=None,
+    )  # fmt: skip
+
+
 async def _shared(run: Runner, services: Services, asked: Asking) -> tuple[Hit, ...]:
     """The best turns of the spaces, in one ranking; unlike the owner's own, also those said after the question."""
-    query = RecallRequest.of(
-        asked.spaces[0], asked.words, k=SPARE * asked.k, within="user", kinds=(RecordKind.TURN,), categories=(),
-        since=None, until=None, metadata=None, weights=None,
-    )  # fmt: skip
+    query = _turns_for(asked.spaces[0], asked.words, SPARE * asked.k)
     distinct: dict[str, Hit] = {}  # what several members repeat word for word takes one line
     for hit in await recall(run, services, query, asked.spaces[1:]):
         distinct.setdefault(hit.record.text.strip(), hit)
@@ -336,29 +354,13 @@ async def _is_small_talk(run: Runner, services: Services, words: str) -> bool:
     return float(emptiness(rows)[0]) >= IDLE
 
 
-def _asks(span: Span, given: Given) -> None:
-    asked: Asking = given["asked"]
-    asks(span, asked.words, asked.k, asked.scope)
-
-
-def _finds(span: Span, memories: Memories) -> None:
-    finds(span, memories.hits)
-
-
-@traced("recall", _asks, _finds)
+@traced(
+    "recall",
+    lambda span, given: asks(span, given["asked"].words, given["asked"].k, given["asked"].scope),
+    lambda span, memories: finds(span, memories.hits),
+)
 async def _memories(run: Runner, services: Services, asked: Asking) -> Memories:
-    query = RecallRequest.of(
-        asked.scope,
-        asked.words,
-        k=COMPARED + min(len(asked.visible), IN_SIGHT),
-        within=asked.within,
-        kinds=(RecordKind.TURN,),  # the words themselves; what was read from them stands in the profile
-        categories=(),
-        since=None,
-        until=None,
-        metadata=None,
-        weights=None,
-    )
+    query = _turns_for(asked.scope, asked.words, COMPARED + min(len(asked.visible), IN_SIGHT), asked.within)
     if asked.turn is not None:  # the log as it was before the question
         query = replace(query, where=replace(query.where, hidden=((asked.turn, MAX_POSITION),)))
     hits = [hit for hit in await recall(run, services, query) if asked.turn is None or hit.record.turn < asked.turn]
@@ -396,13 +398,11 @@ def _beside(hits: Sequence[Hit], asked: Asking) -> list[Hit]:
 
 def _without_dropped_notes(seen: PromptView) -> PromptView:
     """The view as it is if the question's note takes its space: what only dropped notes say is not visible."""
-    reliefs = Reliefs(seen)
-    bare = reliefs.with_note(reliefs.note_room()).bare
+    bare = relieved(seen, note_room(seen)).bare
     if not bare:
         return seen
     units = tuple(replace(unit, note=None, recalled=()) if unit.first in bare else unit for unit in seen.units)
-    said = (source for unit in units for source in (*(event.id for event in unit.events), *unit.recalled))
-    return replace(seen, units=units, visible=seen.left_out.union(said))
+    return replace(seen, units=units)
 
 
 async def _nearest(run: Runner, services: Services, asked: Asking, hits: Sequence[Hit]) -> tuple[Fact, ...]:
@@ -517,3 +517,54 @@ async def _calls_alone(run: Runner, services: Services, scope: Scope, hits: Sequ
     events = await run.call(services.log.get, scope.owner, asked) if asked else []
     messages = {event.id: event.message for event in events if event.kind is EventKind.MESSAGE}
     return {name for name, message in messages.items() if message.tool_calls and not payload_of(message).strip()}
+
+
+MARK = "space_instructions"
+
+RULE_CHARS = 1000
+"""Longer instructions are shown as excerpts."""
+
+RULES_RATIO = 0.25
+"""The most of the tokens for memories that the instructions of one space take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Positions of the instructions, up to a position in the log of a space."""
+
+    position: int = 0
+    places: tuple[int, ...] = ()
+
+    def after(self, events: Iterable[Event]) -> Self:
+        """With those among these messages: in a space only an admin's count as the operator's."""
+        news = list(events)
+        new = (event.position for event in news if event.origin is Origin.OPERATOR)
+        return type(self)(news[-1].position, (*self.places, *new))
+
+
+class RulesProjection(FoldedProjection[Rules]):
+    """The instructions of each space."""
+
+    start = Rules
+    follows = frozenset({EventKind.MESSAGE})
+
+
+async def rules_of(run: Runner, services: Services, spaces: Sequence[Scope]) -> list[Voice]:
+    """The instructions of each space with their days and authors, the newest that fit, oldest first."""
+    voices = []
+    for space in spaces:
+        view = await in_view(run, services, space)
+        places = (await services.state(RulesProjection).read(run, services, space)).places
+        room = RULES_RATIO * services.config.prompt.memory_tokens
+        lines: list[str] = []
+        for event in reversed(await at_positions(run, view, space, places)):
+            text = excerpt(event.message.text, frozenset(), RULE_CHARS)
+            line = f"- [{event.at:%Y-%m-%d}] {within_line(f'{author_name(event.author)}: {text}')}"
+            room -= services.count(line)
+            if room < 0:
+                break
+            lines.insert(0, line)
+        if lines:
+            heading = RULE_HEADINGS[prompt_language("".join(lines))]
+            voices.append(Voice(MARK, "\n".join([heading, *lines]), str(space.space)))
+    return voices

@@ -8,14 +8,14 @@ answered yet.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from hybrid_memory.context.layout import Parts, memory_mark, messages
 from hybrid_memory.context.memories import Memories, fitting, memory_note, shared_note
 from hybrid_memory.context.shortening import shortened
-from hybrid_memory.context.view import LEAST_INLINE, PromptView, Relief, Reliefs
+from hybrid_memory.context.view import LEAST_INLINE, Long, PromptView, note_room, relieved
 from hybrid_memory.log.message import Message
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import PRIMING
@@ -30,35 +30,31 @@ _Start: TypeAlias = tuple[int, int | None]
 """Where the turns begin, and the turn that then precedes them, if any."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class PromptPlan:
     """A planned prompt.
 
     Attributes:
-        laid: the messages, with ``tokens`` in total.
-        needed: the tokens it would need with everything that it should contain.
+        seen: the session that it shows.
         parts: the parts of its layout.
         memories: those that it contains.
         short: the original tokens of each shortened message, by id.
+        needed: the tokens it would need with everything that it should contain.
+        laid: its messages, with ``tokens`` in total, tools included.
         reader: the tool that the prompt names; empty if none.
     """
 
-    laid: Sequence[Message]
-    tokens: int
-    needed: int
+    seen: PromptView
     parts: Parts
     memories: Memories = field(default_factory=Memories)
     short: dict[str, int] = field(default_factory=dict)
-    reader: str = ""
+    needed: int = 0
 
-
-@dataclass(frozen=True)
-class _Try:
-    """One possible layout of the prompt: its parts, the memories in them, and what is shortened."""
-
-    parts: Parts
-    memories: Memories = field(default_factory=Memories)
-    short: dict[str, int] = field(default_factory=dict)
+    def __post_init__(self) -> None:
+        seen, costs = self.seen, self.seen.costs
+        self.laid = messages(self.parts, seen.request.layout)
+        self.tokens = costs.of(self.laid) + seen.tools + PRIMING
+        self.reader = costs.reader if self.short or self.parts.summary or costs.handles else ""
 
 
 def plan(seen: PromptView, memories: Memories) -> PromptPlan:
@@ -67,95 +63,96 @@ def plan(seen: PromptView, memories: Memories) -> PromptPlan:
     It always contains the caller's own parts and the last turn, so it may exceed its budget.
     """
     needed = 0
-    for attempt in _attempts(seen, memories):
-        laid = messages(attempt.parts, seen.request.layout)
-        tokens = seen.costs.of(laid) + seen.tools + PRIMING
-        needed = needed or tokens
-        if tokens <= seen.budget:
+    for made in _attempts(seen, memories):
+        needed = needed or made.tokens
+        if made.tokens <= seen.budget:
             break
-    reader = seen.costs.reader if attempt.short or attempt.parts.summary or seen.costs.handles else ""
-    return PromptPlan(laid, tokens, needed, attempt.parts, attempt.memories, attempt.short, reader)
+    made.needed = needed
+    return made
 
 
-def _attempts(seen: PromptView, memories: Memories) -> Iterator[_Try]:
-    reliefs = Reliefs(seen)
+def _attempts(seen: PromptView, memories: Memories) -> Iterator[PromptPlan]:
     kept = memories
     if memories:
-        kept = fitting(memories, seen.words, reliefs.note_room(), seen.costs.count, before=seen.shown_note or "")
+        kept = fitting(memories, seen.words, note_room(seen), seen.costs.count, before=seen.shown_note or "")
     while True:
         own = seen.shown_note
         if own is None:
             own = memory_note(kept.hits, seen.words, statements=kept.statements, unsure=kept.unsure)
         note = "\n".join(part for part in (own, shared_note(kept.shared, seen.words)) if part)
-        relief = reliefs.with_note(seen.costs.count(memory_mark(note, seen.request.marks)) + 1 if note else 0)
-        yield _with_turns(seen, relief, note, kept, 1.0)
+        relief = relieved(seen, seen.costs.count(memory_mark(note, seen.request.marks)) + 1 if note else 0)
+        yield _with_turns(seen, relief.short, relief.bare, note, kept=kept)
         if not kept:
             break
         kept = kept.half()
-    yield _with_turns(seen, relief, note, Memories(), 0.5)
-    yield from _without_turns(seen, relief)
+    yield _with_turns(seen, relief.short, relief.bare, note, share=0.5)
+    yield from _without_turns(seen, relief.short)
 
 
-def _with_turns(seen: PromptView, relief: Relief, note: str, kept: Memories, share: float) -> _Try:
+def _with_turns(
+    seen: PromptView,
+    longs: Mapping[int, Long],
+    bare: Collection[int],
+    note: str = "",
+    *,
+    kept: Memories | None = None,
+    share: float = 1.0,
+) -> PromptPlan:
+    """All turns, these of them shortened, and without the notes of those in ``bare``."""
     turns: list[tuple[Message, str]] = []
     for row, unit in enumerate(seen.units):
         own = note if row == seen.asked else unit.note or ""
         for place, event in enumerate(unit.events):
-            long = relief.short.get(event.position)
+            long = longs.get(event.position)
             if long is None:
                 message = seen.costs.whole(event)[0]
             else:
                 message = seen.costs.short(event, long.limit, long.question, fresh=False)[0]
-            turns.append((message, own if place == 0 and unit.first not in relief.bare else ""))
+            turns.append((message, own if place == 0 and unit.first not in bare else ""))
     parts = seen.parts if share == 1.0 else seen.with_summary(share)
     parts = replace(parts, turns=turns, note=note, question=seen.question if seen.asked is None else None)
-    return _Try(parts, kept, {long.event.id: long.tokens for long in relief.short.values()})
+    return PromptPlan(seen, parts, kept or Memories(), {long.event.id: long.tokens for long in longs.values()})
 
 
-def _without_turns(seen: PromptView, relief: Relief) -> Iterator[_Try]:
+def _without_turns(seen: PromptView, longs: Mapping[int, Long]) -> Iterator[PromptPlan]:
     """Fewer rounds; then the last one with shortened messages, then with fewer steps; finally all of it shortened.
 
     Notes are left out. Unanswered messages are shortened before a step of their round is dropped.
     """
-    bare = Relief(dict(relief.short), {unit.first for unit in seen.units})
-    whole = _with_turns(seen, bare, "", Memories(), 0.5)
+    whole = _with_turns(seen, longs, {unit.first for unit in seen.units}, share=0.5)
     yield whole
     rounds, steps = _starts(seen)
 
-    def starting(start: _Start) -> _Try:
+    def starting(start: _Start) -> PromptPlan:
         return replace(whole, parts=replace(whole.parts, turns=_from(whole.parts.turns, start)))
 
-    def fits(row: int) -> bool:
-        laid = messages(starting(rounds[row]).parts, seen.request.layout)
-        return seen.costs.of(laid) + seen.tools + PRIMING <= seen.budget
-
     # Fewer turns never need more tokens, and a session that was never compacted may have very many.
-    for start in rounds[bisect_left(range(len(rounds)), True, key=fits) :]:
+    for start in rounds[bisect_left(rounds, True, key=lambda start: starting(start).tokens <= seen.budget) :]:
         yield starting(start)
     last = rounds[-1] if rounds else (0, None)
     for share in PRESSED:
-        yield _pressed(seen, whole, bare, last, limit=int(share * seen.room))
+        yield _pressed(whole, longs, last, limit=int(share * seen.room))
     for start in steps:
-        yield _pressed(seen, whole, bare, start, limit=int(PRESSED[-1] * seen.room))
+        yield _pressed(whole, longs, start, limit=int(PRESSED[-1] * seen.room))
     limit = 2 * max(LEAST_INLINE, int(PRESSED[-1] * seen.room))
     while limit > LEAST_INLINE:
         limit = max(LEAST_INLINE, limit // 2)
-        yield _pressed(seen, whole, bare, steps[-1] if steps else last, limit=limit, share=0)
+        yield _pressed(whole, longs, steps[-1] if steps else last, limit=limit, share=0)
 
 
-def _pressed(seen: PromptView, whole: _Try, relief: Relief, start: _Start, *, limit: int, share: float = 0.5) -> _Try:
+def _pressed(
+    whole: PromptPlan, longs: Mapping[int, Long], start: _Start, *, limit: int, share: float = 0.5
+) -> PromptPlan:
     """The turns from here on, each message cut to this many tokens, like one that is not answered yet.
 
-    What the relief shortened stays as it is, unless that is still too much.
+    What was shortened stays as it is, unless that is still too much.
     """
-    limit = max(limit, LEAST_INLINE)
-    short = dict(whole.short)
+    seen, limit, short = whole.seen, max(limit, LEAST_INLINE), dict(whole.short)
     turns: list[tuple[Message, str]] = []
-    for event, (message, _) in zip(
-        (event for unit in seen.units for event in unit.events), whole.parts.turns, strict=True
-    ):
+    events = (event for unit in seen.units for event in unit.events)
+    for event, (message, _) in zip(events, whole.parts.turns, strict=True):
         tokens = seen.costs.whole(event)[1]
-        long = relief.short.get(event.position)
+        long = longs.get(event.position)
         if (long.limit if long else tokens) <= limit:
             turns.append((message, ""))
             continue
@@ -167,7 +164,7 @@ def _pressed(seen: PromptView, whole: _Try, relief: Relief, start: _Start, *, li
         wanted = terms(_ends(seen.words))
         cut = shortened(parts.question, handle="", max_tokens=limit, count=seen.costs.count, words=wanted, fresh=True)
         parts = replace(parts, question=cut)
-    return _Try(parts, Memories(), short)
+    return PromptPlan(seen, parts, short=short)
 
 
 def _ends(text: str) -> str:

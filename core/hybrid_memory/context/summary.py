@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Self
@@ -87,11 +87,6 @@ class Audit:
     lines: int = 0
     fallbacks: int = 0
     filled: int = 0
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Self:
-        """The audit that `asdict` wrote."""
-        return cls(**values)
 
     @property
     def survived(self) -> float:

@@ -59,30 +59,24 @@ async def due(run: Runner, services: Services, seen: PromptView, needed: int, ma
 
     The prompt needs ``needed`` tokens of its budget ``max_tokens``.
     """
-    config = services.config.compaction
-    units = seen.session.queue.evictable
+    config, rounds = services.config.compaction, seen.session.queue.rounds
+    units, limit = seen.session.queue.evictable, round(config.flush * max_tokens)
     if len(units) < 2:  # noqa: PLR2004 - the newest always stays
         return "", 0
-    change = await _drift(run, services, units) if config.drift is not None else None
     density = 0.0
     if config.density is not None:
         leaving = units[: excess(services, seen, max_tokens, by_tokens=False)]
-        worth = [importance(message.text) for unit in leaving for message in unit.messages]
-        density = float(np.mean(worth)) if worth else 0.0
-    reason = fired(
-        config,
-        rounds=seen.session.queue.rounds,
-        tokens=needed,
-        max_tokens=max_tokens,
-        importance=density,
-        change=change,
-        before=0 if change is None else sum(unit.opens for unit in units[: change.row]),
-    )
-    if not reason:
-        return "", 0
-    if reason.startswith("drift") and change is not None:
-        return reason, change.row
-    count = excess(services, seen, max_tokens, by_tokens=reason.startswith("tokens"))
+        density = float(np.mean([importance(message.text) for unit in leaving for message in unit.messages] or [0.0]))
+    if needed > limit:
+        reason = f"tokens: {needed} of {limit}"
+    elif config.rounds is not None and rounds >= config.rounds:
+        reason = f"rounds: {rounds} of {config.rounds}"
+    elif config.density is not None and density >= config.density and rounds >= 2 * config.keep_rounds:
+        # Twice as many, so that as many new rounds follow each compaction.
+        reason = f"density: {density:.2f} of {config.density:.2f}"
+    else:
+        return await _drifted(run, services, units, rounds)
+    count = excess(services, seen, max_tokens, by_tokens=needed > limit)
     # The turn that the rest answers is shown as long as any of that is: compacted alone it would only be told twice.
     alone = count == 1 and units[0].opens and not units[1].opens
     return ("", 0) if alone else (reason, count)
@@ -108,19 +102,25 @@ def excess(services: Services, seen: PromptView, max_tokens: int, *, by_tokens: 
     return cut(units, seen.unit_costs, max_tokens=max(room, 1), max_rounds=rounds)
 
 
-async def _drift(run: Runner, services: Services, units: tuple[Unit, ...]) -> Drift | None:
-    """The clearest change of topic in what opens a round: the user's turns; None without vectors."""
+async def _drifted(run: Runner, services: Services, units: Sequence[Unit], rounds: int) -> tuple[str, int]:
+    """The clearest change of topic in the user's turns, if it is clear enough and has enough rounds on both sides."""
+    config = services.config.compaction
+    if config.drift is None:
+        return "", 0
     owner = units[0].events[0].scope.owner
     rows = [row for row, unit in enumerate(units) if unit.opens][-DRIFT_TURNS:]
     try:
         _, note = await services.state(TextIndex).catch_up(run, services, owner)
-        if note:
-            return None
         ids = np.array([units[row].first for row in rows], dtype=np.int64)
-        change = drift(await run.call(services.index.likeness, owner, ids))
+        change = None if note else drift(await run.call(services.index.likeness, owner, ids))
     except HybridMemoryError:
-        return None
-    return None if change is None else Drift(change.strength, rows[change.row])
+        return "", 0
+    if change is None or change.strength < config.drift:
+        return "", 0
+    before = sum(unit.opens for unit in units[: rows[change.row]])
+    if min(before, rounds - before) < config.keep_least:
+        return "", 0
+    return f"drift: {change.strength:.2f} of {config.drift:.2f}", rows[change.row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,43 +129,6 @@ class Drift:
 
     strength: float
     row: int
-
-
-def fired(
-    config: CompactionConfig,
-    *,
-    rounds: int,
-    tokens: int,
-    max_tokens: int,
-    importance: float = 0.0,
-    change: Drift | None = None,
-    before: int = 0,
-) -> str:
-    """Why to compact now, such as ``tokens: 2113 of 2000``, or an empty text.
-
-    Tokens come first, then rounds, density and drift. Density waits for twice ``keep_rounds``, so that as many new
-    rounds follow each compaction; drift for ``keep_least`` rounds on both sides of the change.
-
-    Args:
-        config: the thresholds.
-        rounds: user turns in the queue.
-        tokens: what the prompt needs.
-        max_tokens: its budget.
-        importance: the mean of the turns that would be compacted, in [0, 1].
-        change: the clearest change of topic in the queue; None without an embedder or enough turns.
-        before: user turns before that change.
-    """
-    limit = round(config.flush * max_tokens)
-    if tokens > limit:
-        return f"tokens: {tokens} of {limit}"
-    if config.rounds is not None and rounds >= config.rounds:
-        return f"rounds: {rounds} of {config.rounds}"
-    if config.density is not None and importance >= config.density and rounds >= 2 * config.keep_rounds:
-        return f"density: {importance:.2f} of {config.density:.2f}"
-    clear = change is not None and config.drift is not None and change.strength >= config.drift
-    if change is None or not clear or min(before, rounds - before) < config.keep_least:
-        return ""
-    return f"drift: {change.strength:.2f} of {config.drift:.2f}"
 
 
 def keep_rounds(config: CompactionConfig, importances: Sequence[float]) -> int:

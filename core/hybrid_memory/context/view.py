@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from hybrid_memory.artifacts import render
 from hybrid_memory.config import CompactionConfig
-from hybrid_memory.context.layout import RECORD, Parts, Voice, memory_mark, prompt_language
+from hybrid_memory.context.layout import RECORD, Parts, PromptRequest, Voice, memory_mark, prompt_language
 from hybrid_memory.context.lines import shown
-from hybrid_memory.context.projection import costs_of
-from hybrid_memory.context.queue import Session, Unit, hosted
-from hybrid_memory.context.request import PromptRequest
+from hybrid_memory.context.queue import Session, Unit, costs_of, hosted
 from hybrid_memory.context.shortening import Costs, excerpt, faded
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.errors import InvalidInputError
@@ -86,11 +84,9 @@ class PromptView:
             question.
         words: the question's original words, used for recall.
         asked: row of the unit with the question; None if it is not in the log yet.
-        visible: ids of the events whose words the prompt shows anyway.
         parts: the parts of the prompt except turns; profile, summary and artifacts cut to their shares.
         lines: the summary lines that may be shown.
         tools: tokens of the tool schemas, including the reader's.
-        budget: tokens of the whole prompt: ``max_tokens``, or more if the caller's own parts leave too little.
         sheet: the user's statements; None if a prompt shows none.
         standing: ids of those that stand before the conversation.
         left_out: ids of messages that the host shows no more.
@@ -104,14 +100,23 @@ class PromptView:
     question: Message | None
     words: str
     asked: int | None
-    visible: frozenset[str]
     parts: Parts
     lines: tuple[Line, ...]
     tools: int
-    budget: int
     sheet: Sheet | None = None
     standing: frozenset[int] = frozenset()
     left_out: frozenset[str] = frozenset()
+
+    @cached_property
+    def visible(self) -> frozenset[str]:
+        """Ids of the events whose words the prompt shows anyway, and of those that are left out on purpose."""
+        said = (source for unit in self.units for source in (*(event.id for event in unit.events), *unit.recalled))
+        return self.left_out.union(said)
+
+    @cached_property
+    def budget(self) -> int:
+        """Tokens of the whole prompt: ``max_tokens``, or more if the caller's own parts leave too little."""
+        return max(self.request.max_tokens, self.own + int(LEAST_ROOM * self.request.max_tokens))
 
     @cached_property
     def fixed(self) -> int:
@@ -227,7 +232,7 @@ async def look(run: Runner, services: View, session: Session, request: PromptReq
     lines = tuple(line for line in lines if visible(line.last, services.hidden))
     seen = view(shown_session, costs_of(services), services.config.compaction, request, lines)
     standing = frozenset(fact.id for fact in kept)
-    return replace(seen, sheet=rows, standing=standing, visible=seen.visible | left_out, left_out=left_out)
+    return replace(seen, sheet=rows, standing=standing, left_out=left_out)
 
 
 def view(
@@ -292,13 +297,10 @@ def view(
     tools = schema_tokens(request.tools, costs.count) if request.tools else 0
     if request.reader is not None and request.reader.schema:
         tools += schema_tokens([request.reader.schema], costs.count)
-    own = costs.of(parts.system) + costs.count(parts.spoken) + tools + PRIMING
     made = PromptView(
         session=session, costs=costs, config=config, request=request, units=units, question=question,
         words=words.strip(), asked=asked,
-        visible=frozenset(source for unit in units for source in (*(e.id for e in unit.events), *unit.recalled)),
         parts=parts, lines=tuple(lines), tools=tools,
-        budget=max(request.max_tokens, own + int(LEAST_ROOM * request.max_tokens)),
     )  # fmt: skip
     return replace(made, parts=made.with_summary(1.0))
 
@@ -319,11 +321,6 @@ def budget_of(window: int, answer: int | None = None) -> int:
 # keeps working. Each relief frees more space than is needed at once.
 
 
-def inline_limit(seen: PromptView) -> int:
-    """Messages with more tokens than this are shortened when space is short."""
-    return max(LEAST_INLINE, min(seen.config.offload_tokens, int(INLINE_SHARE * seen.request.max_tokens)))
-
-
 @dataclass(frozen=True)
 class Long:
     """A message that may be shortened, and the question of its round."""
@@ -334,90 +331,45 @@ class Long:
     question: str
 
 
-@dataclass
 class Relief:
-    """The shortened parts of the turns, and the resulting size.
+    """The turns of a conversation in the available space; processes them in order, shortening as necessary.
 
     Attributes:
         short: the shortened messages, by position.
         bare: positions of the turns whose recalled note is left out.
         tokens: of all turns with their notes.
-        fresh: long messages that were not answered yet.
     """
 
-    short: dict[int, Long] = field(default_factory=dict)
-    bare: set[int] = field(default_factory=set)
-    tokens: int = 0
-    fresh: list[Long] = field(default_factory=list)
-
-
-class Reliefs:
-    """The relief of a conversation's turns, for different sizes of the question's note."""
-
     def __init__(self, seen: PromptView) -> None:
+        self.short: dict[int, Long] = {}
+        self.bare: set[int] = set()
+        self.tokens = 0
         self._seen = seen
-
-    def note_room(self) -> int:
-        """Tokens for memories recalled now: what the sheet and earlier notes leave of their space, and at least a part.
-
-        Earlier notes are dropped only where the prompt has no space for them, as that changes it before the question.
-        """
-        seen, bare = self._seen, self.with_note(0).bare
-        most = min(seen.request.marks.memory_tokens, int(seen.config.recall_ratio * seen.share))
-        before = sum(seen.note_tokens(unit) for unit in seen.units if unit.first not in bare)
-        least = max(int(LATER_SHARE * most), min(LEAST_NOTE, most))
-        return max(most - seen.costs.count(seen.parts.profile) - before, least)
-
-    def with_note(self, note: int) -> Relief:
-        """The turns in the available space, as far as answered messages can be shortened.
-
-        Args:
-            note: tokens of the memories recalled for the question now.
-        """
-        seen = self._seen
-        own = seen.note_tokens(seen.units[seen.asked]) if note and seen.asked is not None else 0
-        tokens, noted = (sum(costs) + note - own for costs in (seen.whole, seen.notes.values()))
-        if tokens <= seen.room and noted <= seen.config.recall_ratio * seen.share:
-            return Relief(tokens=tokens)  # what fits at the end fitted all the way
-        walk = _Walk(seen)
-        for row, unit in enumerate(seen.units):
-            walk.pass_by(unit, note if note and row == seen.asked else seen.note_tokens(unit))
-        if seen.asked is None:
-            walk.add_note(0, note)
-            walk.relieve()
-        return walk.relief
-
-
-class _Walk:
-    """Processes the turns of a conversation in order, shortening as necessary."""
-
-    def __init__(self, seen: PromptView) -> None:
-        self.relief = Relief()
-        self._seen = seen
-        self._limit = inline_limit(seen)
+        self._most = seen.config.recall_ratio * seen.share
         self._question = ""
+        self._fresh: list[Long] = []  # long messages that were not answered yet
         self._ready: deque[Long] = deque()
         self._notes: deque[tuple[int, int]] = deque()
-        self._note_tokens = 0
 
     def pass_by(self, unit: Unit, note: int) -> None:
         """Process a unit, with a note of this many tokens."""
-        relief = self.relief
+        seen = self._seen
         if unit.opens:
             self._question = unit.messages[0].text
         self.add_note(unit.first, note)
         if unit.role is Role.ASSISTANT:
             # While the model calls tools, the user's turn is still unanswered.
             calls = bool(unit.messages[0].tool_calls)
-            waiting = [long for long in relief.fresh if calls and long.event.message.role is Role.USER]
-            self._ready += [long for long in relief.fresh if long not in waiting]
-            relief.fresh = waiting
+            waiting = [long for long in self._fresh if calls and long.event.message.role is Role.USER]
+            self._ready += [long for long in self._fresh if long not in waiting]
+            self._fresh = waiting
+        most = max(LEAST_INLINE, min(seen.config.offload_tokens, int(INLINE_SHARE * seen.request.max_tokens)))
         for event in unit.events:
-            message, tokens = self._seen.costs.whole(event)
-            relief.tokens += tokens
-            limit = USERS * self._limit if message.role is Role.USER else self._limit
+            message, tokens = seen.costs.whole(event)
+            self.tokens += tokens
+            limit = USERS * most if message.role is Role.USER else most
             if tokens > WORTH * limit or media_blocks(message.content):
-                relief.fresh.append(Long(event, tokens, limit, self._question))
+                self._fresh.append(Long(event, tokens, limit, self._question))
         self.relieve()
 
     def add_note(self, position: int, tokens: int) -> None:
@@ -425,23 +377,53 @@ class _Walk:
         if not tokens:
             return
         self._notes.append((position, tokens))
-        self._note_tokens += tokens
-        self.relief.tokens += tokens
-        most = self._seen.config.recall_ratio * self._seen.share
-        if self._note_tokens > most:
-            while len(self._notes) > 1 and self._note_tokens > LEFT_NOTES * most:
+        self.tokens += tokens
+        total = sum(size for _, size in self._notes)
+        if total > self._most:
+            while len(self._notes) > 1 and total > LEFT_NOTES * self._most:
                 place, size = self._notes.popleft()
-                self.relief.bare.add(place)
-                self._note_tokens -= size
-                self.relief.tokens -= size
+                self.bare.add(place)
+                total -= size
+                self.tokens -= size
 
     def relieve(self) -> None:
         """Shorten answered messages, oldest first, if not everything fits."""
-        seen, relief = self._seen, self.relief
-        if relief.tokens <= seen.room:
+        seen = self._seen
+        if self.tokens <= seen.room:
             return
-        while self._ready and relief.tokens > RELIEF * seen.room:
+        while self._ready and self.tokens > RELIEF * seen.room:
             long = self._ready.popleft()
             tokens = seen.costs.short(long.event, long.limit, long.question, fresh=False)[1]
-            relief.short[long.event.position] = long
-            relief.tokens -= max(long.tokens - tokens, 0)
+            self.short[long.event.position] = long
+            self.tokens -= max(long.tokens - tokens, 0)
+
+
+def relieved(seen: PromptView, note: int) -> Relief:
+    """The turns in the available space, as far as answered messages can be shortened.
+
+    ``note`` are the tokens of the memories recalled for the question now.
+    """
+    own = seen.note_tokens(seen.units[seen.asked]) if note and seen.asked is not None else 0
+    tokens, noted = (sum(costs) + note - own for costs in (seen.whole, seen.notes.values()))
+    relief = Relief(seen)
+    if tokens <= seen.room and noted <= seen.config.recall_ratio * seen.share:
+        relief.tokens = tokens  # what fits at the end fitted all the way
+        return relief
+    for row, unit in enumerate(seen.units):
+        relief.pass_by(unit, note if note and row == seen.asked else seen.note_tokens(unit))
+    if seen.asked is None:
+        relief.add_note(0, note)
+        relief.relieve()
+    return relief
+
+
+def note_room(seen: PromptView) -> int:
+    """Tokens for memories recalled now: what the sheet and earlier notes leave of their space, and at least a part.
+
+    Earlier notes are dropped only where the prompt has no space for them, as that changes it before the question.
+    """
+    bare = relieved(seen, 0).bare
+    most = min(seen.request.marks.memory_tokens, int(seen.config.recall_ratio * seen.share))
+    before = sum(seen.note_tokens(unit) for unit in seen.units if unit.first not in bare)
+    least = max(int(LATER_SHARE * most), min(LEAST_NOTE, most))
+    return max(most - seen.costs.count(seen.parts.profile) - before, least)

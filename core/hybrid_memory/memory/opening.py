@@ -18,8 +18,8 @@ import numpy as np
 from hybrid_memory.arguments import Arguments, checked
 from hybrid_memory.arrays import Floats
 from hybrid_memory.config import CleaningLevel, MemoryConfig, RedactionConfig
-from hybrid_memory.context.projection import QueueProjection
-from hybrid_memory.context.rules import RulesProjection
+from hybrid_memory.context.memories import RulesProjection
+from hybrid_memory.context.queue import QueueProjection
 from hybrid_memory.context.strategies import resolve_strategy
 from hybrid_memory.documents.document import DocumentsProjection
 from hybrid_memory.documents.items import ItemsProjection

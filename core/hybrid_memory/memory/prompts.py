@@ -13,10 +13,9 @@ from hybrid_memory.context import conversation as logged
 from hybrid_memory.context import explain as expanding
 from hybrid_memory.context.context import Context, Piece
 from hybrid_memory.context.explain import Payload
-from hybrid_memory.context.layout import Layout
+from hybrid_memory.context.layout import RECALLED_TURNS, Host, Layout, PromptRequest, Reader
+from hybrid_memory.context.memories import rules_of
 from hybrid_memory.context.payloads import Page
-from hybrid_memory.context.request import RECALLED_TURNS, Host, PromptRequest, Reader
-from hybrid_memory.context.rules import rules_of
 from hybrid_memory.context.strategies import Strategy
 from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.documents import editing

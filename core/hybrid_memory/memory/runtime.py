@@ -17,7 +17,7 @@ from typing import Any
 
 from hybrid_memory.context.assemble import Assembled, compact_ahead
 from hybrid_memory.context.context import Context
-from hybrid_memory.context.request import PromptRequest
+from hybrid_memory.context.layout import PromptRequest
 from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import HybridMemoryError, MemoryClosedError
 from hybrid_memory.facts.learn import Extractors, learn_alone

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from hybrid_memory import display
 from hybrid_memory.arguments import checked
 from hybrid_memory.config import CompactionConfig, MemoryConfig
-from hybrid_memory.context.condense import Condensed, CondenseRequest, How, condense
+from hybrid_memory.context.shortening import Condensed, How, condense
 from hybrid_memory.context.strategies import resolve_strategy
 from hybrid_memory.context.summary import Audit
 from hybrid_memory.display import progress_bar
@@ -276,8 +276,7 @@ class HybridMemory(Verbs):
         Raises:
             InvalidInputError: there is no compressor for ``llmlingua``, the query is empty, or the budget is below 1.
         """
-        request = CondenseRequest.of(texts, query=query, max_tokens=max_tokens, how=how)
-        return await condense(run, self._services, request)
+        return await condense(run, self._services, texts, query=query, max_tokens=max_tokens, how=how)
 
     condense, acondense = faces(_condense)
 

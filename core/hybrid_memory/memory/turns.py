@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import conversation as logged
-from hybrid_memory.context.request import Host
+from hybrid_memory.context.layout import Host
 from hybrid_memory.errors import InvalidMessageError
 from hybrid_memory.index.record import RecordKind
 from hybrid_memory.log.event import Event, EventKind

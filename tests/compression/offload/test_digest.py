@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.context.digest import digest
-from hybrid_memory.context.payloads import page
+from hybrid_memory.context.payloads import digest, page
 from hybrid_memory.log.media import digest_media, is_media
 
 PNG = b64encode(b"\x89PNG\r\n\x1a\n" + bytes(100)).decode()
