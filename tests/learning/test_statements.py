@@ -273,3 +273,16 @@ def test_sentences_about_others_are_asked_for_by_name() -> None:
         ann.remember(["My son Emil is allergic to eggs.", "My sister Nora lives in Ghent."])
         assert [fact.text for fact in ann.facts(subject="emil")] == ["My son Emil is allergic to eggs."]
         assert ann.facts(subject="Em") == []
+
+
+def test_a_prompt_does_not_show_what_was_corrected() -> None:
+    with open_memory("memory://") as memory:
+        ann = memory.scoped(user="ann", session="monday")
+        ann.remember(["Shall I buy a car? I live in Bonn and cycle to work.", "My bike is blue."])
+        ann.learn()
+        ann.resolve(
+            next(fact for fact in ann.facts() if "Bonn" in fact.text), value="I live in Leipzig and cycle to work."
+        )
+        shown = memory.scoped(user="ann", session="friday").assemble("Where do I live?").text
+        assert "Leipzig" in shown
+        assert "Bonn" not in shown

@@ -11,7 +11,6 @@ import pytest
 from benchmarks.ranking import answers
 from hybrid_memory import open_memory
 from hybrid_memory.index.record import Record, Where
-from hybrid_memory.log.port import LogState
 from hybrid_memory.recall.choose import asked_before
 from hybrid_memory.recall.gather import Asked, Home, gather
 from hybrid_memory.recall.measure import answering
@@ -47,7 +46,7 @@ def test_a_hit_that_answers_knows_its_question() -> None:
 
 async def _asked_before(services: Services, scope: Scope, records: Sequence[Record]) -> dict[int, Record]:
     run, query = InlineRunner(), "anything"
-    home = Home(await in_view(run, services, scope), Where(scope.owner), services.index.status(), LogState())
+    home = Home(await in_view(run, services, scope), Where(scope.owner), services.index.status())
     found = await gather(run, home, Asked(query, None, plan(query, now=services.clock(), candidates=2)))
     return await asked_before(run, [home], query, found, records)
 

@@ -67,7 +67,8 @@ def test_a_question_without_content_asks_nothing(text: str) -> None:
         ("Which book did you recommend to me?", False), ("你给我推荐过哪些书？", False),
         ("When is the deadline?", True), ("截止日期是什么时候？", True), ("How old is Nora?", True),
         ("我5月3号看了什么电影？", False), ("Where does Nora live?", True),
-        ("What was it before, and what is it now?", True),
+        ("What was it before, and what is it now?", True), ("wo wohne ich jetzt", True),
+        ("où est-ce que j'habite maintenant", True), ("qui était là avant ?", False), ("cosa mangio adesso", True),
     ],
 )  # fmt: skip
 def test_a_question_about_now_is_told_from_one_about_the_past(query: str, now: bool) -> None:
@@ -110,15 +111,3 @@ def test_questions_of_other_languages_ask_without_a_mark_too(text: str) -> None:
 def test_statements_of_other_languages_tell(text: str) -> None:
     assert asking_share(text) == questioning_share(text) == 0
     assert is_memory(text)
-
-
-@pytest.mark.parametrize(
-    ("query", "now"),
-    [
-        ("wo wohne ich jetzt", True), ("où est-ce que j'habite maintenant", True),
-        ("qui était là avant ?", False), ("¿dónde vivía antes?", False),
-        ("cosa mangio adesso", True),
-    ],
-)  # fmt: skip
-def test_now_and_the_past_in_other_languages(query: str, now: bool) -> None:
-    assert about_now(query) is now

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-import snowballstemmer
+import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,7 +36,7 @@ def test_threads_do_not_stem_one_another_s_words() -> None:
         for number in range(400)
         for word, ending in zip(("act", "hop"), ("ations", "ing"), strict=True)
     ]
-    alone = snowballstemmer.stemmer("english")
+    alone = Stemmer.Stemmer("english")
     with ThreadPoolExecutor(4) as threads:
         together = list(threads.map(terms, words))
     assert together == [[alone.stemWord(word)] for word in words]

@@ -149,6 +149,16 @@ class Knowledge:
                 if each.fact.claim.sentence and each.fact.state.standing
             ]
 
+    def withdrawn(self) -> list[Fact]:
+        """The sentences that somebody rejected or corrected."""
+        with self._lock:
+            known = (self._known[number] for _, number in self._order)
+            return [
+                self._made(each)
+                for each in known
+                if SETTLED in each.fact.by and each.fact.valid_to == each.fact.valid_from and each.fact.claim.sentence
+            ]
+
     def _note(self, changed: dict[int, Standing], group: Group) -> None:
         for number in changed:
             fact, known = group.facts.get(number), self._known.pop(number, None)
