@@ -33,7 +33,7 @@ compaction: {max_tokens: 128000, flush: 0.78125, keep_ratio: 0.3}
 recall:
   weights:
     {exact: 0.15, vector: 0.5, temporal: 0.2, text: 0.15, coverage: 0, neighbours: 0, segment: 0,
-     statement: 0, speaker: 0, kind: 0, importance: 0, current: 0}
+     statement: 0, speaker: 0, kind: 0, importance: 0}
   cache_ttl: 5 minutes
 orchestration: {concurrency: 10, batch: 32, cache: 10000, cache_ttl: PT1H, window: 50 ms}
 """

@@ -280,9 +280,8 @@ def test_a_prompt_does_not_show_what_was_corrected() -> None:
         ann = memory.scoped(user="ann", session="monday")
         ann.remember(["Shall I buy a car? I live in Bonn and cycle to work.", "My bike is blue."])
         ann.learn()
-        ann.resolve(
-            next(fact for fact in ann.facts() if "Bonn" in fact.text), value="I live in Leipzig and cycle to work."
-        )
+        (home,) = [fact for fact in ann.facts() if "Bonn" in fact.text]
+        ann.resolve(home, value="I live in Leipzig and cycle to work.")
         shown = memory.scoped(user="ann", session="friday").assemble("Where do I live?").text
         assert "Leipzig" in shown
         assert "Bonn" not in shown
