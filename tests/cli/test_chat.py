@@ -47,7 +47,7 @@ def test_without_a_model_it_says_so_and_shows_what_it_remembers(command: Any, fi
     assert "#2 2026-03-02 assistant: Which boats measure the salinity there?" in command.out
     assert " vector + " in command.out
     assert "you>" not in command.out
-    assert said(filled, "talk") == [("user", "which boats measure salinity?")]
+    assert said(filled, "talk") == []
 
 
 def test_a_model_gets_what_is_remembered_and_its_answer_is_remembered_too(
@@ -75,9 +75,9 @@ def test_with_json_each_question_gets_a_line(command: Any, filled: Path, typed: 
 
 @pytest.mark.parametrize("word", ["quit", " Exit ", "/exit"])
 def test_a_word_that_leaves_is_not_stored(command: Any, filled: Path, typed: Any, word: str) -> None:
-    typed(f"hello\n{word}\nnever read\n", terminal=False)
+    typed(f"I moved to Oslo.\n{word}\nnever read\n", terminal=False)
     assert command("chat", filled, "-s", "talk") == 0
-    assert said(filled, "talk") == [("user", "hello")]
+    assert said(filled, "talk") == [("user", "I moved to Oslo.")]
 
 
 @pytest.mark.parametrize("words", ["I moved to Bergen to study boats.", "我住在卑尔根。", "My boat measures salinity"])

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 PROMPT = "you> "
 HITS = 3
+SURE = 0.2
+"""Without a hit of this confidence, none is likely to answer the question."""
+
 IDENTITY = "You are a helpful assistant who remembers earlier conversations with the user."
 HELP = "/why explains the last hits, /profile shows what is known about you, quit ends"
 LEAVES = frozenset(("quit", "exit", "/quit", "/exit"))
@@ -48,7 +51,8 @@ def chat(
 ) -> None:
     """Chat with a model that remembers; without a model, see what the memory finds for your questions.
 
-    What you say is remembered, and so are answers, in a new session unless you name one. A missing store is created.
+    What you say is remembered, and so are answers, in a new session unless you name one; without a model, questions
+    are not. A missing store is created.
     You can pipe questions in, one per line; with --json each prints a line of JSON: question, answer, hits.
 
     Example: hybrid-memory chat memory.db --user alice --model anthropic:claude-sonnet-4-5
@@ -99,18 +103,23 @@ def _lines() -> Iterator[str]:
 
 
 def _recall(scoped: ScopedMemory, words: str, *, silent: bool) -> Sequence[Hit]:
-    """Show what the memory finds for a question, which is stored afterwards, so that it does not find itself."""
+    """Remember a statement; show what the memory finds for a question, which nobody answers and nothing keeps."""
     from hybrid_memory.text.asking import asking_share, is_memory  # noqa: PLC0415 - loads NumPy
 
-    is_statement = is_memory(words) and not asking_share(words)
-    hits: Sequence[Hit] = () if is_statement else scoped.recall(words, k=HITS)
-    scoped.remember(words)
+    if is_memory(words) and not asking_share(words):
+        scoped.remember(words)
+        if not silent:
+            show("remembered")
+        return ()
+    hits: Sequence[Hit] = scoped.recall(words, k=HITS)
     if silent:
         return hits
-    if is_statement:
-        show("remembered")
+    if not hits:
+        show("no model, and I remember nothing about it")
+    elif max(hit.confidence or 0.0 for hit in hits) < SURE:
+        show("no model; nothing I remember is likely to answer it, the nearest:")
     else:
-        show("no model; what I remember about it:" if hits else "no model, and I remember nothing about it")
+        show("no model; what I remember about it:")
     for hit in hits:
         record = hit.record
         show(one_line(f"#{record.turn} {record.at:%Y-%m-%d} {record.speaker}: {record.text}"), indent=2)
