@@ -378,10 +378,10 @@ async def condense(
     compressor = services.compressor if how == "llmlingua" else None
     if how == "llmlingua" and compressor is None:
         raise InvalidInputError("how='llmlingua' needs a compressor: open_memory(..., compressor=...)")
-    given = [head + text if text else "" for head, text in zip(job.heads, job.texts, strict=True)]
-    before = await run.call(job.tokens, given)  # the first count may read the encoding's table
+    originals = [head + text if text else "" for head, text in zip(job.heads, job.texts, strict=True)]
+    before = await run.call(job.tokens, originals)  # the first count may read the encoding's table
     if sum(before) <= job.max_tokens:
-        return Condensed(tuple(given), before, before)
+        return Condensed(tuple(originals), before, before)
     if compressor is not None:
         return replace(await _compressed(run, job, compressor), before=before)
     texts = job.extracted()

@@ -49,7 +49,7 @@ In twelve lives they take up to .43. In five thousand turns of many people's cha
 left for the question.
 """
 
-ORDERS_RATIO = 0.12
+ORDERS_RATIO = 0.15
 """The most of the tokens for memories that standing instructions take in front of the conversation."""
 
 OTHERS_RATIO = 0.08
