@@ -22,7 +22,7 @@ SYSTEM = (
     "You are a helpful assistant. Answer in one to three short sentences, in the user's language. "
     "Go by the records before the question, and name those that matter; where they differ, the newest counts."
 )
-ANSWER_TOKENS = 80
+ANSWER_TOKENS = 120
 ARMS = ("our prompt", "10 nearest vectors", "nothing")
 
 
