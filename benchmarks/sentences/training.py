@@ -223,7 +223,8 @@ def saved(judge: Judge, file: Path) -> None:
     network = judge.network
     layers = {f"{row}.{name}": part for row, layer in enumerate(network.layers) for name, part in enumerate(layer)}
     calibration = [judge.slope, judge.bias]
-    arrays = {"mean": network.mean, "scale": network.scale, "embedder": judge.embedder, "calibration": calibration}
+    arrays: dict[str, Any] = {"mean": network.mean, "scale": network.scale, "embedder": judge.embedder}
+    arrays |= {"calibration": calibration, "outputs": [*KINDS, *MARKS]}
     np.savez_compressed(file, **{name: _halved(np.asarray(array)) for name, array in (arrays | layers).items()})
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hybrid_memory import HybridMemory, open_memory
+from hybrid_memory.facts import judge
 from hybrid_memory.facts.own import own_sentences
 from hybrid_memory.facts.statements import cut_value, packed, unpacked
 from hybrid_memory.log.event import Event, EventKind
@@ -285,3 +286,9 @@ def test_a_prompt_does_not_show_what_was_corrected() -> None:
         shown = memory.scoped(user="ann", session="friday").assemble("Where do I live?").text
         assert "Leipzig" in shown
         assert "Bonn" not in shown
+
+
+def test_a_judge_that_was_fitted_for_other_attributes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judge, "MARKS", judge.MARKS[::-1])
+    with pytest.raises(ValueError, match="fitted for other kinds or attributes"):
+        judge._shipped.__wrapped__()

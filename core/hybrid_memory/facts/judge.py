@@ -91,6 +91,8 @@ def judge_of(embedder: Embedder) -> Judge | None:
 def _shipped() -> Judge:
     with SHIPPED.open("rb") as content, np.load(content, allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
+    if arrays["outputs"].tolist() != [*KINDS, *MARKS]:
+        raise ValueError("judge.npz was fitted for other kinds or attributes: run benchmarks/sentences --write")
     mean = arrays["mean"].astype(np.float32)
     scale = arrays.get("scale", np.ones_like(mean)).astype(np.float32)
     count = sum(name.endswith(".0") for name in arrays)

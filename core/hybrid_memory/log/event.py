@@ -37,7 +37,7 @@ class EventKind(StrEnum):
     erased, which records what was forgotten. In a shared space: a grant, which changes a right or releases messages
     from quarantine; a denial, a refused access; a quarantined message, from an author who is not trusted yet. Others:
     an item, a value that an application put, refreshed or deleted under its own key; used, how often records were
-    recalled; a block, a change of an agent's working context; a step of an agent; a file, a change of a file.
+    recalled; a block, a change of an agent's working context; a file, a change of a file.
     """
 
     MESSAGE = "message"

@@ -112,7 +112,7 @@ def open_memory(
         extractor: extracts claims from turns instead of the built-in one; a language model is used in addition.
         ranker: a reranker for the best hits: a LangChain document compressor or cross-encoder, a LlamaIndex node
             postprocessor, or a callable from a query and texts to numbers, see ``RecallConfig.rerank_candidates``. Or a
-            `Ranker`, which scores every candidate from its signals, or the name of one.
+            `Ranker`, which scores the best 40 candidates (or k) from their signals, or the name of one.
         engine: holds log and index, instead of the engine of the URL.
         clock: returns the current time, timezone-aware; by default the system clock.
         profile: the schema of the user profile: `UserProfile`, or a subclass with your own fields.

@@ -71,7 +71,7 @@ class Ranker(Protocol):
     def score(
         self, query: str, signals: Mapping[str, Array], weights: Weights, texts: Callable[[Sequence[int]], list[str]]
     ) -> Array:
-        """The score of each candidate: shape (n,), in [0, 1], higher is better; equal scores are ordered by age.
+        """The score of each candidate: shape (n,), in [0, 1], higher is better; of equal scores the newest is first.
 
         Raises `ModelError` if a model fails: recall then uses the weighted mean.
 

@@ -31,9 +31,8 @@ BRIEF_CHARS = 250.0
 SECOND_NEIGHBOUR = 0.5
 BEST_OF_SEGMENT = 2
 DAY = 86_400.0
-FEW = 4
-STANDS_OUT = 0.13
-"""With fewer records than this, an average is only informative about a record that stands out."""
+FEW, STANDS_OUT = 4, 0.13
+"""With fewer records than this, an average is only informative about a record that stands out by so much."""
 ROUNDING = 1e-6
 """Similarities that differ less are equal, as they are 32-bit floats."""
 

@@ -25,7 +25,11 @@ Newest: TypeAlias = Mapping[Scope, Mapping[EventKind | None, Event]]
 LOG_KINDS = frozenset(
     {EventKind.MESSAGE, EventKind.PAYLOAD, EventKind.ROLLBACK, EventKind.SUPERSEDED, EventKind.ERASED}
 )
-"""Kinds of the log itself: messages, and what hides or destroys them. Any other kind belongs to a projection."""
+"""Kinds of the log itself: messages, and what hides or destroys them.
+
+Any other kind belongs to a projection, or what it repeats of forgotten words stays: `forget` looks into
+`hybrid_memory.store.erasure.SAID` and asks the projections.
+"""
 
 
 class Projection:

@@ -107,6 +107,6 @@ class JsonlEngine(Engine):
         """The log in the file."""
         return JsonlLog(Path(self.url.removeprefix("jsonl:///")))
 
-    def index(self, suffix: str = "") -> SemanticIndex:
+    def index(self) -> SemanticIndex:
         """An empty index, which follows the log."""
         return InMemoryIndex()
