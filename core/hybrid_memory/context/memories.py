@@ -384,7 +384,7 @@ async def _memories(run: Runner, services: Services, asked: Asking) -> Memories:
 def _beside(hits: Sequence[Hit], asked: Asking) -> list[Hit]:
     """The hits without what was withdrawn or stands before the conversation; one that says nothing else is left out."""
     in_front = [fact for fact in asked.sheet.facts if fact.id in asked.standing] if asked.sheet else []
-    in_front += asked.sheet.withdrawn if asked.sheet else []
+    in_front += asked.sheet.rejections if asked.sheet else []
     kept = []
     for hit in hits:
         text = hit.record.text

@@ -149,7 +149,7 @@ class Knowledge:
                 if each.fact.claim.sentence and each.fact.state.standing
             ]
 
-    def withdrawn(self) -> list[Fact]:
+    def rejections(self) -> list[Fact]:
         """The sentences that somebody rejected or corrected."""
         with self._lock:
             known = (self._known[number] for _, number in self._order)
@@ -275,7 +275,7 @@ async def facts(
     await learn_before_reading(run, services, scope)
     known = await knowledge(run, await in_view(run, services, scope))
     about = None if subject is None else normalised(subject)
-    named = set(plain_terms(subject or ""))  # a sentence about others has no other subject than those that it names
+    names = set(plain_terms(subject or ""))  # a sentence about others has no other subject than those that it names
     return [
         fact
         for fact in known.facts
@@ -285,7 +285,7 @@ async def facts(
         and (
             about is None
             or normalised(fact.subject) == about
-            or (fact.subject == OTHERS and named and named <= set(plain_terms(fact.text)))
+            or (fact.subject == OTHERS and names and names <= set(plain_terms(fact.text)))
         )
         and (wanted is None or fact.category is wanted)
     ]

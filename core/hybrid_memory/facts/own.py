@@ -274,7 +274,7 @@ def spoken(event: Event) -> Spoken | None:
     if event.kind is not EventKind.MESSAGE or event.message.role not in {Role.USER, Role.ASSISTANT}:
         return None
     message = event.message
-    text = _written(message)[:MAX_CHARS].strip()
+    text = _own_words(message)[:MAX_CHARS].strip()
     if message.role is Role.USER and message.name is None and _chat(text.split("\n")):
         return Spoken("", message.role.value, text, event.id)
     name, words = ("", text) if _LABEL.match(text) or _MAIL.match(text) else voice(text)
@@ -287,7 +287,7 @@ _FILES = ("attachment", "document", "file", "input_file")
 """Types of content blocks that hold what somebody else may have written."""
 
 
-def _written(message: Message) -> str:
+def _own_words(message: Message) -> str:
     """The words of a message without the text of files that are attached to it."""
     if isinstance(message.content, str):
         return message.content

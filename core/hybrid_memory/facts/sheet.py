@@ -103,7 +103,7 @@ class Sheet:
         worth: of size, whatever the question, of shape (n,).
         words: the terms of each.
         counts: how many statements have each term.
-        withdrawn: sentences that somebody rejected or corrected.
+        rejections: sentences that somebody rejected or corrected.
     """
 
     facts: Sequence[Fact]
@@ -111,7 +111,7 @@ class Sheet:
     worth: Array
     words: Sequence[frozenset[str]]
     counts: Mapping[str, int]
-    withdrawn: Sequence[Fact] = ()
+    rejections: Sequence[Fact] = ()
 
     def nearness(
         self, vector: Floats | None, terms: Collection[str], turns: Mapping[str, float], sessions: Mapping[str, float]
@@ -179,7 +179,7 @@ def _sheet_of(known: Knowledge, session: str | None) -> Sheet:
     words = [words_of(fact.text) for fact, _ in rows]
     counts = Counter(term for each in words for term in each)
     worth = WEIGHTS["length"] * np.log1p([1.5 * len(each) for each in words])
-    return Sheet([fact for fact, _ in rows], table, worth, words, counts, known.withdrawn())
+    return Sheet([fact for fact, _ in rows], table, worth, words, counts, known.rejections())
 
 
 async def _read_newest(run: Runner, services: Services, owner: Scope) -> None:

@@ -100,8 +100,8 @@ def _chatgpt_messages(message: Mapping[str, Any]) -> list[Message]:
     hidden = mapping(message.get("metadata")).get("is_visually_hidden_from_conversation") or message.get("weight") == 0
     if role is None or hidden or str(content.get("content_type")) in _HIDDEN:
         return []
-    named = map(mapping, items(mapping(message.get("metadata")).get("attachments")))
-    parts = [*_parts(content), *(_attached(file.get("name")) for file in named if file.get("name"))]
+    files = map(mapping, items(mapping(message.get("metadata")).get("attachments")))
+    parts = [*_parts(content), *(_file_block(file.get("name")) for file in files if file.get("name"))]
     recipient = message.get("recipient")
     calls: list[Any] = []
     if role is Role.ASSISTANT and isinstance(recipient, str) and recipient not in {"", "all"}:
@@ -119,7 +119,7 @@ def _chatgpt_messages(message: Mapping[str, Any]) -> list[Message]:
     )
 
 
-def _attached(name: Any, text: str = "") -> dict[str, Any]:
+def _file_block(name: Any, text: str = "") -> dict[str, Any]:
     """A block for a file that was attached; its words are not those of the turn."""
     return {"type": "attachment", "name": name, "text": f"[{name}]\n{text}".rstrip()}
 
@@ -188,7 +188,7 @@ def _claude_messages(turn: Mapping[str, Any]) -> list[Message]:
         else:
             parts[-1].append(block)
     parts[-1] += [
-        _attached(file.get("file_name"), file["extracted_content"])
+        _file_block(file.get("file_name"), file["extracted_content"])
         for file in map(mapping, items(turn.get("attachments")))
         if isinstance(file.get("extracted_content"), str)
     ]
