@@ -259,6 +259,7 @@ bench:
 	@echo "  $(BIN)/python benchmarks/poisoning                      attacks on an agent's memory; --cases, --systems, --show"
 	@echo "  $(BIN)/python benchmarks/peers --parts speed            recall, writing, memory and disk by engine; --sizes, --only"
 	@echo "  $(BIN)/python benchmarks/faults crowd                   many users at once in one process; --users, --minutes, --url"
+	@echo "  $(BIN)/python benchmarks/round_trips.py                 how often a verb waits for a Postgres server"
 	@echo "  $(BIN)/python benchmarks/mutants.py                     whether the tests notice small faults; --count, --rooms"
 endif
 

@@ -17,11 +17,14 @@ from hybrid_memory.context.context import Context, context_of
 from hybrid_memory.context.layout import PromptRequest
 from hybrid_memory.context.memories import Memories, memory_note, recalled
 from hybrid_memory.context.plan import PromptPlan, plan
-from hybrid_memory.context.queue import QueueProjection, Session, load
+from hybrid_memory.context.queue import STATES, QueueProjection, Session, load
 from hybrid_memory.context.strategies import resolve_strategy
 from hybrid_memory.context.triggers import due, due_now
 from hybrid_memory.context.view import look
+from hybrid_memory.documents.document import DocumentsProjection
+from hybrid_memory.documents.editing import Owned, blocks
 from hybrid_memory.errors import OutdatedError, StoreUnavailableError
+from hybrid_memory.facts.facts import MARKS
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import PRESSURE, Origin, Role, lowest
 from hybrid_memory.log.port import Draft, LogState
@@ -43,6 +46,9 @@ WARNING = (
     "they asked."
 )
 """Always the same words, since the warning of an episode is one event with one id."""
+
+PROMPT_KINDS = (*sorted({*HIDING, *DocumentsProjection.follows, *STATES, *MARKS}), EventKind.LEARNED)
+"""Kinds of events other than messages that a prompt depends on. It asks once which are the last ones of each."""
 
 ROLLBACKS = 100
 """After more rollbacks than this in one episode, there is no warning."""
@@ -95,8 +101,9 @@ async def assemble(run: Runner, services: Services, scope: Scope, request: Promp
 
 async def _assembled(run: Runner, services: Services, scope: Scope, request: PromptRequest) -> Assembled:
     began = time.perf_counter()
-    state: LogState | None = await run.call(services.truth.state, scope.owner, HIDING)
+    state: LogState | None = await run.call(services.truth.state, scope.owner, PROMPT_KINDS)
     services = await in_view(run, services, scope, state)
+    request = await _with_blocks(run, services, scope, request, state)
     await run.call(services.count, "")  # a counter may have tables to load, off the event loop
     if request.paging is not None:
         services = await paged(run, services, request.paging)
@@ -105,8 +112,8 @@ async def _assembled(run: Runner, services: Services, scope: Scope, request: Pro
     reason = ""
     for left in reversed(range(COMPACTIONS + 1 + (request.paging is not None))):
         session = await load(run, services, scope, state)
+        seen = await look(run, services, session, request, state)
         state = None  # the next time around it is another one
-        seen = await look(run, services, session, request)
         memories = await recalled(run, services, seen)
         made = plan(seen, memories)
         if services.horizon is not None or services.read_only:
@@ -137,6 +144,7 @@ async def compact_ahead(run: Runner, services: Services, scope: Scope, request: 
     all prompts of a round begin alike.
     """
     services = await in_view(run, present(services), scope)
+    request = await _with_blocks(run, services, scope, request)
     if request.paging is not None:
         services = await paged(run, services, request.paging)
     request = replace(request, query="?", host=replace(request.host, among=None), k=0)
@@ -153,6 +161,18 @@ async def compact_ahead(run: Runner, services: Services, scope: Scope, request: 
             break
         await compact_units(run, services, session, count, max_tokens=seen.share)
     return True
+
+
+async def _with_blocks(
+    run: Runner, services: View, scope: Scope, request: PromptRequest, state: LogState | None = None
+) -> PromptRequest:
+    """The request with the owner's blocks, if none are given; whoever edits them sees empty ones, too."""
+    if request.blocks is not None:
+        return request
+    there = await blocks(run, Owned(services, scope), state)
+    return request.showing(
+        {label: block for label, block in there.items() if request.paging is not None or block.value}
+    )
 
 
 def _reported(services: Services, made: PromptPlan, memories: Memories) -> Context:
@@ -204,17 +224,17 @@ async def paged(run: Runner, services: View, paging: PagingConfig) -> View:
 
 def bounded(services: Services, request: PromptRequest, share: int) -> PromptRequest:
     """The request with blocks cut to this many tokens, the longest first."""
-    blocks = dict(request.blocks)
-    tokens = {label: services.count(text) for label, text in blocks.items()}
+    texts = dict(request.blocks or {})
+    tokens = {label: services.count(text) for label, text in texts.items()}
     while sum(tokens.values()) > share:
         longest = max(tokens, key=lambda label: tokens[label])
-        if len(blocks[longest]) <= len(CUT):
+        if len(texts[longest]) <= len(CUT):
             break
-        room = max(share - sum(tokens.values()) + tokens[longest], share // len(blocks), 1)
-        keep = min(len(blocks[longest]) * room // tokens[longest], len(blocks[longest]) - 1)
-        blocks[longest] = blocks[longest][: max(keep - len(CUT), 0)] + CUT
-        tokens[longest] = services.count(blocks[longest])
-    return replace(request, blocks=blocks)
+        room = max(share - sum(tokens.values()) + tokens[longest], share // len(texts), 1)
+        keep = min(len(texts[longest]) * room // tokens[longest], len(texts[longest]) - 1)
+        texts[longest] = texts[longest][: max(keep - len(CUT), 0)] + CUT
+        tokens[longest] = services.count(texts[longest])
+    return replace(request, blocks=texts)
 
 
 async def warned(run: Runner, services: Services, session: Session, request: PromptRequest, made: PromptPlan) -> bool:

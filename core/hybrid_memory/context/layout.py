@@ -282,7 +282,7 @@ class PromptRequest:
     """A validated call of assemble.
 
     Attributes:
-        blocks: texts by label; ``writers`` has their origins: the operator's unless stated.
+        blocks: texts by label, None for the owner's own; ``writers`` has their origins: the operator's unless stated.
         spaces: shared spaces to recall from, which the caller may read; ``rules`` are their standing instructions.
     """
 
@@ -290,7 +290,7 @@ class PromptRequest:
     max_tokens: int
     identity: str = ""
     instructions: str = ""
-    blocks: Mapping[str, str] = field(default_factory=dict)
+    blocks: Mapping[str, str] | None = None
     writers: Mapping[str, Origin] = field(default_factory=dict)
     profile: str | None = None
     tools: Sequence[Mapping[str, Any]] = ()
@@ -323,14 +323,7 @@ class PromptRequest:
                 raise InvalidInputError(f"a tool must be a schema in JSON, got {shown(tool)}: {error}") from None
         if isinstance(reader, str) and not reader.strip():
             raise InvalidInputError(f"reader must be the name of a tool, a Reader or None, got {shown(reader)}")
-        words, writers = dict[str, str](), dict[str, Origin]()
-        for label, block in (blocks or {}).items():
-            if isinstance(block, Block):  # for a model that edits it, with how full it is
-                words[label] = block.value if paging is None else block.written
-                writers[label] = block.origin
-            else:
-                words[label] = block
-        return cls(
+        request = cls(
             query=query,
             host=_checked(host or Host()),
             reader=Reader(reader) if isinstance(reader, str) else reader,
@@ -340,12 +333,22 @@ class PromptRequest:
             k=whole("k", k, 0),
             layout=layout,
             tools=tuple(tools),
-            blocks=words,
-            writers=writers,
             spaces=tuple(spaces),
             rules=tuple(rules),
             **texts,
         )
+        return request if blocks is None else request.showing(blocks)
+
+    def showing(self, blocks: Mapping[str, str | Block]) -> Self:
+        """The request with these blocks; for a model that edits them, with how full they are."""
+        words, writers = dict[str, str](), dict[str, Origin]()
+        for label, block in blocks.items():
+            if isinstance(block, Block):
+                words[label] = block.value if self.paging is None else block.written
+                writers[label] = block.origin
+            else:
+                words[label] = block
+        return replace(self, blocks=words, writers=writers)
 
 
 def _checked(host: Host) -> Host:

@@ -24,7 +24,7 @@ from hybrid_memory.context.layout import (
 )
 from hybrid_memory.context.payloads import payload_of
 from hybrid_memory.context.view import PromptView, note_room, relieved
-from hybrid_memory.errors import ModelError, StoreUnavailableError
+from hybrid_memory.errors import ModelError
 from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.sheet import Sheet, by_day, line_tokens, spoken_words
 from hybrid_memory.index.record import Record, RecordKind
@@ -411,10 +411,7 @@ async def _nearest(run: Runner, services: Services, asked: Asking, hits: Sequenc
     rows = asked.sheet
     if rows is None or not rows.facts:
         return ()
-    try:
-        vector, _ = await query_vector(run, services, asked.words)
-    except StoreUnavailableError:  # the statements are of the log: without the index their words decide
-        vector = None
+    vector, _ = await query_vector(run, services, asked.words)
     turns = {source: hit.signals.vector for hit in hits for source in hit.record.sources}
     sessions: dict[str, float] = {}
     for hit in hits:

@@ -204,12 +204,13 @@ class Session:
 async def load(run: Runner, services: Services, scope: Scope, state: LogState | None = None) -> Session:
     """The session as the log has it now; the cost depends only on what comes after the cursor.
 
-    ``state`` is that of the owner's log, if it was read before anything else.
+    ``state`` is that of the owner's log with the kinds `STATES`, if it was read before anything else.
     """
     seen = await head(run, services, scope) if state is None else state.head
     view = await in_view(run, services, scope)
-    before = await state_of(run, view, scope)
-    if view.partial and (last := await _last_state(run, view.truth, scope)) is not None:
+    compacted = state is None or bool(state.newest(STATES)[0])
+    before = await state_of(run, view, scope) if compacted else QueueState()
+    if compacted and view.partial and (last := await _last_state(run, view.truth, scope)) is not None:
         # What a rollback hides keeps its numbers.
         before = replace(before, number=number_of(last))
     kept = {*before.kept, *([before.anchor] if before.anchor else [])}

@@ -20,6 +20,7 @@ from hybrid_memory.facts.sheet import Sheet, sheet, standing_text
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.media import media_blocks
 from hybrid_memory.log.message import INSTRUCTING, Message, Origin, Role
+from hybrid_memory.log.port import LogState
 from hybrid_memory.log.views import visible
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.view import View
@@ -205,12 +206,14 @@ class PromptView:
         )
 
 
-async def look(run: Runner, services: View, session: Session, request: PromptRequest) -> PromptView:
-    """The session as its host shows it, with the profile of the user."""
+async def look(
+    run: Runner, services: View, session: Session, request: PromptRequest, state: LogState | None = None
+) -> PromptView:
+    """The session as its host shows it, with the profile of the user; for ``state`` see `sheet`."""
     rows, kept = None, list[Fact]()
     marks = request.marks
     if marks.memory_tokens and request.profile is None:
-        rows = await sheet(run, services, session.scope)
+        rows = await sheet(run, services, session.scope, state)
         # What this session said stands in the prompt itself, until it is compacted.
         own, cursor = session.scope.session, session.state.cursor
         earlier = [fact for fact in rows.facts if own is None or fact.session != own or max(fact.positions) <= cursor]
@@ -278,7 +281,7 @@ def view(
         else:
             others.append(Voice(RECORD, text, speaker_of(event)))
     blocks: dict[str, str] = {}
-    for label, text in request.blocks.items():
+    for label, text in (request.blocks or {}).items():
         writer = request.writers.get(label, Origin.OPERATOR)
         if writer in INSTRUCTING:
             blocks[label] = text

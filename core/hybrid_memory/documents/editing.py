@@ -29,7 +29,7 @@ from hybrid_memory.errors import (
 )
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Origin, lowest
-from hybrid_memory.log.port import Draft
+from hybrid_memory.log.port import Draft, LogState
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.keepout import kept_out
@@ -68,10 +68,10 @@ class Owned:
     scope: Scope
 
 
-async def current_documents(run: Runner, owned: Owned) -> Documents:
-    """The owner's documents as this view shows them."""
-    view = await in_view(run, owned.services, owned.scope)
-    return await owned.services.state(DocumentsProjection).seen(run, view)
+async def current_documents(run: Runner, owned: Owned, state: LogState | None = None) -> Documents:
+    """The owner's documents as this view shows them; ``state`` is that of the log with their kinds, if known."""
+    view = await in_view(run, owned.services, owned.scope, state)
+    return await owned.services.state(DocumentsProjection).seen(run, view, state)
 
 
 async def history(run: Runner, owned: Owned, path: str) -> Sequence[Revision]:
@@ -307,9 +307,9 @@ async def undo(run: Runner, owned: Owned, path: str) -> Revision:
     return await changed(run, owned, path, make) or Revision(path, "undo", removed=True)
 
 
-async def blocks(run: Runner, owned: Owned) -> dict[str, Block]:
-    """The existing blocks by label."""
-    kept = await current_documents(run, owned)
+async def blocks(run: Runner, owned: Owned, state: LogState | None = None) -> dict[str, Block]:
+    """The existing blocks by label; for ``state`` see `current_documents`."""
+    kept = await current_documents(run, owned, state)
     return {label_of(made.path): made.block for made in kept.current if is_block(made.path)}
 
 

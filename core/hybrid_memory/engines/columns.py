@@ -6,7 +6,7 @@ import json
 import threading
 from abc import abstractmethod
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -28,6 +28,7 @@ from hybrid_memory.index.port import (
     SemanticIndex,
     Status,
     best,
+    corrected,
 )
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.log.views import joined
@@ -216,6 +217,10 @@ class Columns:
 
     def _with_vector(self) -> Ids:
         return np.flatnonzero(self.present & self.alive)
+
+    def summed(self, status: Status) -> Status:
+        """The status with the count and the sum of these vectors."""
+        return replace(status, vectors=self.vectors, total=self.total if self.vectors else None, columns=self)
 
     def after(self, changes: Changes) -> Columns:
         """These columns with the changes."""
@@ -475,8 +480,8 @@ class RowIndex(SemanticIndex):
         """What became of the owner's records since these columns; their number and epoch are -1 at first."""
         ...
 
-    def owner_columns(self, owner: Scope) -> Columns:
-        """The owner's records, as they are now."""
+    def owner_columns(self, owner: Scope, changes: Callable[[Columns], Changes] | None = None) -> Columns:
+        """The owner's records, as they are now; ``changes`` is called instead of the method."""
         with self._kept_lock:
             kept = self._kept.setdefault(owner.owner, _Kept())
             self._kept.move_to_end(owner.owner)
@@ -485,7 +490,9 @@ class RowIndex(SemanticIndex):
             gone = len(columns.alive) - columns.size[0]
             if gone > len(columns.alive) // LOADED_AGAIN + FAN:
                 columns = Columns()
-            columns = kept.columns = columns.after(self.changes(owner.owner, columns))
+            columns = kept.columns = columns.after(
+                self.changes(owner.owner, columns) if changes is None else changes(columns)
+            )
         if columns.nbytes != kept.nbytes:
             with self._kept_lock:
                 if self._kept.get(owner.owner) is kept:
@@ -503,7 +510,14 @@ class RowIndex(SemanticIndex):
         mine = kept.columns if kept is not None else Columns()
         if (mine.number, mine.epoch) != (number, epoch):
             mine = self.owner_columns(owner)
-        return replace(status, vectors=mine.vectors, total=mine.total if mine.vectors else None)
+        return mine.summed(status)
+
+    def _snapshot(self, owner: Scope, status: Status | None) -> Columns:
+        """The owner's records as they were read for this status, or as they are now."""
+        return self.owner_columns(owner) if status is None or status.columns is None else status.columns
+
+    def train(self, owner: Scope) -> None:
+        """Nothing: rows are searched as they are."""
 
     def vectors_of(self, owner: Scope, ids: Sequence[int | bytes]) -> dict[int | bytes, Floats]:
         """The vectors of these records of the owner."""
@@ -515,9 +529,9 @@ class RowIndex(SemanticIndex):
         """The k best of the owner's records; see `SemanticIndex.search`."""
         return mine.search(query, where, k)
 
-    def counts(self, mine: Columns, owner: Scope, words: Sequence[str]) -> dict[str, int]:
-        """How many of the owner's records have each of these terms."""
-        return mine.counts(words)
+    def counts(self, mine: Columns, owner: Scope, words: Sequence[str], near: str = "") -> dict[str, int]:
+        """See `SemanticIndex.terms`."""
+        return mine.counts(words, near)
 
     def search(self, query: Query, where: Where, k: int) -> Matches:
         return self.matches(self.owner_columns(where.scope), query, where, k)
@@ -529,7 +543,11 @@ class RowIndex(SemanticIndex):
         return self.owner_columns(owner).vector_rows(ids)
 
     def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
-        return self.owner_columns(owner).counts(words, near)
+        return self.counts(self.owner_columns(owner), owner, words, near)
+
+    def corrections(self, words: Sequence[str], owner: Scope, status: Status | None = None) -> dict[str, str]:
+        mine = self._snapshot(owner, status)
+        return corrected(words, lambda words, near: self.counts(mine, owner, words, near))
 
     def explore(
         self,
@@ -539,9 +557,10 @@ class RowIndex(SemanticIndex):
         radius: int,
         vector: Floats | None = None,
         words: Sequence[str] = (),
+        status: Status | None = None,
     ) -> Explored:
         owner = where.scope.owner
-        mine = self.owner_columns(owner)
+        mine = self._snapshot(owner, status)
         matches = []
         for search in searches:
             query = search.query

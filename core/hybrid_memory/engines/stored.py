@@ -39,7 +39,11 @@ def owner_key(scope: Scope) -> tuple[str, str, str, str]:
     return (scope.tenant or "", scope.user or "", scope.agent or "", scope.space or "")
 
 
-@lru_cache(maxsize=4096)
+SCOPES = 1 << 16
+"""Scopes kept, as a service asks for the state of all its owners again and again, and each is checked when made."""
+
+
+@lru_cache(maxsize=SCOPES)
 def owner_scope(tenant: str, user: str, agent: str, space: str, session: str = "") -> Scope:
     """The scope in the stored strings."""
     return Scope(tenant or None, user or None, agent or None, session or None, space or None)

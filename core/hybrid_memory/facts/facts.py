@@ -23,7 +23,7 @@ from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.resolving import Group, Pair, Standing, Trust, group_of
 from hybrid_memory.facts.values import NOT_SAID, normalised
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import Receipt
+from hybrid_memory.log.port import LogState, Receipt
 from hybrid_memory.log.views import Stretches, visible
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
@@ -37,7 +37,7 @@ from hybrid_memory.text.tokenize import plain_terms
 from hybrid_memory.validation import shown
 
 Place = tuple[int, str]
-"""The position and id of an event: a restored log reuses positions."""
+"""The position and mark of an event: a restored log reuses positions."""
 
 NOWHERE: Place = (0, "")
 
@@ -178,7 +178,7 @@ class Knowledge:
 
 def place_of(event: Event) -> Place:
     """The position of an event in the log."""
-    return event.position, event.id
+    return event.position, event.mark
 
 
 def turn_of(event: Event) -> int:
@@ -303,11 +303,14 @@ def _category(category: Any) -> Category:
         raise InvalidInputError(f"unknown category {shown(category)}: choose one of {', '.join(Category)}") from None
 
 
-async def knowledge(run: Runner, view: View) -> Knowledge:
-    """The facts that follow from the visible claims; cached, and updated with new claims."""
+async def knowledge(run: Runner, view: View, state: LogState | None = None) -> Knowledge:
+    """The facts that follow from the visible claims; cached, and updated with new claims.
+
+    ``state`` is that of the owner's log with the kinds `MARKS`, if known.
+    """
     cache, key = view.state(FactsProjection).known, (view.owner, view.horizon)
     known = cache.get(key)
-    newest, *mark = await _newest(run, view)
+    newest, *mark = await _newest(run, view, state)
     if known is not None and known.last > newest:  # another thread was faster, or the log was set back
         newest, *mark = await _newest(run, view)
     if known is None or known.mark != tuple(mark) or known.last > newest or known.hidden != view.hidden:
@@ -335,10 +338,11 @@ async def _begun(run: Runner, view: View, mark: Sequence[Place]) -> Knowledge:
     return Knowledge(tuple(mark), view.hidden, view.config.learning.conflicts, trusted, user)
 
 
-async def _newest(run: Runner, view: View) -> list[Place]:
+async def _newest(run: Runner, view: View, state: LogState | None = None) -> list[Place]:
     """The last claim, and the other events that change facts; in a space, also each author's trust."""
     kinds = MARKS if view.owner.space else MARKS[:-1]
-    state = await run.call(view.truth.state, view.owner, kinds)
+    if state is None:
+        state = await run.call(view.truth.state, view.owner, kinds)
     return [state.last.get(kind, NOWHERE) for kind in kinds]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from typing import TypeAlias
 
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError, StoreUnavailableError
@@ -16,8 +17,9 @@ from hybrid_memory.facts.fact import SETTLED, USER, Claim, FactExtractor, Stance
 from hybrid_memory.facts.statements import Statements, stated_in
 from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.message import RESERVED
-from hybrid_memory.log.port import Draft
+from hybrid_memory.log.port import Draft, LogState
 from hybrid_memory.runtime.breaker import limited, model_limit
+from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
@@ -43,6 +45,12 @@ BEFORE = 8
 """Number of earlier turns given as context."""
 
 
+REMEMBERED = 1024
+"""For how many owners the progress of their extractors is cached."""
+
+Progressed: TypeAlias = tuple[tuple[int, str], int, dict[str, int]]
+
+
 @dataclass(slots=True)
 class Extractors:
     """The extractors of a memory.
@@ -50,11 +58,13 @@ class Extractors:
     Attributes:
         rules: the one that needs no language model; reader: the one that calls it.
         left: owners whose turns a prompt left to background work.
+        cursors: the last revision of each owner's progress: position and mark, number, cursors.
     """
 
     rules: FactExtractor | None = None
     reader: FactExtractor | None = None
     left: set[Scope] = field(default_factory=set)
+    cursors: LruCache[Scope, Progressed] = field(default_factory=lambda: LruCache(REMEMBERED))
 
 
 class LimitedExtractor:
@@ -75,9 +85,19 @@ class LimitedExtractor:
 
 
 async def learn(
-    run: Runner, services: Services, owner: Scope, *, model: bool = False, progress: Progress | None = None
+    run: Runner,
+    services: Services,
+    owner: Scope,
+    *,
+    model: bool = False,
+    progress: Progress | None = None,
+    state: LogState | None = None,
+    most: int | None = None,
 ) -> int:
     """Extract claims from this owner's new turns; returns how many.
+
+    ``state`` is that of the owner's log with the kind ``learned``, if known. If there are more new turns than ``most``,
+    all are left to background work.
 
     With ``model``, the language model is used too. On `ModelError`, statements are kept, and the model gets the turns
     again next time.
@@ -87,9 +107,11 @@ async def learn(
     count = 0
     extractors = services.state(Extractors)
     if extractors.rules is not None:
-        count += await _catch_up(run, services, owner.owner, extractors.rules, progress)
+        count += await _catch_up(
+            run, services, owner.owner, extractors.rules, progress=progress, state=state, most=most
+        )
     if model and extractors.reader is not None and services.config.learning.model:
-        count += await _catch_up(run, services, owner.owner, extractors.reader, progress)
+        count += await _catch_up(run, services, owner.owner, extractors.reader, progress=progress)
     return count
 
 
@@ -148,16 +170,27 @@ def left_for_later(owner: Scope) -> Iterator[None]:
 
 
 async def _catch_up(
-    run: Runner, services: Services, owner: Scope, extractor: FactExtractor, progress: Progress | None
+    run: Runner,
+    services: Services,
+    owner: Scope,
+    extractor: FactExtractor,
+    *,
+    progress: Progress | None,
+    state: LogState | None = None,
+    most: int | None = None,
 ) -> int:
     """Let one extractor continue, step by step; each step is durable, and done once however many processes try."""
     count = done = 0
     by_model = extractor is services.state(Extractors).reader
     limit = CALL_TURNS if by_model else READ_BATCH
-    number, cursors = await cursors_of(run, services, owner)
+    number, cursors = await cursors_of(run, services, owner, state)
     while True:
-        after, seen = cursors.get(extractor.name, 0), await head(run, services, owner)
+        after, seen = cursors.get(extractor.name, 0), state.head if state else await head(run, services, owner)
+        state = None
         turns = await run.call(services.truth.read, owner, after=after, kinds=(EventKind.MESSAGE,), limit=limit)
+        if most is not None and len(turns) > most:
+            services.state(Extractors).left.add(owner)
+            return count
         last = not by_model and len(turns) < limit
         turns = _within(services, turns) if by_model else turns
         if not turns:
@@ -185,10 +218,24 @@ async def _catch_up(
                 return count
 
 
-async def cursors_of(run: Runner, services: Services, owner: Scope) -> tuple[int, dict[str, int]]:
-    """The number of the last revision, and the position up to which each extractor has read."""
+async def cursors_of(
+    run: Runner, services: Services, owner: Scope, state: LogState | None = None
+) -> tuple[int, dict[str, int]]:
+    """The number of the last revision, and the position up to which each extractor has read.
+
+    ``state`` is that of the owner's log with the kind ``learned``, if known.
+    """
+    cache, key = services.state(Extractors).cursors, owner.owner
+    if state is not None:
+        known = cache.get(key) or ((0, ""), 0, {})
+        if known[0] == state.newest([EventKind.LEARNED]):
+            return known[1:]
     newest = await run.call(services.truth.read, owner, kinds=(EventKind.LEARNED,), limit=1, newest=True)
-    return (number_of(newest[0]), newest[0].payload["cursors"]) if newest else (0, {})
+    if not newest:
+        return 0, {}
+    (last,) = newest
+    cache.put(key, ((last.position, last.mark), number_of(last), last.payload["cursors"]))
+    return number_of(last), last.payload["cursors"]
 
 
 def _within(services: Services, turns: Sequence[Event]) -> list[Event]:

@@ -19,12 +19,12 @@ from hybrid_memory.facts.attributes import is_order
 from hybrid_memory.facts.authority import applying
 from hybrid_memory.facts.fact import OTHERS, USER, Fact
 from hybrid_memory.facts.facts import FactsProjection, Knowledge, is_lasting, knowledge
-from hybrid_memory.facts.learn import Extractors, cursors_of, learn, learn_before_reading, left_for_later
+from hybrid_memory.facts.learn import Extractors, learn, learn_before_reading, left_for_later
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profiling import check_profile_type, own_facts, profile_of
 from hybrid_memory.facts.statements import SAFETY, unpacked
 from hybrid_memory.facts.values import words_of
-from hybrid_memory.log.event import EventKind
+from hybrid_memory.log.port import LogState
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
@@ -145,12 +145,15 @@ class Sheet:
         return np.asarray(score)
 
 
-async def sheet(run: Runner, services: Services, scope: Scope) -> Sheet:
-    """The statements of the owner that apply in this session; new turns are read first, if they are few."""
+async def sheet(run: Runner, services: Services, scope: Scope, state: LogState | None = None) -> Sheet:
+    """The statements of the owner that apply in this session; new turns are read first, if they are few.
+
+    ``state`` is that of the owner's log with the kinds of `knowledge` and of what was learned, if known.
+    """
     view = await in_view(run, services, scope)
-    if view.horizon is None:
-        await _read_newest(run, services, scope)
-    known = await knowledge(run, view)
+    if view.horizon is None and await _read_newest(run, services, scope, state):
+        state = None
+    known = await knowledge(run, view, state)
     cache = services.state(FactsProjection).sheets
     key = (
         view.owner,
@@ -182,24 +185,16 @@ def _sheet_of(known: Knowledge, session: str | None) -> Sheet:
     return Sheet([fact for fact, _ in rows], table, worth, words, counts, known.rejections())
 
 
-async def _read_newest(run: Runner, services: Services, owner: Scope) -> None:
-    """Read new turns, if background work does not or they are few; otherwise leave them to it."""
+async def _read_newest(run: Runner, services: Services, owner: Scope, state: LogState | None) -> bool:
+    """Read new turns, if background work does not or they are few; returns whether something may have been learned."""
     extractors = services.state(Extractors)
     if extractors.rules is None or services.read_only:
-        return
+        return False
+    learned = 1  # perhaps, if something fails
     with left_for_later(owner):
-        if services.config.learning.background:
-            _, cursors = await cursors_of(run, services, owner)
-            after = cursors.get(extractors.rules.name, 0)
-            unread = await run.call(
-                services.truth.read, owner.owner, after=after, kinds=(EventKind.MESSAGE,), limit=NEWEST + 1
-            )
-            if len(unread) > NEWEST:
-                extractors.left.add(owner.owner)
-                return
-            if not unread:
-                return
-        await learn(run, services, owner)
+        most = NEWEST if services.config.learning.background else None
+        learned = await learn(run, services, owner, state=state, most=most)
+    return bool(learned)
 
 
 def is_safety(fact: Fact) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from types import MappingProxyType
@@ -166,6 +166,7 @@ class Status:
         pending: ids of the owner's records without a vector yet, ascending, at most as many as requested.
         vectors, total: the number of the owner's vectors, and their sum; if sums were requested.
         size: counts over all owners; if sums were requested without an owner.
+        columns: what the engine has read for the sums, for the searches that follow; None if nothing.
     """
 
     applied: int = 0
@@ -176,6 +177,7 @@ class Status:
     vectors: int = 0
     total: npt.NDArray[np.float64] | None = None
     size: IndexSize = IndexSize(0, 0, 0)
+    columns: Any = None
 
     @property
     def mean(self) -> Floats:
@@ -291,6 +293,14 @@ def stacked(vectors: Mapping[Any, Floats], ids: Ids) -> tuple[Floats, npt.NDArra
     return rows, present
 
 
+def corrected(words: Sequence[str], counts: Callable[[Sequence[str], str], dict[str, int]]) -> dict[str, str]:
+    """See `SemanticIndex.corrections`; ``counts`` answers as `IndexEngine.terms` for words, or near one."""
+    doubtful = [word for word in words if allowed_edits(word)]
+    known = counts(doubtful, "") if doubtful else {}
+    meant = {word: close_terms(word, counts((), word), 1) for word in doubtful if word not in known}
+    return {word: nearest[0] for word, nearest in meant.items() if nearest}
+
+
 RANKED_TERMS = 12
 """The most terms that remain if frequent ones are left out: each is counted over the whole store, which takes 50 us."""
 
@@ -364,15 +374,13 @@ class SemanticIndex(IndexEngine):
         """The k newest records, newest first; of the same instant the higher id comes first."""
         return self.search(None, where, k).ids
 
-    def corrections(self, words: Sequence[str], owner: Scope) -> dict[str, str]:
+    def corrections(self, words: Sequence[str], owner: Scope, status: Status | None = None) -> dict[str, str]:
         """For each word that no record of the owner has, the nearest term that some record has.
 
-        Nearest as `hybrid_memory.text.tokenize.close_terms` defines it; words without a near term are left out.
+        Nearest as `hybrid_memory.text.tokenize.close_terms` defines it; words without a near term are left out. For
+        ``status`` see `explore`.
         """
-        doubtful = [word for word in words if allowed_edits(word)]
-        known = self.terms(owner, doubtful) if doubtful else {}
-        meant = {word: close_terms(word, self.terms(owner, near=word), 1) for word in doubtful if word not in known}
-        return {word: nearest[0] for word, nearest in meant.items() if nearest}
+        return corrected(words, lambda words, near: self.terms(owner, words, near=near))
 
     def similar(self, vector: Floats, owner: Scope, ids: Ids) -> Floats:
         """The inner product with each of these records, NaN without a vector; shape (n,)."""
@@ -400,11 +408,13 @@ class SemanticIndex(IndexEngine):
         radius: int,
         vector: Floats | None = None,
         words: Sequence[str] = (),
+        status: Status | None = None,
     ) -> Explored:
         """The matches of these searches, with neighbours up to ``radius`` turns away that the condition allows.
 
         Text searches leave out the most frequent terms, as `matching` does. Similarities are to the vector; ``words``
-        are terms to count. This is everything a recall searches for, so that a server can do it in one round trip.
+        are terms to count. This is everything a recall searches for, so that a server can do it in one round trip; or
+        in none if it has sent what is searched with the ``status``, with sums.
         """
         matches = [
             self.search(search.query, search.where, search.k)

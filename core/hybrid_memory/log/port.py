@@ -73,12 +73,16 @@ class LogState:
     Attributes:
         head: the owner's last position; initially 0.
         mark: the mark of the event there, see `Readable.mark`; initially empty.
-        last: position and id of the last event of each requested kind that exists.
+        last: position and mark of the last event of each requested kind that exists.
     """
 
     head: int = 0
     mark: str = ""
     last: Mapping[EventKind, tuple[int, str]] = field(default_factory=dict)
+
+    def newest(self, kinds: Iterable[EventKind]) -> tuple[int, str]:
+        """Position and mark of the last event of these kinds, of those requested; 0 and empty if there is none."""
+        return max([(0, ""), *(self.last[kind] for kind in kinds if kind in self.last)])
 
 
 class Reading(TypedDict, total=False):
@@ -222,7 +226,7 @@ class EventLog(Readable):
         """The state of the owner's log, with the last events of these kinds (other than messages)."""
         head = self.heads(owner).get(owner.owner, 0)
         newest = [self.read(owner.owner, kinds=(kind,), limit=1, newest=True) for kind in kinds]
-        last = {event.kind: (event.position, event.id) for events in newest for event in events}
+        last = {event.kind: (event.position, event.mark) for events in newest for event in events}
         return LogState(head, self.mark(owner, head) if head else "", last)
 
     def newest(self, kinds: Sequence[EventKind | None]) -> dict[Scope, dict[EventKind | None, Event]]:

@@ -104,9 +104,6 @@ class Prompts(Turns):
         shared = [space for space in shared if space != self.scope.owner]
         if query is not None:  # as it is stored, so that it is recognised there
             query = (await kept_out(run, services, self.scope)).masked(query)
-        if blocks is None:
-            # A model that edits them sees those that are empty, too.
-            blocks = {label: one for label, one in (await self._blocks(run)).items() if paging is not None or one.value}
         request = PromptRequest.of(
             query, max_tokens=services.config.compaction.max_tokens if max_tokens is None else max_tokens,
             identity=identity, instructions=instructions, blocks=blocks, profile=profile, tools=tools, k=k,

@@ -124,10 +124,8 @@ def narrowed(view: View, where: Where) -> Where:
     return replace(where, hidden=hidden, until=until, fresh=fresh, origins=origins)
 
 
-async def query_vector(
-    run: Runner, services: Services, query: str, status: Status | None = None
-) -> tuple[Floats | None, str]:
-    """The query's unit vector, or why there is none; ``status`` is the state of the index, if requested before."""
+async def query_vector(run: Runner, services: Services, query: str) -> tuple[Floats | None, str]:
+    """The query's unit vector, or why there is none."""
     embedder = services.embedder
     if embedder is None:
         return None, "words alone, no embedder"
@@ -136,14 +134,19 @@ async def query_vector(
     except ModelError as error:
         _log.warning("%s; recalling by words alone", error)
         return None, f"words alone, {error}"
-    if services.embedder is not embedder:  # a rebuild has changed it meanwhile
-        return await query_vector(run, services, query)
-    made = embedder.name, len(vector)
-    if status is None or status.embedder not in (None, made):
-        stored = await run.call(services.index.embedder)
-        if stored not in (None, made):
-            raise EmbedderMismatchError(stored, made)
-    return vector, ""
+    return (vector, "") if services.embedder is embedder else await query_vector(run, services, query)  # a rebuild
+
+
+async def comparable_vector(run: Runner, services: Services, query: str, status: Status) -> tuple[Floats | None, str]:
+    """The same for an index in this state; raises `EmbedderMismatchError` if its vectors are of another embedder."""
+    vector, failure = await query_vector(run, services, query)
+    if vector is not None and services.embedder is not None:
+        made = services.embedder.name, len(vector)
+        if status.embedder not in (None, made):
+            stored = await run.call(services.index.embedder)  # a rebuild may have changed it meanwhile
+            if stored not in (None, made):
+                raise EmbedderMismatchError(stored, made)
+    return vector, failure
 
 
 def centred(status: Status, vector: Floats | None) -> tuple[Floats | None, float, int]:
@@ -158,7 +161,7 @@ def centred(status: Status, vector: Floats | None) -> tuple[Floats | None, float
 async def gather(run: Runner, home: Home, asked: Asked) -> Candidates:
     """The candidates on the plan's paths, with their neighbours."""
     view, plan, owner = home.view, asked.plan, home.where.scope.owner
-    words, corrected = await _words(run, view, owner, asked)
+    words, corrected = await _words(run, view, owner, asked, home.status)
     vector, average, count = centred(home.status, asked.vector)
     same = 0.0 if vector is None or asked.vector is None else float(vector @ asked.vector)
     by_words, others = _searches(home.where, replace(asked, vector=vector), words)
@@ -166,6 +169,7 @@ async def gather(run: Runner, home: Home, asked: Asked) -> Candidates:
         view.index.explore,
         [*by_words, *others], home.where,
         radius=NEIGHBOURS, vector=vector, words=list(dict.fromkeys(terms(asked.query)))[:MAX_WORDS],
+        status=home.status,
     )  # fmt: skip
     places, size = explored.places, len(explored.places.ids)
     bm25 = np.zeros(size)
@@ -193,13 +197,15 @@ async def gather(run: Runner, home: Home, asked: Asked) -> Candidates:
     return candidates if remembered.all() else candidates.rows(remembered)
 
 
-async def _words(run: Runner, services: Services, owner: Scope, asked: Asked) -> tuple[list[str], dict[str, str]]:
+async def _words(
+    run: Runner, services: Services, owner: Scope, asked: Asked, status: Status
+) -> tuple[list[str], dict[str, str]]:
     words = terms(asked.query)
     if len(words) > MAX_WORDS:
         words = words[: MAX_WORDS // 2] + words[-MAX_WORDS // 2 :]
     # The longest are the rarest, and the most easily mistyped.
     doubted = sorted(doubtful(ends(asked.query)), key=len, reverse=True)[:SPELT_WORDS]
-    corrected = await run.call(services.index.corrections, doubted, owner) if doubted else {}
+    corrected = await run.call(services.index.corrections, doubted, owner, status) if doubted else {}
     synonyms = [term for others in asked.plan.synonyms.values() for other in others for term in terms(other)]
     return [corrected.get(word, word) for word in words] + synonyms, corrected
 

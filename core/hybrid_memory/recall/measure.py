@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -141,7 +141,7 @@ def _applied(weights: Weights, candidates: Candidates, plan: Plan) -> Weights:
     if not np.isfinite(candidates.similarity).any():
         weights = replace(weights, vector=0.0, text=weights.vector + weights.text)
     brevity = signals.brevity(candidates.places.lengths)
-    applied = asdict(weights) | {
+    applied = weights.by_name | {
         "neighbours": weights.neighbours * brevity,
         "segment": weights.segment * brevity,
         "importance": weights.importance * brevity,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from hybrid_memory.index.record import Record, Where
 from hybrid_memory.log.event import EventKind, Tier
 from hybrid_memory.log.port import LogState
 from hybrid_memory.recall import cache, choose, signals
-from hybrid_memory.recall.gather import Asked, Candidates, Home, gather, last_talk, narrowed, query_vector
+from hybrid_memory.recall.gather import Asked, Candidates, Home, comparable_vector, gather, last_talk, narrowed
 from hybrid_memory.recall.hit import Hit, Signals
 from hybrid_memory.recall.measure import Measured, measure, repeats
 from hybrid_memory.recall.plan import DECIDING, Plan, Request, Timing, asks_for_last_talk
@@ -147,7 +147,7 @@ async def _search(
 ) -> tuple[list[Hit], bool]:
     query, settings = request.query, services.config.recall
     homes, notes = await _homes(run, services, places)
-    vector, failure = await query_vector(run, services, query, homes[0].status)
+    vector, failure = await comparable_vector(run, services, query, homes[0].status)
     plan = planned(
         query,
         now=services.clock() if services.horizon is None else services.horizon.before or services.clock(),
@@ -170,7 +170,7 @@ async def _search(
     own, unranked = await _scores(run, services, query, measured)
     final = await choose.reranked(run, services, query, own, measured=measured, homes=homes)
     weights = request.weights or settings.weights or signals.learned().weights
-    plain = not any(getattr(weights, part.name) for part in fields(weights) if part.name not in {"vector", "text"})
+    plain = not any(weight for name, weight in weights.by_name.items() if name not in {"vector", "text"})
     records, facts = await choose.best(run, services, homes, measured, (final.scores, own), k=request.k, plain=plain)
     if not plain and plan.timing not in DECIDING and (about_now(plan.asked) or about_before(plan.asked)):
         rows = [measured.row_of[facts.get(record.id, record).id] for record in records]

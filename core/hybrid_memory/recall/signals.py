@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Self
@@ -239,7 +239,7 @@ def _ordered(at: Array, members: Array, *, oldest: bool) -> Array:
 
 def weighted_mean(signals: Mapping[str, Array], weights: Weights) -> Array:
     """``sum(weight * signal) / sum(weights)`` over the fields of `Weights`; zeros if no weight is set."""
-    by_name = asdict(weights)
+    by_name = weights.by_name
     scores = np.zeros(len(signals["vector"]))
     for name, weight in by_name.items():
         if weight:

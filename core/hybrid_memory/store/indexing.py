@@ -32,7 +32,7 @@ from hybrid_memory.store.engine import anchor_of, anchored, astray
 from hybrid_memory.store.projection import Newest, Projection, projections
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.vectors import content_key, passages, put_vectors
+from hybrid_memory.store.vectors import Pending, content_key, passages, put_vectors
 from hybrid_memory.store.view import at_positions
 
 T = TypeVar("T")
@@ -148,47 +148,57 @@ class TextIndex(Projection):
     async def follow(self, run: Runner, services: Services, owner: Scope) -> int:
         """Derive records from new events, and drop those of erased ones; returns how many are new."""
         state = await run.call(services.truth.state, owner)
-        return (await self._followed(run, services, owner, state))[0]
+        return len((await self._followed(run, services, owner, state))[0])
 
     async def _followed(
         self, run: Runner, services: Services, owner: Scope, state: LogState, *, pending: int = 0, sums: bool = False
-    ) -> tuple[int, Status]:
-        """Bring the index up to this state of the log; returns how many records are new, and the index's own state."""
-        count, index, head = 0, services.index, state.head
+    ) -> tuple[list[Derived], Status, bool]:
+        """Bring the index up to this state of the log.
+
+        Returns the new records, the state of the index, and whether any records have changed; then its sums are older.
+        """
+        index, head, new, moved = services.index, state.head, list[Derived](), False
         marks = {0: "", head: state.mark}  # of the log's events, by position
+        status = await run.call(index.status, owner, pending=pending, sums=sums)
         while True:
-            status = await run.call(index.status, owner, pending=pending, sums=sums)
-            after = status.applied
-            if after not in marks:
-                marks[after] = await run.call(services.truth.mark, owner, after)
-            mark, version = anchored(status)
-            older = after and version != self.version
-            if older or (mark != marks[after] and await run.call(astray, services.truth, owner, status)):
-                with services.statistics.timed("realigning"):
-                    await self._realign(run, services, owner, status)
+            after, events = status.applied, list[Event]()
+            if after != head:
+                # The last one that it has followed again, which shows whether the log still has it.
+                first = max(after - 1, 0)
+                events = list(await run.call(services.truth.read, owner.owner, after=first, limit=EVENT_BATCH + 1))
+                if after:
+                    marks[after] = events.pop(0).mark if events and events[0].position == after else ""
+            if await self._realigned(run, services, owner, status, marks[after]):
+                status = await run.call(index.status, owner, pending=pending, sums=sums)
                 continue
             await self._note(run, services, owner.owner, (after, marks[after]), marks)
             if after >= head:
-                return count, status
-            events = await run.call(services.truth.read, owner.owner, after=after, upto=head, limit=EVENT_BATCH)
-            if erased := [event.payload for event in events if event.kind is EventKind.ERASED]:
-                for one in erased:
-                    await self._unindex(run, services, owner, one)
-                if any(one.get("scrub", "now") == "now" for one in erased):
-                    # The process that erased it may have been killed before it cleaned the log.
-                    await scrubbed(run, services.truth.scrub)
+                return new, status, moved
+            erased = await self._erased(run, services, owner, events)
             derived, cleaning = await _derived(run, services, owner, events), services.config.cleaning
             entries = [Entry(item.record, index_terms(item.record, cleaning)) for item in derived]
-            upto = events[-1].position if len(events) == EVENT_BATCH else head
-            if upto < head:
-                marks[upto] = events[-1].mark
-            anchor, uses = anchor_of(marks[upto], self.version), uses_of(events)
+            upto, anchor, uses = events[-1].position, anchor_of(events[-1].mark, self.version), uses_of(events)
             # Another process may have indexed the same events meanwhile; then nothing was stored, and we look again.
-            seen = status.anchor
-            if await run.call(
-                index.upsert, owner, entries, after=after, seen=seen, upto=upto, anchor=anchor, uses=uses
-            ):
-                count += len(entries)
+            stored = await run.call(
+                index.upsert, owner, entries, after=after, seen=status.anchor, upto=upto, anchor=anchor, uses=uses
+            )
+            if stored:
+                moved, new, marks[upto] = moved or bool(entries or uses or erased), [*new, *derived], events[-1].mark
+            if stored and not erased:
+                waiting = [*status.pending, *(item.record.id for item in derived)][:pending]
+                status = replace(status, applied=upto, anchor=anchor, pending=waiting)
+            else:
+                status = await run.call(index.status, owner, pending=pending, sums=sums)
+
+    async def _erased(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> bool:
+        """Drop what these events say was erased, if any."""
+        erased = [event.payload for event in events if event.kind is EventKind.ERASED]
+        for one in erased:
+            await self._unindex(run, services, owner, one)
+        if any(one.get("scrub", "now") == "now" for one in erased):
+            # The process that erased it may have been killed before it cleaned the log.
+            await scrubbed(run, services.truth.scrub)
+        return bool(erased)
 
     async def _note(
         self, run: Runner, services: Services, owner: Scope, seen: tuple[int, str], marks: Mapping[int, str]
@@ -202,6 +212,16 @@ class TextIndex(Projection):
             if mark != before[1]:
                 _clear(services)
         self._seen.put(owner, seen)
+
+    async def _realigned(self, run: Runner, services: Services, owner: Scope, status: Status, mark: str) -> bool:
+        """Whether the index was of another version or history than the log, whose mark at its position this is."""
+        stored, version = anchored(status)
+        older = status.applied and version != self.version
+        if not older and (stored == mark or not await run.call(astray, services.truth, owner, status)):
+            return False
+        with services.statistics.timed("realigning"):
+            await self._realign(run, services, owner, status)
+        return True
 
     async def _realign(self, run: Runner, services: Services, owner: Scope, status: Status) -> None:
         """Go back to where the index agrees with the log, without records of later events; to 0 in another version.
@@ -328,7 +348,7 @@ class TextIndex(Projection):
         Returns the state of the index, with sums if its records get vectors, and a note if vectors are missing or
         nothing may be indexed. ``state`` is that of the owner's log, if known.
         """
-        embeds, most = services.embedder is not None, EMBED_BATCH if self._filling[owner] else AT_ONCE
+        embeds = services.embedder is not None
         state = await run.call(services.truth.state, owner) if state is None else state
         if services.read_only:
             status = await run.call(services.index.status, owner, pending=int(embeds), sums=embeds)
@@ -338,17 +358,21 @@ class TextIndex(Projection):
                 behind = await run.call(services.truth.count, owner, after=status.applied)
                 return status, f"read-only: {behind:,} new events are not indexed"
             return status, await self._missing(run, services) if status.pending else ""
-        pending = most + 1 if embeds else 0
-        _, status = await self._followed(run, services, owner, state, pending=pending, sums=embeds)
-        if not status.pending:
-            return status, ""
-        note = await self._embedded(run, services, owner, len(status.pending), most)
-        return await run.call(services.index.status, owner, sums=True), note
+        pending = self._most(owner) + 1 if embeds else 0
+        new, status, moved = await self._followed(run, services, owner, state, pending=pending, sums=embeds)
+        note = ""
+        if status.pending:
+            pairs = [(item.record, item.previous) for item in new]
+            fresh = pairs if list(status.pending) == [record.id for record, _ in pairs] else []
+            note = await self._embedded(run, services, owner, status, fresh)
+        if embeds and (moved or status.pending):
+            status = await run.call(services.index.status, owner, sums=True)
+        return status, note
 
-    async def _embedded(self, run: Runner, services: Services, owner: Scope, pending: int, most: int) -> str:
+    async def _embedded(self, run: Runner, services: Services, owner: Scope, status: Status, fresh: Pending) -> str:
         """Make some of the missing vectors, as far as a recall waits for them; returns a note if some remain."""
-        work = services.config.orchestration
-        if pending > most and (self._filling[owner] or work.background):
+        work, most = services.config.orchestration, self._most(owner)
+        if len(status.pending) > most and (self._filling[owner] or work.background):
             self.left |= set() if self._filling[owner] else {owner}
             return await self._missing(run, services)
         until = time.monotonic() + work.model_timeout.total_seconds()
@@ -358,11 +382,15 @@ class TextIndex(Projection):
                 raise ModelError(_unmade(total - done))
 
         try:
-            await self.embed(run, services, owner, enough)
+            await self.embed(run, services, owner, enough, fresh)
         except ModelError as error:
             _log.warning("%s; the records are indexed, their vectors are made later", error)
             return str(error)
         return ""
+
+    def _most(self, owner: Scope) -> int:
+        """How many missing vectors a recall makes itself."""
+        return EMBED_BATCH if self._filling[owner] else AT_ONCE
 
     async def _missing(self, run: Runner, services: Services) -> str:
         return _unmade((await run.call(services.index.size)).pending)
@@ -399,7 +427,15 @@ class TextIndex(Projection):
             self._alone[owner] = time.monotonic()
 
     @traced("index", after=embedded)
-    async def embed(self, run: Runner, services: Services, owner: Scope, progress: Progress | None = None) -> int:
+    async def embed(
+        self,
+        run: Runner,
+        services: Services,
+        owner: Scope,
+        progress: Progress | None = None,
+        fresh: Pending = (),
+    ) -> int:
+        """Make the owner's missing vectors; ``fresh`` are all records without one, if they are known."""
         count, total, embedder, cleaning = 0, 0, services.embedder, services.config.cleaning
         if embedder is None:
             return 0
@@ -410,7 +446,12 @@ class TextIndex(Projection):
         def is_needed() -> bool:
             return services.embedder is embedder
 
-        while is_needed() and (pending := await run.call(services.index.pending, owner, EMBED_BATCH)):
+        while is_needed():
+            pending = (
+                fresh if 0 < len(fresh) < EMBED_BATCH else await run.call(services.index.pending, owner, EMBED_BATCH)
+            )
+            if not pending:
+                break
             texts = await passages(pending, cleaning, embedder.name, embed)
             if await put_vectors(
                 run, services.index, embedder.name, texts, embed, is_needed=is_needed, storing=self.storing
@@ -480,8 +521,8 @@ async def _derived(run: Runner, services: Services, owner: Scope, events: Sequen
         for event in events
     ]
     news = learnt(services, events)
-    sessions = list(dict.fromkeys(event.scope.session for event in news))
-    return derive(news, await run.call(services.index.tails, owner, sessions))
+    sessions = list(dict.fromkeys(event.scope.session for event in news if event.kind is EventKind.MESSAGE))
+    return derive(news, await run.call(services.index.tails, owner, sessions) if sessions else {})
 
 
 def _unmade(count: int) -> str:

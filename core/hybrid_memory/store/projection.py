@@ -9,7 +9,7 @@ from hybrid_memory.display import Progress
 from hybrid_memory.errors import IdConflictError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import RESERVED
-from hybrid_memory.log.port import Appended, Draft, EventLog, Receipt
+from hybrid_memory.log.port import Appended, Draft, EventLog, LogState, Receipt
 from hybrid_memory.log.views import Horizon, Stretches
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
@@ -151,13 +151,15 @@ class FoldedProjection(Projection, Generic[S]):
         """The state after all events of the owner, hidden or not."""
         return await self._read(run, services.truth, (owner.owner, (), None))
 
-    async def seen(self, run: Runner, view: View) -> S:
-        """The state after the events that the view shows."""
-        return await self._read(run, view.log, (view.owner, view.rolled, view.horizon))
+    async def seen(self, run: Runner, view: View, state: LogState | None = None) -> S:
+        """The state after the events that the view shows; ``state`` is that of the owner's log, with these kinds."""
+        return await self._read(run, view.log, (view.owner, view.rolled, view.horizon), state)
 
-    async def _read(self, run: Runner, log: EventLog, key: Key) -> S:
+    async def _read(self, run: Runner, log: EventLog, key: Key, state: LogState | None = None) -> S:
         owner = key[0]
         known, mark = self._cache.get(key) or (self.start(), "")
+        if state is not None and (known.position, mark) == state.newest(self.follows):
+            return known
         # The last one again: after a log was set back, another event may have its position.
         last, news = None, await run.call(log.read, owner, after=max(known.position - 1, 0), kinds=self.follows)
         if known.position and news:

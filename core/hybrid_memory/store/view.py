@@ -69,7 +69,7 @@ class Changes:
     """The hidden parts of an owner's log.
 
     Attributes:
-        last: position and id of the last event that this takes into account.
+        last: position and mark of the last event that this takes into account.
         rolled: stretches hidden by rollbacks; superseded: messages hidden by edits, their ids by position.
         hidden: the stretches of both.
     """
@@ -85,7 +85,7 @@ class Changes:
         edits = [event for event in events if event.kind is EventKind.SUPERSEDED and visible(event.position, rolled)]
         superseded = replaced(edits, self.superseded)
         everything = joined([*rolled, *((place, place) for place in superseded)])
-        return Changes((events[-1].position, events[-1].id), rolled, superseded, everything)
+        return Changes((events[-1].position, events[-1].mark), rolled, superseded, everything)
 
 
 class Views:
@@ -128,11 +128,11 @@ async def _changes(run: Runner, services: Services, owner: Scope, state: LogStat
     """The hidden parts of the owner's log now: the cached ones, updated with later events."""
     cache = services.state(Views).changes
     known = cache.get(owner) or Changes()
-    if state is not None and known.last == max([(0, ""), *(state.last[kind] for kind in HIDING & state.last.keys())]):
+    if state is not None and known.last == state.newest(HIDING):
         return known
     news = await run.call(services.truth.read, owner, kinds=HIDING, after=known.last[0] - 1 if known.last[0] else 0)
     if known.last[0]:
-        same = bool(news) and (news[0].position, news[0].id) == known.last
+        same = bool(news) and (news[0].position, news[0].mark) == known.last
         if same and len(news) == 1:
             return known
         if not same or any(event.kind is not EventKind.SUPERSEDED for event in news[1:]):

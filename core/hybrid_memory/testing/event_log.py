@@ -73,13 +73,13 @@ class EventLogContract(EventLogRemovalContract):
         drafts = [draft(1, kind=EventKind.CLAIM), draft(2, kind=EventKind.CLAIM, session="s2"), draft(3)]
         _, claim, last = log.append(ALICE, drafts)
         used = log.append(OWNERS[1], [draft(4, kind=EventKind.USED)])[0]
-        claimed = {EventKind.CLAIM: (claim.position, claim.id)}
+        claimed = {EventKind.CLAIM: (claim.position, log.mark(ALICE, claim.position))}
         told = LogState(last.position, log.mark(ALICE, last.position), claimed)
         assert log.state(ALICE, kinds) == log.state(replace(ALICE, session="s2"), kinds) == told
         assert log.state(ALICE) == replace(told, last={})
-        assert log.state(OWNERS[1], kinds).last == {EventKind.USED: (used.position, used.id)}
+        assert log.state(OWNERS[1], kinds).last == {EventKind.USED: (used.position, log.mark(OWNERS[1], used.position))}
         note = log.erase(ALICE, [last.position], {}, draft(5, kind=EventKind.ERASED))
-        erased = {EventKind.ERASED: (note.position, note.id)}
+        erased = {EventKind.ERASED: (note.position, log.mark(ALICE, note.position))}
         assert log.state(ALICE, kinds) == LogState(note.position, log.mark(ALICE, note.position), claimed | erased)
 
     def test_positions_grow_from_1_over_batches_and_owners(self, log: EventLog) -> None:

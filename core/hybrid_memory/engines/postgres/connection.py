@@ -58,6 +58,9 @@ _BEHIND = "SELECT last_value < (SELECT max(head) FROM hm.owners) FROM hm.positio
 _OWNER = 'SELECT id FROM hm.owners WHERE tenant = %s AND "user" = %s AND agent = %s AND space = %s'
 
 Row: TypeAlias = tuple[Any, ...]
+Statement: TypeAlias = tuple[str, Sequence[Any]]
+"""A statement with its values."""
+
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
@@ -113,7 +116,7 @@ class PostgresConnection:
         return self.queries([(statement, values)], owner=owner, keep=keep)[0]
 
     def queries(
-        self, statements: Sequence[tuple[str, Sequence[Any]]], *, owner: int = EVERYBODY, keep: bool = False
+        self, statements: Sequence[Statement], *, owner: int = EVERYBODY, keep: bool = False
     ) -> list[list[Row]]:
         """The rows of each statement, from one snapshot of the database, in one round trip.
 
@@ -124,7 +127,7 @@ class PostgresConnection:
     def together(
         self,
         connection: PatientConnection,
-        statements: Sequence[tuple[str, Sequence[Any]]],
+        statements: Sequence[Statement],
         *,
         owner: int = EVERYBODY,
         keep: bool = False,
@@ -141,15 +144,15 @@ class PostgresConnection:
     def write(self, work: Callable[[PatientConnection, int], T], *, owner: int = EVERYBODY) -> T:
         """Run the work in one transaction and return its result; an exception rolls back.
 
-        It may be repeated, see `attempt`.
+        Without a pooler, only fetching rows waits for the server. It may be repeated, see `attempt`.
         """
 
         def whole(connection: PatientConnection, tried: int) -> T:
             with connection.batched():
                 connection.execute("BEGIN")
                 connection.execute(self._settings, self._values(owner))
-            result = work(connection, tried)
-            connection.commit()  # the pool rolls back if anything raises
+                result = work(connection, tried)
+                connection.execute("COMMIT")  # the pool rolls back if anything raises
             return result
 
         return self.attempt(whole)

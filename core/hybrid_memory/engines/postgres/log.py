@@ -235,16 +235,17 @@ class PostgresLog(EventLog):
         rows = self._db.query(
             "SELECT id, at FROM hm.events WHERE owner = %s AND position = %s", [number, position], owner=number
         )
-        return mark_of(rows[0][0], from_micros(rows[0][1])) if rows else ""
+        return _mark(*rows[0]) if rows else ""
 
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
         number = self._db.owner_id(owner)
         rows = [] if number is None else self._db.query(_STATE, [[*kinds], number], owner=number)
         if not rows or not rows[0][0]:
             return LogState()
-        head, name, at = rows[0][:3]
-        last = {EventKind(kind): (position, last) for *_, kind, position, last in rows if position is not None}
-        return LogState(head, mark_of(name, from_micros(at)), last)
+        head, *marked = rows[0][:3]
+        found = (row[3:] for row in rows if row[4] is not None)
+        last = {EventKind(kind): (position, _mark(name, at)) for kind, position, name, at in found}
+        return LogState(head, _mark(*marked), last)
 
     def newest(self, kinds: Sequence[EventKind | None]) -> dict[Scope, dict[EventKind | None, Event]]:
         statements: list[tuple[str, list[str]]] = []
@@ -277,12 +278,12 @@ class PostgresLog(EventLog):
 
 
 _STATE = """
-SELECT o.head, e.id, e.at, k.kind, l.position, l.id
+SELECT o.head, e.id, e.at, k.kind, l.position, l.id, l.at
 FROM hm.owners o
 LEFT JOIN hm.events e ON e.owner = o.id AND e.position = o.head
 LEFT JOIN unnest(%s::text[]) k(kind) ON true
 LEFT JOIN LATERAL (
-    SELECT x.position, x.id FROM hm.events x
+    SELECT x.position, x.id, x.at FROM hm.events x
     WHERE x.owner = o.id AND x.kind = k.kind AND x.kind <> 'message' ORDER BY x.position DESC LIMIT 1
 ) l ON true
 WHERE o.id = %s
@@ -318,6 +319,10 @@ def _same(draft: Draft, kind: str, payload: str | None, stored: bytes | None) ->
     if payload is None:
         return bytes(stored or b"") == digest(to_json(draft.payload))
     return bool(json.loads(payload) == json.loads(to_json(draft.payload)))
+
+
+def _mark(name: str, at: int) -> str:
+    return mark_of(name, from_micros(at))
 
 
 def _existing(connection: Connection[Row], owner: int, draft: Draft) -> Appended | None:

@@ -31,7 +31,7 @@ from hybrid_memory.errors import (
     StoreError,
     StoreUnavailableError,
 )
-from hybrid_memory.log.event import Event, EventKind, mark_of
+from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Payloads, Reading, Selection
 from hybrid_memory.scope import Scope
 
@@ -121,8 +121,8 @@ class RedisLog(EventLog):
         if not answer:
             return LogState()
         head, *others = self._events(owner, answer)
-        last = {event.kind: (event.position, event.id) for event in others}
-        return LogState(head.position, mark_of(head.id, head.at), last)
+        last = {event.kind: (event.position, event.mark) for event in others}
+        return LogState(head.position, head.mark, last)
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         return int(self._run(COUNT, owner, [f"({after}"]))

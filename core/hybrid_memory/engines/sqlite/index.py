@@ -124,17 +124,15 @@ class SqliteIndex(RowIndex):
             tables = ("records", "vectors", "pending")
             counts = self._db.query(f"SELECT {', '.join(f'(SELECT count(*) FROM {table})' for table in tables)}")
         pending_ids = "SELECT record FROM pending WHERE owner = ? ORDER BY record LIMIT ?"
-        columns = self.owner_columns(owner) if sums and owner is not None else Columns()
-        return Status(
+        status = Status(
             applied=applied or 0,
             anchor=anchor or "",
             embedder=None if name is None else (name, dim),
             tails=tails,
             pending=[row[0] for row in self._db.query(pending_ids, (number, pending))] if pending else (),
-            vectors=columns.vectors,
-            total=columns.total if columns.vectors else None,
             size=IndexSize(*counts[0]),
         )
+        return self.owner_columns(owner).summed(status) if sums and owner is not None else status
 
     def statuses(self, owners: Sequence[Scope]) -> dict[Scope, Status]:
         rows = self._db.query(
@@ -248,9 +246,10 @@ class SqliteIndex(RowIndex):
             ids, scores = ids[allowed], scores[allowed]
         return best(ids, scores, k)
 
-    def counts(self, mine: Columns, owner: Scope, words: Sequence[str]) -> dict[str, int]:
+    def counts(self, mine: Columns, owner: Scope, words: Sequence[str], near: str = "") -> dict[str, int]:
         number = self._db.owner_id(owner)
-        return postings.counts(self._db.query, number, words) if number is not None and words else {}
+        there = postings.counts(self._db.query, number, words) if number is not None and words else {}
+        return there | (postings.near(self._db.query, number, near) if near else {})
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         if owner is None:
@@ -261,9 +260,7 @@ class SqliteIndex(RowIndex):
         return self.vectors_of(owner, keys)
 
     def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
-        number = self._db.owner_id(owner)
-        found = self.counts(Columns(), owner, words)
-        return found | (postings.near(self._db.query, number, near) if near else {})
+        return self.counts(Columns(), owner, words, near)
 
     def get(self, ids: Sequence[int]) -> list[Record]:
         rows = self._db.query(f"{SELECT} WHERE r.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),))

@@ -167,17 +167,19 @@ class SqliteLog(EventLog):
         return mark_of(rows[0][0], from_micros(rows[0][1])) if rows else ""
 
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
-        last = "(SELECT max(position) FROM events WHERE owner = ?1{})"
-        of_kind = [last.format(f" AND kind = ?{row} AND kind <> 'message'") for row in range(2, len(kinds) + 2)]
+        newest = "(SELECT max(position) FROM events WHERE owner = ?1{})"
+        of_kind = [newest.format(f" AND kind = ?{row} AND kind <> 'message'") for row in range(2, len(kinds) + 2)]
         rows = self._db.query(
-            f"SELECT kind, position, id, at FROM events WHERE position IN ({', '.join([last.format(''), *of_kind])})",
+            f"SELECT kind, position, id, at FROM events WHERE position IN ({', '.join([newest.format(''), *of_kind])})",
             (self._db.owner_id(owner), *kinds),
         )
         if not rows:
             return LogState()
-        _, head, name, at = max(rows, key=lambda row: row[1])
-        known = {EventKind(kind): (position, event_id) for kind, position, event_id, _ in rows if kind in kinds}
-        return LogState(head, mark_of(name, from_micros(at)), known)
+        last = [(kind, position, mark_of(name, from_micros(at))) for kind, position, name, at in rows]
+        head, mark = max((position, mark) for _, position, mark in last)
+        return LogState(
+            head, mark, {EventKind(kind): (position, mark) for kind, position, mark in last if kind in kinds}
+        )
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         number = self._db.owner_id(owner)
