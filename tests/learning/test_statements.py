@@ -262,6 +262,19 @@ def test_instructions_that_always_hold_are_told_from_requests_for_one_answer() -
     assert right / taken >= 0.88
 
 
+def test_a_harm_is_told_of_the_user_or_of_somebody_else() -> None:
+    rows = [line.split("\t") for line in Path(__file__).with_name("whose.tsv").read_text("utf-8").splitlines()]
+    wrong = []
+    with open_memory("memory://") as memory:
+        for number, (whose, text) in enumerate(rows):
+            user = memory.scoped(user=f"u{number}")
+            user.remember(text)
+            told = {"others" if fact.subject == "others" else "user" for fact in user.facts()}
+            wrong += [(whose, text)] * (told != {whose})
+    assert len(wrong) <= 2
+    assert all(whose == "others" for whose, _ in wrong), "the user's own is never lost"
+
+
 def test_an_attached_file_is_not_what_the_user_says() -> None:
     blocks = [{"type": "text", "text": "I moved to Oslo."}, {"type": "attachment", "text": "[lease]\nI own the flat."}]
     event = Event(1, "e", Scope(user="u"), EventKind.MESSAGE, AT, {"role": "user", "content": blocks})

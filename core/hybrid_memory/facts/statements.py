@@ -184,20 +184,61 @@ _FIRST_PERSON = re.compile(
     r"我|俺|咱",
     re.IGNORECASE,
 )
-_ABOUT_OTHERS = re.compile(
-    r"^\W*(?:and |but |so |also |btw |oh )*(?:my (?:\w+ ){0,2}?|our (?:\w+ ){0,2}?|mi |mis |mon |ma |mein\w* )?"
+_PEOPLE = (
     r"(?:wife|husband|partner|girlfriend|boyfriend|gf|bf|mum|mom|mother|dad|father|son|daughter|kid|child|baby|brother|"
     r"sister|aunt|uncle|cousin|grandm\w+|grandf\w+|gran|nephew|niece|friend|boss|colleague|neighbou?r|flatmate|"
     r"roommate|"
     r"mujer|marido|novi[oa]|madre|padre|hij[oa]|herman[oa]|amig[oa]|femme|mari|mère|père|fils|fille|frère|sœur|ami[e]?|"
-    r"frau|mann|mutter|vater|sohn|tochter|bruder|schwester|freund(?:in)?|"
+    r"frau|mann|mutter|vater|sohn|tochter|bruder|schwester|freund(?:in)?)"
+)
+_PEOPLE_ZH = (
+    "(?:妈|爸|老公|老婆|媳妇|女儿|儿子|孩子|娃|弟|妹|哥|姐|爷|奶|外公|外婆|同事|朋友|室友|老板|岳|侄|外甥|"
+    "婆婆|公公|客人)"
+)
+_ABOUT_OTHERS = re.compile(
+    r"^\W*(?:and |but |so |also |btw |oh )*(?:my (?:\w+ ){0,2}?|our (?:\w+ ){0,2}?|mi |mis |mon |ma |mein\w* )?"
+    rf"(?:{_PEOPLE}|"
     r"(?:he|she|they|he'?s|she'?s)(?!.*\b(?:me|my|i)\b)|elle|il|él|ella|er|sie)\b"
     r"(?!['’]?s? (?:and i|et moi|y yo|und ich)\b)"
-    r"|^(?:我|俺|咱)(?:家|的)?(?:妈|爸|老公|老婆|媳妇|女儿|儿子|孩子|娃|弟|妹|哥|姐|爷|奶|外公|外婆|同事|朋友|室友|"
-    r"老板|岳)|^[他她]",
+    rf"|^(?:我|俺|咱)(?:家|的)?{_PEOPLE_ZH}|^[他她]",
     re.IGNORECASE,
 )
 """Beginnings of sentences whose subject is somebody else."""
+
+_CLAUSE = re.compile(
+    r"(?P<who>[,，]?\s*\b(?:who|que|qui)\b|,\s*(?:der|die|das)\b)|[,;:，；：—–]|(?<=[说道讲])|"
+    r"\b(?:that|because|since|but|and|y|et|und|dass|pero|mais|aber)\b",
+    re.IGNORECASE,
+)
+_OWN_SUBJECT = re.compile(
+    rf"\b(?:i|i['’]?m|i['’]?ve|we|we['’]?re|yo|soy|tengo|estoy|tomo|je|suis|ich|habe|bin|wir)\b|\bj['’]|"
+    rf"(?:我|俺|咱)(?!(?:家|的|那个?|们家)*{_PEOPLE_ZH}|们?家)",
+    re.IGNORECASE,
+)
+_OTHER_SUBJECT = re.compile(
+    rf"\b(?:{_PEOPLE}|in-law|guest|dog|cat)s?\b|^\s*(?:he|she|they|(?:he|she|they)['’]\w+|elle|il|él|ella|er|sie)\b|"
+    rf"{_PEOPLE_ZH}|^\s*[他她]",
+    re.IGNORECASE,
+)
+_OWN_HARM = re.compile(rf"\b(?:my|our|mi|mon|ma|meine?)\s+(?:(?!{_PEOPLE})\w+\s+){{0,2}}$", re.IGNORECASE)
+_OTHERS_HAVING = re.compile(rf"\b{_PEOPLE}s?\s+(?:with|con|avec|mit)\b[^,;]*$", re.IGNORECASE)
+_OF_OTHERS = re.compile(rf"^[^，。；]{{0,6}}的{_PEOPLE_ZH}")
+
+
+def _harms_others(text: str, harm: re.Match[str]) -> bool | None:
+    """Whether the clause that names a harm says it of somebody else; None if it has no subject of its own."""
+    start, end, relative = 0, len(text), False
+    for border in _CLAUSE.finditer(text):
+        if border.end() > harm.start():
+            end = border.start() if border.start() >= harm.end() else end
+            break
+        start, relative = border.end(), border["who"] is not None
+    before, clause = text[start : harm.start()], text[start:end]
+    if _OTHERS_HAVING.search(before) or _OF_OTHERS.match(text[harm.end() : end]):
+        return True
+    if _OWN_SUBJECT.search(clause) or _OWN_HARM.search(before):
+        return False
+    return True if relative or _OTHER_SUBJECT.search(clause) else None
 
 
 class Statements:
@@ -245,7 +286,7 @@ def unpacked(text: str) -> Floats:
 def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) -> list[Claim]:
     """The statement as one claim; none if it is rather a joke, a story or a greeting."""
     text = sentence.text
-    harm = next((name for name, words in _HARM.items() if words.search(text)), "")
+    harm, named = next(((name, found) for name, words in _HARM.items() if (found := words.search(text))), ("", None))
     value = None if sentence.question else cut_value(text)
     name = harm or ("instruction" if sentence.order and judged is None else "note")
     likely, other = UNJUDGED, _ABOUT_OTHERS.search(text) is not None
@@ -267,6 +308,8 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
             name = best if min(marks[best], claims) >= MEANT else name
     if says_nothing(text) and not sentence.question:
         return []
+    if named is not None and (whose := _harms_others(text, named)) is not None:
+        other = whose
     whole = f"{sentence.question} {text}" if sentence.question else text
     about = attribute(name)
     claim = Claim(

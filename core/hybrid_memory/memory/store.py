@@ -39,6 +39,7 @@ from hybrid_memory.runtime.tracing import Tracer
 from hybrid_memory.scope import Scope, scope_of
 from hybrid_memory.store import forget as forgetting
 from hybrid_memory.store import migrate as deriving
+from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.migrate import Migration
 from hybrid_memory.store.projection import projections
 from hybrid_memory.store.services import Services
@@ -170,6 +171,7 @@ class HybridMemory(Verbs):
             model = self.language_model(language_model)
             services.language_model = model
             services.state(Extractors).reader = None if model is None else self._as_reader(model)
+            services.state(TextIndex).settled.clear()  # it reads all turns
 
     def language_model(self, model: Any = None, *, timeout: timedelta | None = None) -> LanguageModel | None:
         """Wrap a model so that its calls are measured and limited; without an argument, the memory's own model or None.

@@ -121,6 +121,7 @@ class TextIndex(Projection):
         version: of the derivation; an index of another version is derived again when it is next followed.
         emptied: whether it was dropped and does not contain everything in the log yet.
         left: owners whose vectors a recall left to background work.
+        settled: the last positions of owners that had no derived work left.
         storing: held while vectors are stored, and while the embedder is replaced.
     """
 
@@ -136,11 +137,14 @@ class TextIndex(Projection):
         self.storing = threading.Lock()
         self.emptied = False
         self.left: set[Scope] = set()
+        self.settled: dict[Scope, int] = {}
 
     def clear(self, owner: Scope | None = None) -> None:
-        """Drop the cached vectors of texts, which have no owner, when everything is rebuilt."""
-        if self._embeddings is not None and owner is None:
-            self._embeddings.clear()
+        """Drop what has no owner when everything is rebuilt: cached vectors, and who had no work left."""
+        if owner is None:
+            self.settled.clear()
+            if self._embeddings is not None:
+                self._embeddings.clear()
 
     def sources(self, item: object) -> Sequence[str] | None:
         return item.sources if isinstance(item, Record) else None

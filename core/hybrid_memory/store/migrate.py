@@ -105,12 +105,21 @@ async def flush(
 
 
 async def unfinished(run: Runner, services: Services) -> list[Scope]:
-    """The owners with derived work left, found by asking log and indexes once for all of them."""
+    """The owners with derived work left, found by asking log and indexes once for all of them.
+
+    Those that had none are left out until something is written for them.
+    """
+    settled, heads = services.state(TextIndex).settled, await run.call(services.truth.heads)
+    changed = {owner for owner, head in heads.items() if settled.get(owner) != head}
+    if not changed:
+        return []
     kinds = (None, *{kind for projection in projections(services) for kind in projection.progress})
-    newest = await run.call(services.truth.newest, kinds)
+    there = await run.call(services.truth.newest, kinds)
+    newest = {owner: last for owner, last in there.items() if owner in changed}
     left: set[Scope] = set()
     for projection in projections(services):
         left |= await projection.unfinished(run, services, newest)
+    settled.update({owner: heads[owner] for owner in newest if owner not in left})
     return [owner for owner in newest if owner in left]
 
 
