@@ -47,6 +47,9 @@ GROUPS: dict[str, type[BaseModel]] = {
 }
 """By section of a file, except for `MemoryConfig`, which is the whole file, and `PagingConfig`, which is in none."""
 
+PLAIN = {bool, int, float, str, timedelta}
+"""Types that a default shows."""
+
 BOUNDS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
 
 
@@ -57,11 +60,11 @@ def table(which: str) -> str:
     model = GROUPS[which]
     told = meanings(model)
     rows = [
-        f"| `{name}` | {_default(info.get_default(call_default_factory=True))} | {allowed(info)} | {told[name]} |"
+        f"| `{name}` | {allowed(info)} | {told[name]} |"
         for name, info in model.model_fields.items()
         if not _is_section(info.annotation)
     ]
-    return "\n".join(["| setting | default | type, range | meaning |", "|---|---|---|---|", *rows])
+    return "\n".join(["| setting | default, allowed | meaning |", "|---|---|---|", *rows])
 
 
 def meanings(model: type[Any]) -> dict[str, str]:
@@ -85,9 +88,11 @@ def meanings(model: type[Any]) -> dict[str, str]:
 
 
 def allowed(info: FieldInfo) -> str:
-    """The type of a field and its range."""
-    kind, optional, _ = _type(info.annotation).partition(", or null")
-    return kind + _range(info.metadata) + optional
+    """The default of a field, its type where the default does not say it, and its range."""
+    default = info.get_default(call_default_factory=True)
+    plain = type(default) in PLAIN and get_origin(info.annotation) is not Literal
+    more = " ".join(part for part in ("" if plain else _type(info.annotation), _range(info.metadata)) if part)
+    return f"{_default(default)}; {more}" if more else _default(default)
 
 
 def _type(annotation: Any) -> str:
@@ -96,7 +101,7 @@ def _type(annotation: Any) -> str:
         return ", ".join(f"`{name}`" for name in parts)
     if NoneType in parts:
         (inner,) = (part for part in parts if part is not NoneType)
-        return f"{_type(inner)}, or null"
+        return _type(inner)
     if get_origin(annotation) is tuple:
         return f"list of: {_type(parts[0])}"
     if get_origin(annotation) is dict:
@@ -108,14 +113,13 @@ def _type(annotation: Any) -> str:
 
 
 def _range(metadata: Iterable[Any]) -> str:
-    """The bounds, such as `` ≥ 0, < 1``."""
-    bounds = [
+    """The bounds, such as ``≥ 0, < 1``."""
+    return ", ".join(
         f"{sign} {_default(bound)}"
         for mark in metadata
         for name, sign in BOUNDS.items()
         if (bound := getattr(mark, name, None)) is not None
-    ]
-    return f" {', '.join(bounds)}" if bounds else ""
+    )
 
 
 def _default(value: Any) -> str:
@@ -136,7 +140,7 @@ def _length(value: timedelta) -> str:
         return f"{days} days"
     if timedelta(0) < value < timedelta(seconds=1):
         return f"{value / timedelta(milliseconds=1):g} ms"
-    return f"{value.seconds:,} s" if value else "0"
+    return f"{value.total_seconds():,g} s" if value else "0"
 
 
 def _is_section(annotation: Any) -> bool:

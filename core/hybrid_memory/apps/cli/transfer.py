@@ -251,8 +251,8 @@ Folder = Annotated[
 def export(store: StoreName, *, out: Out = STDOUT, folder: Folder = None, owner: Owner) -> None:
     """Write all messages of an owner to a file, or of one session; hybrid-memory import reads them back.
 
-    With --markdown it writes profile, facts, blocks and your own files, without hidden ones and all that is neither text
-    nor table, since tools may execute those.
+    With --markdown it writes profile, facts, blocks and your own files; not hidden ones, nor what is neither text nor
+    table, since tools may execute those.
 
     Example: hybrid-memory export memory.db --user alice --out alice.jsonl
     """
