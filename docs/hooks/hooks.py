@@ -1,4 +1,4 @@
-"""Tables and sources in pages that are made from the code, and what MkDocs calls while it builds the site.
+"""Tables, lists and sources in pages that are made from the code, and what MkDocs calls while it builds the site.
 
     python docs/hooks/hooks.py
 
@@ -25,7 +25,7 @@ BOOSTS = {"api": 0.5, "decisions": 0.2}
 MADE: dict[str, Callable[[str], str]] = {
     "benchmark": lambda which: benchmarks_page.section(ROOT / "benchmarks" / "results", which),
     "command": lambda _: command_page.reference(),
-    "settings": settings_page.table,
+    "settings": settings_page.listed,
     "source": lambda which: source(ROOT / "tests" / "extension" / which),
 }
 

@@ -1,4 +1,4 @@
-"""Tables of every setting: from the models of the settings and their docstrings."""
+"""Lists of every setting: from the models of the settings and their docstrings."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ PLAIN = {bool, int, float, str, timedelta}
 BOUNDS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
 
 
-def table(which: str) -> str:
-    """The settings of a group as a table in Markdown."""
+def listed(which: str) -> str:
+    """The settings of a group, each with its default, what is allowed and what it means."""
     if which == "weights":
-        return _weights()
+        told = meanings(Signals)
+        return "\n".join(f"- `{part.name}` ({part.default:g}): {told[part.name]}" for part in fields(Weights))
     model = GROUPS[which]
     told = meanings(model)
-    rows = [
-        f"| `{name}` | {allowed(info)} | {told[name]} |"
+    return "\n".join(
+        f"- `{name}` ({allowed(info)}): {told[name]}"
         for name, info in model.model_fields.items()
         if not _is_section(info.annotation)
-    ]
-    return "\n".join(["| setting | default, allowed | meaning |", "|---|---|---|", *rows])
+    )
 
 
 def meanings(model: type[Any]) -> dict[str, str]:
@@ -145,9 +145,3 @@ def _length(value: timedelta) -> str:
 
 def _is_section(annotation: Any) -> bool:
     return isinstance(annotation, type) and (issubclass(annotation, BaseModel) or annotation is Weights)
-
-
-def _weights() -> str:
-    told = meanings(Signals)
-    rows = [f"| `{part.name}` | {part.default:g} | {told[part.name]} |" for part in fields(Weights)]
-    return "\n".join(["| weight | default | the signal |", "|---|---|---|", *rows])
