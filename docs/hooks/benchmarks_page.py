@@ -72,10 +72,7 @@ def _peers(results: dict[str, Any]) -> list[str]:
     return [_table(("R@10", *(SETS[name] for name in names)), rows)]
 
 
-SPEED = (
-    *("memory", "work", "search p50 ms", "search p95 ms", "found", "first ms"),
-    *("writes/s", "bulk/s", "client MB", "server MB", "disk MB"),
-)
+SPEED = ("memory", "search p50 ms", "search p95 ms", "found", "first ms", "writes/s", "bulk/s", "client MB", "disk MB")
 """Columns on the page; the file has more, and smaller sizes."""
 
 
@@ -87,7 +84,7 @@ def _speed(results: list[dict[str, Any]]) -> list[str]:
 
 def _methods(results: dict[str, Any]) -> list[str]:
     first = next(iter(results.values()))
-    names = [row["method"] for row in first["methods"]]
+    names = [row["method"] for row in first["methods"] if not row["method"].endswith("-alone")]
     cells = {name: [_kept(one, name) for one in results.values()] for name in names}
     titles = {"longmemeval_oracle": "chats"} | {name: SETS[name] for name in ("tau_airline", "miniswe")}
     head = [f"{titles[name]}, {one['probes']} probes" for name, one in results.items()]
@@ -106,8 +103,19 @@ def _acting(results: dict[str, Any]) -> list[str]:
     return [_rows(next(iter(results.values())))]
 
 
-def _all_rows(results: dict[str, Any]) -> list[str]:
-    return [_rows(rows) for rows in results.values()]
+ANSWERS = 5
+"""Columns on the page; behind them is one for each life."""
+
+
+def _answers(results: dict[str, Any]) -> list[str]:
+    rows = next(iter(results.values()))
+    return [_rows([dict(list(row.items())[:ANSWERS]) for row in rows])]
+
+
+def _poisoning(results: dict[str, Any]) -> list[str]:
+    systems, kinds = results.values()
+    inert = ", ".join(f"{row['attacks']} {row['all']}" for row in kinds)
+    return [_rows(systems), f"Inert by kind: {inert}."]
 
 
 def _rows(rows: list[dict[str, Any]]) -> str:
@@ -116,11 +124,11 @@ def _rows(rows: list[dict[str, Any]]) -> str:
 
 DRAWN: dict[str, Callable[[Any], list[str]]] = {
     "acting": _acting,
-    "answers": _all_rows,
+    "answers": _answers,
     "longmemeval_s": _longmemeval,
     "methods": _methods,
     "peers": _peers,
-    "poisoning": _all_rows,
+    "poisoning": _poisoning,
     "retrieval": _retrieval,
     "speed": _speed,
 }
