@@ -24,18 +24,11 @@ def reference() -> str:
     }
     counts = Counter(line for own in lines.values() for line in own)
     common = [line for line, count in counts.items() if count >= MANY]
-    parts = ["\n".join(f"{line} ({_takers(line, lines)})" for line in common)]
+    parts = ["\n".join(common)]
     for name, verb in command.commands.items():
         own = "\n".join(line for line in lines[name] if line not in common)
         parts += [f"### {name}", _prose(verb.help or ""), *([own] if own else [])]
     return "\n\n".join(parts)
-
-
-def _takers(line: str, lines: dict[str, list[str]]) -> str:
-    """The verbs that take it, or those that do not, whichever are fewer."""
-    takers = [name for name, own in lines.items() if line in own]
-    others = [name for name in lines if name not in takers]
-    return ", ".join(takers) if len(takers) < len(others) else f"all but {', '.join(others)}"
 
 
 def _line(part: Any) -> str:

@@ -35,21 +35,20 @@ class CompactionConfig(Settings):
     Attributes:
         strategy: what makes a summary: a name, or an object.
         max_tokens: the budget of a prompt; `assemble` takes another.
-        rounds: compact at this many user turns; None ignores their number.
+        rounds: compact at this many user turns.
         flush: compact when the prompt needs more than this share of its budget.
         pressure: the share of the budget above which `Context.under_pressure` is true.
-        density: compact when the mean importance of the turns to be compacted reaches this.
-        drift: compact when the topic changes by this much between two groups of turns. Needs an embedder.
-        keep_rounds: how many rounds stay verbatim if the budget allows; dense rounds keep more of their neighbours.
-        keep_least: the fewest rounds to keep when rounds, not tokens, trigger a compaction.
-        keep_ratio: share of the remaining budget that kept turns may fill.
-        summary_ratio: share of the budget for the summary; rules, names, numbers, dates and decisions may also take
-            what artifacts leave of theirs.
+        density: compact when the turns to be compacted have this mean importance.
+        drift: compact when the topic changes by this much. Needs an embedder.
+        keep_rounds: rounds that stay verbatim if the budget allows.
+        keep_least: fewest rounds to keep when rounds, not tokens, trigger.
+        keep_ratio: share of the remaining budget for kept turns.
+        summary_ratio: share for the summary; rules, names, numbers, dates and decisions may also take what artifacts
+            leave.
         artifact_ratio: share for files, commands, tests, errors, ids.
-        recall_ratio: share for recalled memories, over all turns in the prompt.
-        offload_tokens: when space is short, a longer message is shortened; the log keeps all of it.
-        model_timeout: after which a summary is made by rules; while a user waits, ``orchestration.model_timeout`` if
-            shorter.
+        recall_ratio: share for recalled memories of all turns in the prompt.
+        offload_tokens: when space is short, a longer message is shortened in the prompt.
+        model_timeout: then rules make the summary; while a user waits, ``orchestration.model_timeout`` if shorter.
     """
 
     strategy: str | InstanceOf[SummaryStrategy] = "anchored"
@@ -105,10 +104,10 @@ class PromptConfig(Settings):
 
     Attributes:
         memories: the text around recalled memories, with the placeholder ``{memories}``.
-        min_confidence: recalled turns with a lower `Hit.confidence` are left out.
-        memory_tokens: the most tokens for the user's own sentences and recalled turns together; 0 shows neither.
-        media_turns: for how many turns after its own a user's image, sound, video or file is shown; then a line with a
-            handle. What a tool or the model made is shown once. None shows all media, always.
+        min_confidence: recalled turns with less are left out.
+        memory_tokens: most for the user's own sentences and recalled turns together; 0 shows neither.
+        media_turns: turns after its own in which a user's image, sound, video or file is shown; then a line with a
+            handle. None: always.
     """
 
     memories: str = "<memory>\n{memories}\n</memory>"
@@ -128,9 +127,9 @@ class PagingConfig(Settings):
     """How a prompt is laid out for a model that pages its own memory, as in MemGPT (arXiv 2310.08560, section 2.2).
 
     Attributes:
-        pressure: share of the budget at which the model is warned, once until the next flush.
+        pressure: share of the budget at which the model is warned.
         flush: when the prompt no longer fits, messages leave it until they fill at most ``1 - flush`` of what system
-            message and blocks leave; one always stays.
+            message and blocks leave.
         summary: share for the recursive summary of flushed messages.
         artifacts: share for files, commands, tests, errors and ids.
         blocks: share for blocks; longer ones are cut in the prompt, but not in the store.
@@ -196,8 +195,7 @@ class IndexConfig(Settings):
     Attributes:
         url: ``redis://host:6379/0``, ``milvus://host:19530``, ``milvus:///folder.db`` (Milvus Lite),
             ``sqlite:///file.db`` or ``memory://``; None uses the engine of the log.
-        algorithm: for Milvus, by default ``ivf_flat``; Postgres and Redis take only ``flat``, and the embedded index
-            chooses by itself.
+        algorithm: for Milvus, by default ``ivf_flat``; Postgres and Redis take only ``flat``.
         nlist: inverted lists of ``ivf_flat``.
     """
 
@@ -229,7 +227,7 @@ class RetentionConfig(Settings):
 
     Attributes:
         ttl: the maximum age by kind (``turn``, ``fact``) or category.
-        half_life: after which retention of an unimportant, unused record halves; None disables forgetting.
+        half_life: at which retention of an unimportant, unused record halves; None disables forgetting.
         least: records with a lower retention are ignored.
     """
 
@@ -256,17 +254,15 @@ class LearningConfig(Settings):
     """How facts are learned.
 
     Attributes:
-        conflicts: which value counts when two authors disagree about something with one value: the ``newest``, that of
-            the more ``trusted``, or none until resolved (``ask``). An author's own newer statement wins.
+        conflicts: what counts when two authors disagree about something with one value: the ``newest``, the more
+            ``trusted`` author, or none until resolved (``ask``).
         extractor: ``statements`` takes the user's own sentences; or the name of an installed extractor.
         model: let the language model extract facts too, if there is one.
-        origins: whose words teach facts: the ``user``, and a ``person`` who speaks under their own name, about
-            themselves and without instructions. With ``assistant`` also notes that a model writes for the user with the
-            memory tools; without it, only if the user's own turns say the same. Notes never instruct. Tools, web pages,
-            imports and the assistant's turns never teach facts.
-        background: learn once the conversation has been quiet for ``delay``; otherwise when facts or the profile are
-            requested, and with `flush` and `learn`.
-        delay: how long the conversation must be quiet.
+        origins: whose words teach facts; a ``person`` only about themselves. With ``assistant`` also notes that a model
+            writes with the memory tools; without it, only if the user's own turns say the same. Notes never instruct.
+            Tools, web pages, imports and the assistant's turns never teach facts.
+        background: learn in pauses; otherwise when facts or the profile are requested, and with `flush` and `learn`.
+        delay: how long a pause is.
     """
 
     conflicts: ConflictRule = "newest"
@@ -281,17 +277,16 @@ class OrchestrationConfig(Settings):
     """Concurrency, batching, time limits and caches.
 
     Attributes:
-        concurrency: tasks of one kind at the same time. Work of a language model has threads of its own up to this
-            number; all other work together has 4 plus one per core.
-        background: index, learn, count uses and archive in the background once the conversation pauses.
+        concurrency: tasks of one kind at the same time; work of a language model has threads of its own up to this
+            number, all other work 4 plus one per core.
+        background: index, learn, count uses and archive in pauses.
         batch: texts per call of the embedder.
-        window: how long a batch of background work waits for more texts.
+        window: for which a batch of background work waits for more texts.
         embedding_concurrency: calls of the embedder at the same time.
-        model_timeout: how long recall waits for your embedder, ranker, compressor or extractor, and a prompt for a
-            language model, before going on without it. Background work, `flush` and `rebuild` wait six times as long; a
-            language model in the background has ``compaction.model_timeout``.
-        engine_timeout: how long recall waits for a server of log, index or archive before going on without it, with a
-            note; writes and other work wait 8 to 10 seconds.
+        model_timeout: for which recall waits for your embedder, ranker, compressor or extractor, and a prompt for a
+            language model, before going on without it. Background work, `flush` and `rebuild` wait six times as long.
+        engine_timeout: for which recall waits for a server before going on without it, with a note; writes and other
+            work wait 8 to 10 seconds.
         cache: embeddings kept in memory; 0 keeps none.
         cache_ttl: how long an embedding is kept.
     """
@@ -366,16 +361,16 @@ class RecallConfig(Settings):
 
     Attributes:
         weights: of the signals; None uses the ranker's own, see `Weights`.
-        candidates: how many records vector search and text search each contribute.
-        half_life: the age at which a record's recency is 0.5.
-        diversity: 0 ranks by score alone; towards 1, records that repeat better ones rank lower (MMR).
-        synonyms: groups of words with the same meaning; a query with one also matches the others.
-        cache_ttl: how long an answer is reused while nothing is written; 0 disables the cache.
+        candidates: from the vector search and from the text search, each.
+        half_life: at which a record's recency is 0.5.
+        diversity: towards 1, records that repeat better ones rank lower (MMR).
+        synonyms: groups of words; a query with one also matches the others.
+        cache_ttl: for which an answer is reused while nothing is written; 0 disables the cache.
         ranker: what scores the candidates: ``learned-1``, or the name of an installed ranker.
-        rerank_candidates: how many of the best hits a reranker scores again; the others follow in order.
+        rerank_candidates: best hits that a reranker scores again; the others follow in order.
         origins: whose words recall and prompts may contain, see `Origin`; empty means anybody's.
-        min_confidence: recall leaves out hits with a lower `Hit.confidence`. Prompts use ``prompt.min_confidence``.
-        count_uses: record in the log which records were recalled; see `Record.uses`.
+        min_confidence: recall leaves out hits with less. Prompts use ``prompt.min_confidence``.
+        count_uses: record which records were recalled.
     """
 
     weights: Weights | None = None
@@ -399,16 +394,15 @@ class MemoryConfig(Settings):
             ``postgresql://user@host/database``, ``redis://host:6379/0`` or ``memory://``.
         index: where the index (L2) is, if elsewhere.
         archive: where old messages move.
-        outbox: a file that takes writes while the log is unreachable, and delivers them in order later; None lets them
-            fail.
+        outbox: a file that takes writes while the log is unreachable, and delivers them later; None lets them fail.
         embedder: ``auto`` is ``local`` if installed, else ``none``: words alone; ``hashing`` for tests;
-            ``provider:model``, such as ``openai:text-embedding-3-small``; or the name of an installed one. Where a
-            model is given to `open_memory`, any other text is its name in the store.
+            ``provider:model``, such as ``openai:text-embedding-3-small``; an installed one. Where a model is given to
+            `open_memory`, its name in the store.
         language_model: what writes summaries and reads facts, such as ``ollama:qwen3``; without one, all is
             deterministic.
-        power_safe: fsync before a write is acknowledged, so that it survives a power cut and not only a crash.
-        cache_megabytes: memory for vectors, columns and words of recently used owners; the current one may take more.
-        cleaning: ``off`` leaves fillers and stutters in what is indexed and summarised; log and prompts always do.
+        power_safe: fsync before a write is acknowledged: it survives a power cut, not only a crash.
+        cache_megabytes: for vectors, columns and words of recently used owners; the current one may take more.
+        cleaning: ``off`` leaves fillers and stutters in what is indexed and summarised.
         recall: how recall searches and scores.
         compaction: how long conversations are compacted.
         prompt: how prompts are laid out.
@@ -416,7 +410,7 @@ class MemoryConfig(Settings):
         retention: what recall ignores because of its age.
         redaction: which secrets and personal data are removed from messages.
         orchestration: concurrency, batching, time limits and caches.
-        trace_content: include messages, queries and hits in traces; otherwise only counts, scores and handles.
+        trace_content: messages, queries and hits in traces, not only counts, scores and handles.
 
     Raises:
         InvalidConfigError: a setting is unknown or out of range.
