@@ -53,18 +53,33 @@ PLAIN = {bool, int, float, str, timedelta}
 BOUNDS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
 
 
-def listed(which: str) -> str:
-    """The settings of a group, each with its default, what is allowed and what it means."""
-    if which == "weights":
-        told = meanings(Signals)
-        return "\n".join(f"- `{part.name}` ({part.default:g}): {told[part.name]}" for part in fields(Weights))
-    model = GROUPS[which]
+NOTES = {
+    "memory": "The whole file.",
+    "compaction": "The four shares together must not exceed 1.",
+    "paging": "For `PagedAgent`, `assemble(paging=)` or an adapter; not in a file.",
+}
+
+
+def sections() -> str:
+    """Every group of settings: each with its default, what is allowed and what it means."""
+    return "\n\n".join(_section(name, model) for name, model in GROUPS.items())
+
+
+def _section(name: str, model: type[BaseModel]) -> str:
     told = meanings(model)
-    return "\n".join(
-        f"- `{name}` ({allowed(info)}): {told[name]}"
-        for name, info in model.model_fields.items()
+    lines = [
+        f"- `{setting}` ({allowed(info)}): {told[setting]}"
+        for setting, info in model.model_fields.items()
         if not _is_section(info.annotation)
-    )
+    ]
+    head = f"## {name.capitalize()}\n\n`{model.__name__}`. {NOTES.get(name, '')}".rstrip()
+    return "\n\n".join([head, "\n".join(lines)])
+
+
+def weights() -> str:
+    """The weight and the meaning of each signal."""
+    told = meanings(Signals)
+    return "\n".join(f"- `{part.name}` ({part.default:g}): {told[part.name]}" for part in fields(Weights))
 
 
 def meanings(model: type[Any]) -> dict[str, str]:

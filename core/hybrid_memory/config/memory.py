@@ -37,7 +37,7 @@ class CompactionConfig(Settings):
         max_tokens: the budget of a prompt; `assemble` takes another.
         rounds: compact at this many user turns.
         flush: compact when the prompt needs more than this share of its budget.
-        pressure: the share of the budget above which `Context.under_pressure` is true.
+        pressure: share above which `Context.under_pressure` is true.
         density: compact when the turns to be compacted have this mean importance.
         drift: compact when the topic changes by this much. Needs an embedder.
         keep_rounds: rounds that stay verbatim if the budget allows.
@@ -227,7 +227,7 @@ class RetentionConfig(Settings):
 
     Attributes:
         ttl: the maximum age by kind (``turn``, ``fact``) or category.
-        half_life: at which retention of an unimportant, unused record halves; None disables forgetting.
+        half_life: age at which retention of an unimportant, unused record halves; None disables forgetting.
         least: records with a lower retention are ignored.
     """
 
@@ -242,7 +242,7 @@ class RedactionConfig(Settings):
     """What is removed from messages before they are stored; see `hybrid_memory.text.redaction` for the rules.
 
     Attributes:
-        kinds: of secrets and personal data to remove.
+        kinds: kinds of secrets and personal data to remove.
         keep_original: keep the original in the log, for `history` and prompts; redact only index, facts and profile.
     """
 
@@ -256,7 +256,7 @@ class LearningConfig(Settings):
     Attributes:
         conflicts: what counts when two authors disagree about something with one value: the ``newest``, the more
             ``trusted`` author, or none until resolved (``ask``).
-        extractor: ``statements`` takes the user's own sentences; or the name of an installed extractor.
+        extractor: ``statements`` takes the user's own sentences; or an installed extractor.
         model: let the language model extract facts too, if there is one.
         origins: whose words teach facts; a ``person`` only about themselves. With ``assistant`` also notes that a model
             writes with the memory tools; without it, only if the user's own turns say the same. Notes never instruct.
@@ -278,14 +278,14 @@ class OrchestrationConfig(Settings):
 
     Attributes:
         concurrency: tasks of one kind at the same time; work of a language model has threads of its own up to this
-            number, all other work 4 plus one per core.
+            number.
         background: index, learn, count uses and archive in pauses.
         batch: texts per call of the embedder.
-        window: for which a batch of background work waits for more texts.
+        window: how long a batch of background work waits for more texts.
         embedding_concurrency: calls of the embedder at the same time.
-        model_timeout: for which recall waits for your embedder, ranker, compressor or extractor, and a prompt for a
+        model_timeout: how long recall waits for your embedder, ranker, compressor or extractor, and a prompt for a
             language model, before going on without it. Background work, `flush` and `rebuild` wait six times as long.
-        engine_timeout: for which recall waits for a server before going on without it, with a note; writes and other
+        engine_timeout: how long recall waits for a server before going on without it, with a note; writes and other
             work wait 8 to 10 seconds.
         cache: embeddings kept in memory; 0 keeps none.
         cache_ttl: how long an embedding is kept.
@@ -360,15 +360,15 @@ class RecallConfig(Settings):
     """How recall searches and scores.
 
     Attributes:
-        weights: of the signals; None uses the ranker's own, see `Weights`.
-        candidates: from the vector search and from the text search, each.
-        half_life: at which a record's recency is 0.5.
+        weights: weights of the signals; None uses the ranker's own.
+        candidates: records from the vector search and from the text search, each.
+        half_life: age at which a record's recency is 0.5.
         diversity: towards 1, records that repeat better ones rank lower (MMR).
         synonyms: groups of words; a query with one also matches the others.
-        cache_ttl: for which an answer is reused while nothing is written; 0 disables the cache.
+        cache_ttl: how long an answer is reused while nothing is written; 0 disables the cache.
         ranker: what scores the candidates: ``learned-1``, or the name of an installed ranker.
         rerank_candidates: best hits that a reranker scores again; the others follow in order.
-        origins: whose words recall and prompts may contain, see `Origin`; empty means anybody's.
+        origins: whose words recall and prompts may contain; empty means anybody's.
         min_confidence: recall leaves out hits with less. Prompts use ``prompt.min_confidence``.
         count_uses: record which records were recalled.
     """
