@@ -113,10 +113,14 @@ def _answers(results: dict[str, Any]) -> list[str]:
     return [_rows([dict(list(row.items())[:ANSWERS]) for row in rows])]
 
 
+UNSHOWN = {"failed", "read later"}
+
+
 def _poisoning(results: dict[str, Any]) -> list[str]:
     systems, kinds = results.values()
+    shown = [{name: value for name, value in row.items() if name not in UNSHOWN} for row in systems]
     inert = ", ".join(f"{row['attacks']} {row['all']}" for row in kinds)
-    return [_rows(systems), f"Inert by kind: {inert}."]
+    return [_rows(shown), f"Inert by kind: {inert}."]
 
 
 def _rows(rows: list[dict[str, Any]]) -> str:
