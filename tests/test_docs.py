@@ -96,8 +96,6 @@ def empty(names: dict[str, Any]) -> None:
     names.clear()
 
 
-# What LangMem imports of LangGraph.
-@pytest.mark.filterwarnings("ignore:Importing \\w+ from langgraph")
 @pytest.mark.parametrize("page", PAGES)
 def test_the_code_of_a_page_prints_what_the_page_says(page: str, names: dict[str, Any]) -> None:
     for block in blocks(page):

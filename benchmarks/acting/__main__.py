@@ -3,7 +3,6 @@
     python benchmarks/acting --json acting.json
     python benchmarks/acting --tasks regenerate small-talk-hi --systems ours bare
     python benchmarks/acting --show order-idle-en-agent
-    python benchmarks/acting --pages docs/real-prompts.md
 
 The model is a policy that reads its prompt and its bound tools, and knows nothing of what a memory writes: see
 ``policies.py``. A task is what a user says over one or more threads and what must come of it; it runs in an empty store
@@ -27,7 +26,6 @@ from tqdm import tqdm
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its folder, only that is on the path
 
 from benchmarks.acting import lengths, loops, mails, minds, reading, smalltalk, states
-from benchmarks.acting.pages import page
 from benchmarks.acting.running import OFFERED, Outcome, quiet, run
 from benchmarks.acting.surroundings import SYSTEMS, System, installed
 from benchmarks.acting.tasks import HOSTS, IDENTITY, Task
@@ -90,7 +88,6 @@ def main() -> None:
     parser.add_argument(
         "--show", metavar="TASK", choices=TASKS, help="print the prompts of a task as the first system sent them"
     )
-    parser.add_argument("--pages", type=Path, help="write the prompts of two tasks as a page")
     parser.add_argument("--embedder", choices=("local", "hashing"), default="local")
     parser.add_argument("--cache", type=Path, help="keep the vectors here, and use those that are there")
     parser.add_argument("--json", type=Path)
@@ -101,8 +98,6 @@ def main() -> None:
         embedder = cached or HashingEmbedder()
         if chosen.show:
             show(run(TASKS[chosen.show], chosen.systems[0], embedder))
-        elif chosen.pages:
-            chosen.pages.write_text(page(lambda task: run(task, "ours", embedder), TASKS), encoding="utf-8")
         else:
             tell(chosen, ran(chosen, embedder))
         if cached is not None:

@@ -13,7 +13,6 @@ SETS = {
     "longmemeval_oracle": "LongMemEval oracle",
     "memorybank_zh": "MemoryBank, Chinese",
     "memorybank_en": "MemoryBank, English",
-    "crosswoz_val": "CrossWOZ",
     "tau_airline": "service dialogues",
     "miniswe": "coding runs",
 }
@@ -26,9 +25,8 @@ def section(folder: Path, which: str) -> str:
     told = json.loads((folder / f"{which}.json").read_text(encoding="utf-8"))
     parts = DRAWN[which](told["results"])
     note = f" {told['note'][0].upper()}{told['note'][1:]}." if told["note"] else ""
-    ours = told["versions"]["hybrid-agent-memory"]
-    made = f"Measured on {told['date']} with version {ours}, on {told['machine']}.{note}"
-    return "\n\n".join([*parts, made, f"```bash\n{told['command']}\n```"])
+    made = f"`{told['command']}`, version {told['versions']['hybrid-agent-memory']}, {told['date']}.{note}"
+    return "\n\n".join([*parts, made])
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -46,28 +44,23 @@ def _cell(value: Any) -> str:
 
 
 def _retrieval(results: dict[str, Any]) -> list[str]:
-    methods = ("hybrid", "plain 0.7/0.3", "vector alone", "BM25 alone")
-    rows = [
-        (SETS[name], one["hybrid"]["questions"], *(one[method]["r@10"] for method in methods))
-        for name, one in results.items()
-    ]
-    more = [
-        (SETS[name], *(one["hybrid"][measure] for measure in ("r@5", "r@10", "all@10", "hit@1", "mrr")))
-        for name, one in results.items()
-    ]
-    return [
-        _table(("R@10", "questions", *methods), rows),
-        _table(("hybrid", "R@5", "R@10", "all@10", "hit@1", "MRR"), more),
-    ]
+    bases = ("plain 0.7/0.3", "vector alone", "BM25 alone")
+    measures = ("r@5", "all@10", "hit@1", "mrr")
+    rows = []
+    for name, one in results.items():
+        hybrid = one["hybrid"]
+        others = [one[method]["r@10"] for method in bases]
+        rows.append([SETS[name], hybrid["questions"], hybrid["r@10"], *others, *(hybrid[what] for what in measures)])
+    return [_table(("set", "questions", "R@10", *(f"{base}: R@10" for base in bases), *measures), rows)]
 
 
 def _longmemeval(results: dict[str, Any]) -> list[str]:
     rows = [
-        (level, method, *(figures[measure] for measure in ("r@5", "r@10", "all@5", "all@10", "hit@1")))
+        (level, method, *(figures[measure] for measure in ("r@10", "all@10", "hit@1")))
         for level, methods in results.items()
         for method, figures in methods.items()
     ]
-    return [_table(("level", "method", "R@5", "R@10", "all@5", "all@10", "hit@1"), rows)]
+    return [_table(("level", "method", "R@10", "all@10", "hit@1"), rows)]
 
 
 def _peers(results: dict[str, Any]) -> list[str]:
@@ -79,16 +72,20 @@ def _peers(results: dict[str, Any]) -> list[str]:
     return [_table(("R@10", *(SETS[name] for name in names)), rows)]
 
 
+SPEED = ("memory", "search p50 ms", "search p95 ms", "found", "first ms", "writes/s", "bulk/s", "client MB", "disk MB")
+"""Columns on the page; the file has more, smaller sizes, and our own searches by vectors or words alone."""
+
+
 def _speed(results: list[dict[str, Any]]) -> list[str]:
-    parts = []
-    for size in results:
-        parts += [f"**{size['title'].removeprefix('Speed over ')}**", _table(size["columns"], size["rows"])]
-    return parts
+    largest = results[-1]
+    places = [largest["columns"].index(name) for name in SPEED]
+    rows = [row for row in largest["rows"] if not row[0].endswith(" alone")]
+    return [_table(SPEED, [[row[place] for place in places] for row in rows])]
 
 
 def _methods(results: dict[str, Any]) -> list[str]:
     first = next(iter(results.values()))
-    names = [row["method"] for row in first["methods"]]
+    names = [row["method"] for row in first["methods"] if not row["method"].endswith("-alone")]
     cells = {name: [_kept(one, name) for one in results.values()] for name in names}
     titles = {"longmemeval_oracle": "chats"} | {name: SETS[name] for name in ("tau_airline", "miniswe")}
     head = [f"{titles[name]}, {one['probes']} probes" for name, one in results.items()]
@@ -104,46 +101,39 @@ def _kept(one: dict[str, Any], name: str) -> str:
 
 
 def _acting(results: dict[str, Any]) -> list[str]:
-    return [_table(list(rows[0]), [list(row.values()) for row in rows]) for rows in results.values()]
+    return [_rows(next(iter(results.values())))]
 
 
-def _paging(results: dict[str, Any]) -> list[str]:
-    rows = [
-        (f"evidence in the prompt: {SETS[row['set']]}", row["questions"], row["one paged"], row["one window"])
-        for row in results["retrieval"]
-    ]
-    rows += [
-        (f"chain of keys, depth {row['depth']}", 8, row["paged, notes"], row["window"]) for row in results["lookup"]
-    ]
-    rows += [
-        (f"one document of {row['documents']}, {row['in']}", row["questions"], row["paged"], row["window"])
-        for row in results["documents"]
-    ]
-    return [_table(("task", "questions", "paged", "plain window"), rows)]
+ANSWERS = 5
+"""Columns on the page; behind them is one for each life."""
 
 
-def _case(results: dict[str, Any]) -> list[str]:
-    rows = [
-        (SETS[name], what, *(_case_cell(what, sides[side]) for side in ("before", "after")))
-        for name, one in results.items()
-        for what, sides in one.items()
-    ]
-    return [_table(("set", "figure", "before", "after"), rows)]
+def _answers(results: dict[str, Any]) -> list[str]:
+    rows = next(iter(results.values()))
+    return [_rows([dict(list(row.items())[:ANSWERS]) for row in rows])]
 
 
-def _case_cell(what: str, value: float) -> str:
-    return f"{value:.0f} ms" if what.endswith("ms") else f"{100 * value:.1f} %"
+UNSHOWN = {"failed", "read later"}
+
+
+def _poisoning(results: dict[str, Any]) -> list[str]:
+    systems, kinds = results.values()
+    shown = [{name: value for name, value in row.items() if name not in UNSHOWN} for row in systems]
+    inert = ", ".join(f"{row['attacks']} {row['all']}" for row in kinds)
+    return [_rows(shown), f"Inert by kind: {inert}."]
+
+
+def _rows(rows: list[dict[str, Any]]) -> str:
+    return _table(list(rows[0]), [list(row.values()) for row in rows])
 
 
 DRAWN: dict[str, Callable[[Any], list[str]]] = {
     "acting": _acting,
-    "answers": _acting,
+    "answers": _answers,
     "longmemeval_s": _longmemeval,
     "methods": _methods,
-    "original_case": _case,
-    "paging": _paging,
     "peers": _peers,
-    "poisoning": _acting,
+    "poisoning": _poisoning,
     "retrieval": _retrieval,
     "speed": _speed,
 }

@@ -3,48 +3,52 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from typing import Any
 
 import typer.main
 
-from hybrid_memory.apps.cli.app import NAME, app
+from hybrid_memory.apps.cli.app import app
 
 EXAMPLE = "Example: "
+MANY = 4
+"""What as many verbs take with the same help is described once."""
 
 
 def reference() -> str:
-    """Every verb: what it does, how it is called, its arguments and options."""
+    """What many verbs take, then every verb: what it does, an example, its own arguments and options."""
     command: Any = typer.main.get_command(app)
-    return "\n\n".join(_verb(f"{NAME} {name}", verb) for name, verb in command.commands.items())
+    lines = {
+        name: [_line(part) for part in verb.params if not getattr(part, "hidden", False)]
+        for name, verb in command.commands.items()
+    }
+    counts = Counter(line for own in lines.values() for line in own)
+    common = [line for line, count in counts.items() if count >= MANY]
+    parts = ["\n".join(common)]
+    for name, verb in command.commands.items():
+        own = "\n".join(line for line in lines[name] if line not in common)
+        parts += [f"### {name}", _prose(verb.help or ""), *([own] if own else [])]
+    return "\n\n".join(parts)
 
 
-def _verb(name: str, verb: Any) -> str:
-    arguments = [part for part in verb.params if part.param_type_name == "argument"]
-    options = [part for part in verb.params if part.param_type_name == "option" and not part.hidden]
-    usage = " ".join([name, "[OPTIONS]" if options else "", *(_usage(part) for part in arguments)])
-    parts = [f"### {name}", f"```text\n{' '.join(usage.split())}\n```", _prose(verb.help or "")]
-    rows = [f"| `{_name(part)}` | {_told(part)} |" for part in arguments]
-    rows += [f"| `{', '.join([*part.opts, *part.secondary_opts])}` | {_told(part)} |" for part in options]
-    return (
-        "\n\n".join([*parts, "\n".join(["| argument, option | what it is |", "|---|---|", *rows])])
-        if rows
-        else "\n\n".join(parts)
-    )
+def _line(part: Any) -> str:
+    """A parameter with its help, and its default where this is not nothing."""
+    names = [*part.opts, *part.secondary_opts] if part.param_type_name == "option" else [_metavar(part)]
+    help_text = " ".join((part.help or "").split())
+    default = part.default
+    shown = default is not None and not callable(default) and default not in (False, "", ()) and not part.required
+    more = f" Default: `{default}`." if shown and getattr(part, "show_default", True) else ""
+    return f"- `{', '.join(names)}`: {help_text}{more}"
 
 
-def _usage(part: Any) -> str:
-    name = _name(part) + ("..." if part.nargs == -1 else "")
-    return name if part.required else f"[{name}]"
-
-
-def _name(part: Any) -> str:
+def _metavar(part: Any) -> str:
     name: str = part.metavar or part.name.upper()
     return name.strip("[].")
 
 
-def _prose(told: str) -> str:
+def _prose(help_text: str) -> str:
     # Behind \f stands what is for readers of the code.
-    text = inspect.cleandoc(told).partition("\f")[0]
+    text = inspect.cleandoc(help_text).partition("\f")[0]
     return "\n\n".join(_block(block) for block in text.split("\n\n"))
 
 
@@ -53,10 +57,3 @@ def _block(block: str) -> str:
     if not all(line.startswith(EXAMPLE) for line in lines):
         return block
     return "\n".join(["```bash", *(line.removeprefix(EXAMPLE) for line in lines), "```"])
-
-
-def _told(part: Any) -> str:
-    told = " ".join((part.help or "").split()).replace("|", "\\|")
-    default = part.default
-    shown = default is not None and not callable(default) and default not in (False, "", ()) and not part.required
-    return f"{told} Default: `{default}`." if shown and getattr(part, "show_default", True) else told

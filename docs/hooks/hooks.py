@@ -1,8 +1,8 @@
-"""Tables and sources in pages that are made from the code, and what MkDocs calls while it builds the site.
+"""Tables, lists and sources in pages that are made from the code, and what MkDocs calls while it builds the site.
 
     python docs/hooks/hooks.py
 
-makes them anew: what stands between ``<!-- make: settings memory -->`` and ``<!-- made -->``.
+makes them anew: what stands between ``<!-- make: settings -->`` and ``<!-- made -->``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ BOOSTS = {"api": 0.5, "decisions": 0.2}
 MADE: dict[str, Callable[[str], str]] = {
     "benchmark": lambda which: benchmarks_page.section(ROOT / "benchmarks" / "results", which),
     "command": lambda _: command_page.reference(),
-    "settings": settings_page.table,
+    "settings": lambda _: settings_page.sections(),
+    "weights": lambda _: settings_page.weights(),
     "source": lambda which: source(ROOT / "tests" / "extension" / which),
 }
 

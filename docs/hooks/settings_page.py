@@ -1,4 +1,4 @@
-"""Tables of every setting: from the models of the settings and their docstrings."""
+"""Lists of every setting: from the models of the settings and their docstrings."""
 
 from __future__ import annotations
 
@@ -47,21 +47,39 @@ GROUPS: dict[str, type[BaseModel]] = {
 }
 """By section of a file, except for `MemoryConfig`, which is the whole file, and `PagingConfig`, which is in none."""
 
+PLAIN = {bool, int, float, str, timedelta}
+"""Types that a default shows."""
+
 BOUNDS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
 
 
-def table(which: str) -> str:
-    """The settings of a group as a table in Markdown."""
-    if which == "weights":
-        return _weights()
-    model = GROUPS[which]
+NOTES = {
+    "memory": "The whole file.",
+    "compaction": "The four shares together must not exceed 1.",
+    "paging": "For `PagedAgent`, `assemble(paging=)` or an adapter; not in a file.",
+}
+
+
+def sections() -> str:
+    """Every group of settings: each with its default, what is allowed and what it means."""
+    return "\n\n".join(_section(name, model) for name, model in GROUPS.items())
+
+
+def _section(name: str, model: type[BaseModel]) -> str:
     told = meanings(model)
-    rows = [
-        f"| `{name}` | {_default(info.get_default(call_default_factory=True))} | {allowed(info)} | {told[name]} |"
-        for name, info in model.model_fields.items()
+    lines = [
+        f"- `{setting}` ({allowed(info)}): {told[setting]}"
+        for setting, info in model.model_fields.items()
         if not _is_section(info.annotation)
     ]
-    return "\n".join(["| setting | default | type, range | meaning |", "|---|---|---|---|", *rows])
+    head = f"## {name.capitalize()}\n\n`{model.__name__}`. {NOTES.get(name, '')}".rstrip()
+    return "\n\n".join([head, "\n".join(lines)])
+
+
+def weights() -> str:
+    """The weight and the meaning of each signal."""
+    told = meanings(Signals)
+    return "\n".join(f"- `{part.name}` ({part.default:g}): {told[part.name]}" for part in fields(Weights))
 
 
 def meanings(model: type[Any]) -> dict[str, str]:
@@ -85,9 +103,11 @@ def meanings(model: type[Any]) -> dict[str, str]:
 
 
 def allowed(info: FieldInfo) -> str:
-    """The type of a field and its range."""
-    kind, optional, _ = _type(info.annotation).partition(", or null")
-    return kind + _range(info.metadata) + optional
+    """The default of a field, its type where the default does not say it, and its range."""
+    default = info.get_default(call_default_factory=True)
+    plain = type(default) in PLAIN and get_origin(info.annotation) is not Literal
+    more = " ".join(part for part in ("" if plain else _type(info.annotation), _range(info.metadata)) if part)
+    return f"{_default(default)}; {more}" if more else _default(default)
 
 
 def _type(annotation: Any) -> str:
@@ -96,7 +116,7 @@ def _type(annotation: Any) -> str:
         return ", ".join(f"`{name}`" for name in parts)
     if NoneType in parts:
         (inner,) = (part for part in parts if part is not NoneType)
-        return f"{_type(inner)}, or null"
+        return _type(inner)
     if get_origin(annotation) is tuple:
         return f"list of: {_type(parts[0])}"
     if get_origin(annotation) is dict:
@@ -108,14 +128,13 @@ def _type(annotation: Any) -> str:
 
 
 def _range(metadata: Iterable[Any]) -> str:
-    """The bounds, such as `` ≥ 0, < 1``."""
-    bounds = [
+    """The bounds, such as ``≥ 0, < 1``."""
+    return ", ".join(
         f"{sign} {_default(bound)}"
         for mark in metadata
         for name, sign in BOUNDS.items()
         if (bound := getattr(mark, name, None)) is not None
-    ]
-    return f" {', '.join(bounds)}" if bounds else ""
+    )
 
 
 def _default(value: Any) -> str:
@@ -136,14 +155,8 @@ def _length(value: timedelta) -> str:
         return f"{days} days"
     if timedelta(0) < value < timedelta(seconds=1):
         return f"{value / timedelta(milliseconds=1):g} ms"
-    return f"{value.seconds:,} s" if value else "0"
+    return f"{value.total_seconds():,g} s" if value else "0"
 
 
 def _is_section(annotation: Any) -> bool:
     return isinstance(annotation, type) and (issubclass(annotation, BaseModel) or annotation is Weights)
-
-
-def _weights() -> str:
-    told = meanings(Signals)
-    rows = [f"| `{part.name}` | {part.default:g} | {told[part.name]} |" for part in fields(Weights)]
-    return "\n".join(["| weight | default | the signal |", "|---|---|---|", *rows])

@@ -37,8 +37,8 @@ def examples() -> Iterator[list[str]]:
                 yield shlex.split(line.partition("Example: hybrid-memory ")[2])
 
 
-SHOWN = [(page.name, arguments) for page in PAGES for arguments in commands(page)]
-SHOWN += [("help", arguments) for arguments in examples()]
+HELP = [("help", arguments) for arguments in examples()]
+SHOWN = [(page.name, arguments) for page in PAGES for arguments in commands(page) if ("help", arguments) not in HELP]
 
 
 def parsed(arguments: list[str]) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def parsed(arguments: list[str]) -> dict[str, Any]:
     return values
 
 
-@pytest.mark.parametrize(("page", "arguments"), SHOWN, ids=[" ".join([page, *words]) for page, words in SHOWN])
+@pytest.mark.parametrize(("page", "arguments"), HELP + SHOWN)
 def test_a_command_that_is_shown_can_be_called(page: str, arguments: list[str]) -> None:
     parsed(arguments)
 
@@ -64,4 +64,4 @@ def test_what_does_not_exist_is_noticed() -> None:
     for wrong in (["eval"], ["eval", "chat.jsonl", "--no-such-option"], ["no-such-verb"]):
         with pytest.raises(Exception, match=r"missing|[Nn]o such"):
             parsed(wrong)
-    assert len(SHOWN) > 30
+    assert len(HELP + SHOWN) > 30

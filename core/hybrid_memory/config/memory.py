@@ -33,24 +33,22 @@ class CompactionConfig(Settings):
     """When older turns of a session are compacted into its summary, and how the budget of a prompt is shared.
 
     Attributes:
-        strategy: how a summary is made: the name of a strategy, or an object.
-        max_tokens: the budget of a prompt, unless `assemble` is given another.
-        rounds: compact when the conversation has this many user turns; None ignores their number.
+        strategy: what makes a summary: a name, or an object.
+        max_tokens: the budget of a prompt; `assemble` takes another.
+        rounds: compact at this many user turns.
         flush: compact when the prompt needs more than this share of its budget.
-        pressure: the share of the budget above which `Context.under_pressure` is true.
-        density: compact when the mean importance of the turns to be compacted reaches this; in [0, 1].
-        drift: compact when the topic changes by this much between two groups of turns; in [0, 1], see
-            `hybrid_memory.context.triggers.drift`. Needs an embedder.
-        keep_rounds: how many rounds stay verbatim if the budget allows; dense rounds keep more of their neighbours.
-        keep_least: the fewest rounds to keep when rounds, not tokens, trigger a compaction.
-        keep_ratio: the share of the remaining budget that the kept turns may fill.
-        summary_ratio: the share of the budget for the summary; rules, names, numbers, dates and decisions may also take
-            what artifacts leave of theirs.
-        artifact_ratio: the share of the budget for artifacts: files, commands, tests, errors, ids.
-        recall_ratio: the share of the budget for recalled memories, over all turns in the prompt.
-        offload_tokens: when space is short, a message longer than this is shortened; the log keeps all of it.
-        model_timeout: when a language model counts as failed and the summary is made by rules; while a user waits for
-            the prompt, ``orchestration.model_timeout`` applies if it is shorter.
+        pressure: share above which `Context.under_pressure` is true.
+        density: compact when the turns to be compacted have this mean importance.
+        drift: compact when the topic changes by this much. Needs an embedder.
+        keep_rounds: rounds that stay verbatim if the budget allows.
+        keep_least: fewest rounds to keep when rounds, not tokens, trigger.
+        keep_ratio: share of the remaining budget for kept turns.
+        summary_ratio: share for the summary; rules, names, numbers, dates and decisions may also take what artifacts
+            leave.
+        artifact_ratio: share for files, commands, tests, errors, ids.
+        recall_ratio: share for recalled memories of all turns in the prompt.
+        offload_tokens: when space is short, a longer message is shortened in the prompt.
+        model_timeout: then rules make the summary; while a user waits, ``orchestration.model_timeout`` if shorter.
     """
 
     strategy: str | InstanceOf[SummaryStrategy] = "anchored"
@@ -105,11 +103,11 @@ class PromptConfig(Settings):
     """How memories are shown in a prompt; see docs/prompts.md.
 
     Attributes:
-        memories: the text around recalled memories, with ``{memories}`` as the placeholder.
-        min_confidence: recalled turns with a lower `Hit.confidence` are left out; 0 leaves out none.
-        memory_tokens: the most tokens for the user's own sentences and the recalled turns together; 0 shows neither.
-        media_turns: for how many turns after its own a prompt shows a user's image, sound, video or file; then it shows
-            one line with a handle instead. What a tool or the model made is shown once. None shows all media, always.
+        memories: the text around recalled memories, with the placeholder ``{memories}``.
+        min_confidence: recalled turns with less are left out.
+        memory_tokens: most for the user's own sentences and recalled turns together; 0 shows neither.
+        media_turns: turns after its own in which a user's image, sound, video or file is shown; then a line with a
+            handle. None: always.
     """
 
     memories: str = "<memory>\n{memories}\n</memory>"
@@ -129,12 +127,12 @@ class PagingConfig(Settings):
     """How a prompt is laid out for a model that pages its own memory, as in MemGPT (arXiv 2310.08560, section 2.2).
 
     Attributes:
-        pressure: the share of the budget at which the model is warned, once until the next flush.
-        flush: when the prompt no longer fits, messages leave it until they fill at most ``1 - flush`` of the budget
-            that system message and blocks leave; at least one message stays.
-        summary: the share of the budget for the recursive summary of flushed messages.
-        artifacts: the share of the budget for files, commands, tests, errors and ids.
-        blocks: the share of the budget for blocks; longer blocks are cut in the prompt, but not in the store.
+        pressure: share of the budget at which the model is warned.
+        flush: when the prompt no longer fits, messages leave it until they fill at most ``1 - flush`` of what system
+            message and blocks leave.
+        summary: share for the recursive summary of flushed messages.
+        artifacts: share for files, commands, tests, errors and ids.
+        blocks: share for blocks; longer ones are cut in the prompt, but not in the store.
     """
 
     pressure: float = Field(default=0.7, gt=0, lt=1)
@@ -197,9 +195,8 @@ class IndexConfig(Settings):
     Attributes:
         url: ``redis://host:6379/0``, ``milvus://host:19530``, ``milvus:///folder.db`` (Milvus Lite),
             ``sqlite:///file.db`` or ``memory://``; None uses the engine of the log.
-        algorithm: for Milvus ``flat``, ``ivf_flat`` (its default) or ``hnsw``; for Postgres and Redis only ``flat``.
-            The embedded index chooses by itself.
-        nlist: number of inverted lists for ``ivf_flat``.
+        algorithm: for Milvus, by default ``ivf_flat``; Postgres and Redis take only ``flat``.
+        nlist: inverted lists of ``ivf_flat``.
     """
 
     url: StoreUrl | None = None
@@ -211,7 +208,7 @@ class ArchiveConfig(Settings):
     """Where old messages move when they leave the log (L3); they stay readable.
 
     Attributes:
-        url: ``clickhouse://host:8123/database`` or ``chdb:///folder`` (the embedded engine); None keeps all in the log.
+        url: ``clickhouse://host:8123/database`` or ``chdb:///folder`` (embedded); None keeps all in the log.
         after: the age at which messages are archived.
     """
 
@@ -229,11 +226,9 @@ class RetentionConfig(Settings):
     """What recall ignores because of its age. Nothing is destroyed; `forget(expired=True)` does that.
 
     Attributes:
-        ttl: the maximum age by kind (``turn``, ``fact``) or category (``preference``, ``task``, ``knowledge``,
-            ``relation``).
-        half_life: the time after which retention of an unimportant, unused record halves; None disables forgetting. See
-            `hybrid_memory.store.forget`.
-        least: records with a lower retention are ignored; in (0, 1).
+        ttl: the maximum age by kind (``turn``, ``fact``) or category.
+        half_life: age at which retention of an unimportant, unused record halves; None disables forgetting.
+        least: records with a lower retention are ignored.
     """
 
     ttl: dict[Literal["turn", "fact", "preference", "task", "knowledge", "relation"], Duration] = Field(
@@ -247,9 +242,8 @@ class RedactionConfig(Settings):
     """What is removed from messages before they are stored; see `hybrid_memory.text.redaction` for the rules.
 
     Attributes:
-        kinds: the kinds of secrets and personal data to remove; none by default.
-        keep_original: keep the original in the log, for `history` and prompts, and redact only the index, the facts and
-            the profile.
+        kinds: kinds of secrets and personal data to remove.
+        keep_original: keep the original in the log, for `history` and prompts; redact only index, facts and profile.
     """
 
     kinds: tuple[Literal["api key", "password", "email", "id number", "card", "iban", "phone", "ip"], ...] = ()
@@ -260,18 +254,15 @@ class LearningConfig(Settings):
     """How facts are learned.
 
     Attributes:
-        conflicts: who wins when two authors disagree about something with a single value: the ``newest`` statement, the
-            more ``trusted`` author, or nobody until it is resolved (``ask``). An author's own newer statement wins.
-        extractor: what extracts claims from turns: ``statements`` takes the user's own sentences; or the name of an
-            installed extractor.
+        conflicts: what counts when two authors disagree about something with one value: the ``newest``, the more
+            ``trusted`` author, or none until resolved (``ask``).
+        extractor: ``statements`` takes the user's own sentences; or an installed extractor.
         model: let the language model extract facts too, if there is one.
-        origins: whose words facts are extracted from: the ``user``, and a ``person`` who speaks under their own name,
-            about themselves and without giving instructions. With ``assistant``, notes that a model writes for the user
-            with the memory tools count as the user's facts; without it, only if the user's own turns say the same.
-            Notes never instruct. Facts are never extracted from tools, web pages, imports or the assistant's turns.
-        background: learn on a background thread once the conversation has been quiet for ``delay``; otherwise only when
-            facts or the profile are requested, and with `flush` and `learn`.
-        delay: how long the conversation must be quiet.
+        origins: whose words teach facts; a ``person`` only about themselves. With ``assistant`` also notes that a model
+            writes with the memory tools; without it, only if the user's own turns say the same. Notes never instruct.
+            Tools, web pages, imports and the assistant's turns never teach facts.
+        background: learn in pauses; otherwise when facts or the profile are requested, and with `flush` and `learn`.
+        delay: how long a pause is.
     """
 
     conflicts: ConflictRule = "newest"
@@ -286,20 +277,17 @@ class OrchestrationConfig(Settings):
     """Concurrency, batching, time limits and caches.
 
     Attributes:
-        concurrency: how many tasks of one kind run at the same time. Work of a language model (reasoning,
-            summarization, learning) has threads of its own up to this number; all other work together has 4 plus one
-            per core.
-        background: index, learn, count uses and archive on background threads once the conversation pauses.
+        concurrency: tasks of one kind at the same time; work of a language model has threads of its own up to this
+            number.
+        background: index, learn, count uses and archive in pauses.
         batch: texts per call of the embedder.
         window: how long a batch of background work waits for more texts.
-        embedding_concurrency: how many calls of the embedder run at the same time.
+        embedding_concurrency: calls of the embedder at the same time.
         model_timeout: how long recall waits for your embedder, ranker, compressor or extractor, and a prompt for a
-            language model, before going on without it. Background work, `flush` and `rebuild` wait six times as long; a
-            language model in the background has ``compaction.model_timeout``. A model that hangs is retried only
-            occasionally.
-        engine_timeout: how long recall waits for a server of log, index or archive before going on without it, with a
-            note; writes and other work wait 8 to 10 seconds. A silent server is retried only occasionally.
-        cache: how many embeddings are kept in memory; 0 keeps none.
+            language model, before going on without it. Background work, `flush` and `rebuild` wait six times as long.
+        engine_timeout: how long recall waits for a server before going on without it, with a note; writes and other
+            work wait 8 to 10 seconds.
+        cache: embeddings kept in memory; 0 keeps none.
         cache_ttl: how long an embedding is kept.
     """
 
@@ -377,19 +365,17 @@ class RecallConfig(Settings):
     """How recall searches and scores.
 
     Attributes:
-        weights: weights of the signals; None uses the ranker's own, see `Weights`.
-        candidates: how many records the vector search and the text search each contribute.
-        half_life: the age at which a record's recency is 0.5.
-        diversity: 0 ranks by score alone; towards 1, records that repeat better ones rank lower (MMR).
-        synonyms: groups of words with the same meaning; a query with one of them also matches the others.
+        weights: weights of the signals; None uses the ranker's own.
+        candidates: records from the vector search and from the text search, each.
+        half_life: age at which a record's recency is 0.5.
+        diversity: towards 1, records that repeat better ones rank lower (MMR).
+        synonyms: groups of words; a query with one also matches the others.
         cache_ttl: how long an answer is reused while nothing is written; 0 disables the cache.
-        ranker: what scores the candidates: ``learned-1``, a weighted mean of calibrated signals, or the name of an
-            installed ranker.
-        rerank_candidates: how many of the best hits a reranker scores again; the others follow in their order.
-        origins: whose words recall and prompts may contain, see `Origin`; empty means anybody's.
-        min_confidence: recall leaves out hits with a lower `Hit.confidence`; 0 leaves out none. Prompts use
-            ``prompt.min_confidence``.
-        count_uses: record in the log, in batches, which records were recalled; see `Record.uses`.
+        ranker: what scores the candidates: ``learned-1``, or the name of an installed ranker.
+        rerank_candidates: best hits that a reranker scores again; the others follow in order.
+        origins: whose words recall and prompts may contain; empty means anybody's.
+        min_confidence: recall leaves out hits with less. Prompts use ``prompt.min_confidence``.
+        count_uses: record which records were recalled.
     """
 
     weights: Weights | None = None
@@ -409,21 +395,19 @@ class MemoryConfig(Settings):
     """All settings of a memory; `to_yaml` and `from_yaml` write and read them as a file.
 
     Attributes:
-        url: where the log (L3) and by default the index are: ``sqlite:///relative.db``, ``sqlite:////absolute.db``,
+        url: of the log (L3) and by default the index: ``sqlite:///relative.db``, ``sqlite:////absolute.db``,
             ``postgresql://user@host/database``, ``redis://host:6379/0`` or ``memory://``.
         index: where the index (L2) is, if elsewhere.
         archive: where old messages move.
-        outbox: a file that takes writes while the log is unreachable, and delivers them in order later; None lets such
-            writes fail.
-        embedder: ``auto`` is ``local`` if it is installed, else text only; ``local``; ``none`` for text only;
-            ``hashing`` for tests; ``provider:model``, such as ``openai:text-embedding-3-small`` or
-            ``fastembed:BAAI/bge-small-en-v1.5``; or the name of an installed one. Where a model is given to
-            `open_memory`, any other is its name in the store.
-        language_model: what writes summaries and reads facts, as ``provider:model``, such as ``ollama:qwen3``; None
-            leaves it to `open_memory`, and without one all is deterministic.
-        power_safe: fsync before a write is acknowledged, so that it survives a power cut and not only a crash.
-        cache_megabytes: memory for vectors, columns and words of recently used owners; the current one may take more.
-        cleaning: ``off`` leaves fillers and stutters in what is indexed and summarised; log and prompts always do.
+        outbox: a file that takes writes while the log is unreachable, and delivers them later; None lets them fail.
+        embedder: ``auto`` is ``local`` if installed, else ``none``: words alone; ``hashing`` for tests;
+            ``provider:model``, such as ``openai:text-embedding-3-small``; an installed one. Where a model is given to
+            `open_memory`, its name in the store.
+        language_model: what writes summaries and reads facts, such as ``ollama:qwen3``; without one, all is
+            deterministic.
+        power_safe: fsync before a write is acknowledged: it survives a power cut, not only a crash.
+        cache_megabytes: for vectors, columns and words of recently used owners; the current one may take more.
+        cleaning: ``off`` leaves fillers and stutters in what is indexed and summarised.
         recall: how recall searches and scores.
         compaction: how long conversations are compacted.
         prompt: how prompts are laid out.
@@ -431,7 +415,7 @@ class MemoryConfig(Settings):
         retention: what recall ignores because of its age.
         redaction: which secrets and personal data are removed from messages.
         orchestration: concurrency, batching, time limits and caches.
-        trace_content: include messages, queries and hits in traces; otherwise they contain counts, scores and handles.
+        trace_content: messages, queries and hits in traces, not only counts, scores and handles.
 
     Raises:
         InvalidConfigError: a setting is unknown or out of range.

@@ -39,14 +39,14 @@ class Signals:
 
     Attributes:
         vector: similarity of meaning, relative to the other candidates; text: words in common (BM25).
-        coverage: the share of the query's words in the record, weighted by rarity and adjacency.
-        neighbours: relevance of the adjacent turns; segment: relevance of the conversation around it.
-        statement: whether it states something, rather than asks, agrees or greets.
-        speaker: whether it comes from the person the query is about.
-        kind: whether it contains the kind of thing the query asks for, such as a time or a number.
+        coverage: share of the query's words in the record, weighted by rarity and adjacency.
+        neighbours: relevance of adjacent turns; segment: relevance of the conversation around it.
+        statement: states something, rather than asks, agrees or greets.
+        speaker: comes from the person the query is about.
+        kind: contains the kind of thing the query asks for, such as a time or a number.
         recency: 1 now, 0.5 after a half-life; importance: the message's own, or estimated from its length.
         use: how often it was recalled.
-        exact: the share of the query's quotations, paths and ids that the record contains literally.
+        exact: share of the query's quotations, paths and ids that it contains literally.
         temporal: 1 within the time the query names, falling with the distance.
     """
 

@@ -1,21 +1,18 @@
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks.acting import __main__ as acting
-from benchmarks.acting.pages import CHOSEN, section
 from benchmarks.acting.running import OFFERED, run
 from benchmarks.acting.surroundings import System
 from benchmarks.acting.tasks import HOSTS, Checks, Say
-from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder
+from hybrid_memory.models.embedders import HashingEmbedder
 
 pytestmark = [  # of LlamaIndex's agents
     pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),
     pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211"),
 ]
-DOCS = Path(__file__).parents[3] / "docs"
 
 
 def outcome(name: str, system: System) -> Any:
@@ -74,10 +71,3 @@ def test_checks_see_what_must_not_be_there_and_what_was_done_twice() -> None:
         (Checks(never="Noted"), "said 'Noted'"),
     ):
         assert run(replace(task, script=[Say("hello", checks)], done=[]), "bare", HashingEmbedder()).reason == reason
-
-
-@pytest.mark.parametrize("name", CHOSEN)
-def test_the_page_of_prompts_has_what_is_sent_today(name: str) -> None:
-    shown = (DOCS / "real-prompts.md").read_text(encoding="utf-8")
-    made = section(run(acting.TASKS[name], "ours", LocalEmbedder()))
-    assert "\n".join(made) in shown, "python benchmarks/acting --pages docs/real-prompts.md"

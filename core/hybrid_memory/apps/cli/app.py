@@ -113,8 +113,8 @@ def mcp(
 ) -> None:
     """Serve one owner's memory to the hosts of the Model Context Protocol, such as Claude.
 
-    The options here fix the owner: no client can choose another. A missing store is created. Over HTTP, clients send a
-    bearer token: the one in HYBRID_MEMORY_MCP_TOKEN, or one that is generated and printed here.
+    The options fix the owner: no client can choose another. Creates a missing store. Over HTTP, clients send a bearer
+    token: that in HYBRID_MEMORY_MCP_TOKEN, or one that is generated and printed.
 
     Example: hybrid-memory mcp memory.db --user alice
     """

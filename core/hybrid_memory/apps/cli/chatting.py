@@ -51,9 +51,9 @@ def chat(
 ) -> None:
     """Chat with a model that remembers; without a model, see what the memory finds for your questions.
 
-    What you say is remembered, and so are answers, in a new session unless you name one; without a model, questions
-    are not. A missing store is created.
-    You can pipe questions in, one per line; with --json each prints a line of JSON: question, answer, hits.
+    What you say and the answers are remembered, in a new session unless you name one; without a model, questions are
+    not. With a named owner it creates a missing store. Takes piped questions, one per line; --json prints a line for
+    each: question, answer, hits.
 
     Example: hybrid-memory chat memory.db --user alice --model anthropic:claude-sonnet-4-5
     """

@@ -91,8 +91,7 @@ Target = Annotated[
 def migrate(source: Source, target: Target, *, embedder: EmbeddedBy = AUTO, as_json: AsJson = False) -> None:
     """Copy a store to another engine or embedder, and compare the two.
 
-    Vectors are copied too if the embedder is the same. Run it again to go on after an interruption, or to copy what is
-    new.
+    Copies vectors too if the embedder is the same. Run it again after an interruption, or to copy what is new.
 
     Example: hybrid-memory migrate memory.db redis://localhost:6379/0
     """

@@ -163,9 +163,9 @@ def import_chats(
 ) -> None:
     """Import chats from files: each conversation becomes a session, with dates, tool calls and speakers.
 
-    A missing store is created. Importing a file again changes nothing, and from a chat that has grown only new messages
-    are written; a better file of the same chat corrects roles, origins, names and times. Without --session, sessions
-    have the names in the files, or are named after the files. What cannot be read is named, and the rest is imported.
+    With a named owner it creates a missing store. Importing a file again writes only what is new, and corrects roles,
+    origins, names and times. Without --session, sessions have the names in the files, or those of the files. What
+    cannot be read is named, and the rest is imported.
 
     Example: hybrid-memory import memory.db conversations.json --user alice
     """
@@ -251,8 +251,8 @@ Folder = Annotated[
 def export(store: StoreName, *, out: Out = STDOUT, folder: Folder = None, owner: Owner) -> None:
     """Write all messages of an owner to a file, or of one session; hybrid-memory import reads them back.
 
-    With --markdown it writes the documents of the memory: profile, facts, blocks, summaries and your own files. It
-    leaves out hidden files, and all but text and tables, since tools may execute those.
+    With --markdown it writes profile, facts, blocks and your own files; not hidden ones, nor what is neither text nor
+    table, since tools may execute those.
 
     Example: hybrid-memory export memory.db --user alice --out alice.jsonl
     """

@@ -64,8 +64,8 @@ def search(
 ) -> None:
     """Search a memory, or with --session one conversation.
 
-    The bar is the confidence; the strongest signals of the score are below the text, and --why shows all of them.
-    Other verbs take the handle, such as #12: why, forget --ids.
+    The bar is the confidence; below the text are the strongest signals of the score. The handle, such as #12, is for
+    why and forget --ids.
 
     Example: hybrid-memory search memory.db "where does she live?" -k 3 --why
     """
@@ -129,7 +129,7 @@ def why(
 ) -> None:
     """Explain where a turn or a value of the profile comes from; with --query, why a search finds a turn or not.
 
-    For a turn you see its words and what was learned from them, for a field of the profile the turns that state it.
+    Shows a turn's words and what was learned from them; for a field of the profile the turns that state it.
 
     Example: hybrid-memory why memory.db home
     Example: hybrid-memory why memory.db 12 --query "where does she live?"
@@ -267,7 +267,9 @@ def remember(
     owner: Owner,
     as_json: AsJson = False,
 ) -> None:
-    """Write one turn into a memory, in the session "notes" unless you name one. A missing store is created.
+    """Write one turn into a memory, in the session "notes" unless you name one.
+
+    With a named owner it creates a missing store.
 
     Example: hybrid-memory remember memory.db "I moved to Porto in May." --user alice
     """
