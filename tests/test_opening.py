@@ -171,3 +171,16 @@ def test_a_flush_with_nothing_to_do_asks_for_no_owner_alone(opened: Open, monkey
     monkeypatch.setattr(log, "read", lambda *_, **__: pytest.fail("an owner was read"))
     receipt = memory.flush()
     assert (receipt.indexed, receipt.embedded, receipt.learned) == (0, 0, 0)
+    monkeypatch.setattr(log, "newest", lambda *_, **__: pytest.fail("who has nothing new was asked again"))
+    memory.flush()
+
+
+def test_a_language_model_reads_what_was_flushed_before(opened: Open) -> None:
+    memory = opened()
+    memory.scoped(user="alice").remember("The tram leaves at nine.")
+    memory.flush()
+    memory.flush()
+    asked: list[str] = []
+    memory.set_language_model(lambda prompt: asked.append(prompt) or "[]")
+    memory.flush()
+    assert asked
