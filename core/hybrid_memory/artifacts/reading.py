@@ -157,7 +157,7 @@ class _Reader:
         return posixpath.normpath(path).removeprefix(f"{self.root}/" if self.root else "")
 
     def _apply(self, effect: Effect, source: str) -> None:
-        verb, path, target, _ = effect
+        verb, path, target = effect
         if verb == "remove":
             names = self._key(path).split("/")
             for key, file in list(self.files.items()):
@@ -222,7 +222,6 @@ _SHELL_FENCE = re.compile(r"^[ \t]*```(?:bash|sh|shell|console)[^\S\n]*\n(.*?)\n
 _PLAIN_FENCE = re.compile(r"^```[^\S\n]*\n(.*?)\n```", re.DOTALL | re.MULTILINE)
 _TAGGED = re.compile(r"<function=([\w.-]+)>(.*?)</function>", re.DOTALL)
 _PARAMETER = re.compile(r"<parameter=([\w.-]+)>(.*?)</parameter>", re.DOTALL)
-_LOOSE_PATH = re.compile(r'"(?:path|file_path|filename|file|target_file)"\s*:\s*"([^"\n]{1,500})"')
 
 
 @dataclass(slots=True)
@@ -266,8 +265,7 @@ def _action(call: ToolCall, source: str) -> Action:
         try:
             parsed = json.loads(arguments)
         except ValueError:
-            loose = _LOOSE_PATH.search(arguments)
-            parsed = {"path": loose[1]} if loose else None
+            parsed = None
         arguments = parsed if isinstance(parsed, dict) else {"input": arguments}
     words = {word.lower() for word in _WORD.findall(call.name)}
     action = Action(source, call.id, literals=" ".join(_short_values(arguments)))
@@ -278,7 +276,7 @@ def _action(call: ToolCall, source: str) -> Action:
     elif path:
         action.effects = _file_effects(words, path.strip(), arguments)
     elif command and words & _PYTHON_WORDS:
-        action.effects = python_effects(command)
+        action.effects = list(python_effects(command))
     elif command and (words & _SHELL_WORDS or "command" in arguments or "cmd" in arguments):
         action.command = command
     return action

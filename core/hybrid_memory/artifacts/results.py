@@ -27,12 +27,12 @@ _EXIT = lazy(
     r"<returncode>\s*(-?\d+)|<exit_?code>\s*(-?\d+)|\bexit(?:ed with)?[ _](?:code|status)\"?[:= ]+(-?\d+)",
     re.IGNORECASE,
 )
+# The lines in which a shell or its tools report what they could not do.
 _COMPLAINT = lazy(
     r"^(?:(?:/[\w/.-]*/)?-?(?:bash|sh|zsh|dash)|sed|rm|mv|cp|cat|touch|tee|ln|perl|patch|error|fatal|/?[\w/.-]*python[\d.]*)"
     r": .*",
     re.MULTILINE,
 )
-_SYNTAX = lazy(r"^\S*sh: (?:-c: )?(?:line \d+: )?(?:syntax error|unexpected EOF)|^sed: (?:-e|unknown)")
 _REFUSED = lazy(
     r"\A\W{0,4}(?:error|failed|failure|invalid|exception|traceback|no replacement was performed|no such file|could not"
     r"|cannot|unable to|permission denied|file not found|string to replace not found|错误|失败|文件不存在)"
@@ -112,10 +112,6 @@ class Outcome(NamedTuple):
     text: str
     exit_code: int | None
 
-    def complaints(self) -> list[str]:
-        """The lines in which a shell or its tools report what they could not do."""
-        return _COMPLAINT.findall(self.text)[:MAX_COMPLAINTS]
-
 
 def is_observation(text: str) -> bool:
     """Whether a user's message has a form in which agents pass on the output of a command."""
@@ -135,15 +131,12 @@ def refused(result: Outcome) -> bool:
 
 def possible(effects: Sequence[Effect], result: Outcome) -> list[Effect]:
     """The effects of a shell command that its result does not rule out."""
-    complaints = result.complaints()
-    if any(_SYNTAX.search(line) for line in complaints):
-        return []
-    crashed = "Traceback (" in result.text or "SyntaxError" in result.text
+    complaints = _COMPLAINT.findall(result.text)[:MAX_COMPLAINTS]
     kept = []
     for effect in effects:
         name = re.escape(effect.path.rpartition("/")[2])
         named = re.compile(rf"(?<![\w.-]){name}(?![\w-]|\.\w)")  # not as a part of a longer name
-        if not (crashed and effect.by == "python") and not any(map(named.search, complaints)):
+        if not any(map(named.search, complaints)):
             kept.append(effect)
     return kept
 
