@@ -154,22 +154,37 @@ class Moment:
         """The day meant if only the context decides: the latest, or else the coming one."""
         return Which.LATEST if self.past else Which.COMING
 
-    def month(self, number: int, which: Which = Which.LATEST) -> Range | None:
+    def yearly(self, of: Callable[[int], Range], year: int | None, which: Which) -> Range | None:
+        """What ``of`` makes of that year, or of the one that ``which`` means."""
+        return of(year) if year is not None else self.pick(which, lambda steps: of(self.now.year + steps))
+
+    def month(self, number: int, year: int | None = None, which: Which = Which.LATEST) -> Range | None:
         """That month; 1 is January."""
-        return self.pick(which, lambda steps: month_of(self.now.year + steps, number))
+        return self.yearly(lambda year: month_of(year, number), year, which)
 
-    def season(self, name: str, which: Which = Which.LATEST) -> Range | None:
+    def season(self, name: str, year: int | None = None, which: Which = Which.LATEST) -> Range | None:
         """That season, by its English name."""
-        return self.pick(which, lambda steps: season_of(self.now.year + steps, name))
+        return self.yearly(lambda year: season_of(year, name), year, which)
 
-    def date(self, month: int, day: int) -> Range | None:
-        """That day of a year that the context decides."""
-        return self.pick(self.near, lambda steps: day_of(self.now.year + steps, month, day))
+    def date(self, month: int, day: int, year: int | None = None) -> Range | None:
+        """That day; without a year, of one that the context decides."""
+        return self.yearly(lambda year: day_of(year, month, day), year, self.near)
 
-    def of_month(self, number: int, of: Callable[[Range], Range]) -> Range | None:
-        """A day of that month, of the year that the context decides; of the month that is now, this year's."""
-        which = Which.THIS if number == self.now.month else self.near
-        return self.pick(which, lambda steps: of(month_of(self.now.year + steps, number)))
+    def of_month(
+        self, number: int, of: Callable[[Range], Range], year: int | None, which: Which | None = None
+    ) -> Range | None:
+        """A part of that month; by default of a year that the context decides, in the month that is now this year's."""
+        which = which or (Which.THIS if number == self.now.month else self.near)
+        return self.yearly(lambda year: of(month_of(year, number)), year, which)
+
+    def day_of_month(self, day: int, steps: int | None) -> Range | None:
+        """That day of the month so many months ahead, or of one that the context decides."""
+
+        def of(steps: int) -> Range:
+            first = self.unit("month", steps)[0]
+            return day_of(first.year, first.month, day)
+
+        return self.pick(self.near, of) if steps is None else of(steps)
 
     def same_day(self, count: int, unit: str, day: int = 0) -> Range:
         """The day that lies so many units from the one that lies ``day`` days from today."""
