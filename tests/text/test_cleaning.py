@@ -54,6 +54,7 @@ MIXED = st.lists(PROSE | PROTECTED | LINES.map(lambda line: f"\n{line}\n"), max_
         ("嗯我想去", "我想去"),
         ("麻烦你帮我订一下酒店", "麻烦你帮我订一下酒店"),
         ("请问一下，你在哪里", "请问一下，你在哪里"),
+        ("um, one\n\n- uh, two\n  - the the three", "one\n\n- two\n  - the three"),
     ],
 )
 def test_what_speech_leaves_is_removed(text: str, cleaned: str) -> None:
@@ -97,26 +98,11 @@ def test_what_carries_meaning_survives(text: str) -> None:
     assert clean(text.strip()) == text.strip()
 
 
-@pytest.mark.parametrize("text", ["um", "嗯", "嗯嗯", "Um...", "um, uh,", "please", "um\nuh, "])
-def test_a_text_of_fillers_alone_stays(text: str) -> None:
-    assert clean(f" {text} ").startswith(text[:2].strip())
-
-
-def test_a_line_stays_a_line() -> None:
-    assert clean("um, one\n\n- uh, two\n  - the the three") == "one\n\n- two\n  - the three"
-
-
-@settings(max_examples=120)
+@settings(max_examples=200)
 @given(MIXED)
-def test_cleaning_twice_changes_nothing_more(text: str) -> None:
-    once = clean(text)
-    assert clean(once) == once
-
-
-@settings(max_examples=120)
-@given(MIXED)
-def test_the_result_is_no_longer_and_blank_only_if_the_text_was(text: str) -> None:
+def test_the_result_is_no_longer_stays_so_and_is_blank_only_if_the_text_was(text: str) -> None:
     cleaned = clean(text)
+    assert clean(cleaned) == cleaned
     assert len(cleaned) <= len(text)
     assert bool(cleaned.strip()) == bool(text.strip())
 
