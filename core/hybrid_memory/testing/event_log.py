@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
@@ -26,17 +25,13 @@ class EventLogContract(EventLogRemovalContract):
         raise NotImplementedError("give a fixture named 'log'")
 
     def test_an_empty_log_has_nothing_to_tell(self, log: EventLog) -> None:
+        assert log.append(ALICE, []) == []
         assert log.read(ALICE) == []
         assert log.get(ALICE, ["e1"]) == []
         assert log.heads() == log.heads(ALICE) == {}
         assert log.count(ALICE) == 0
         size = log.size()
         assert (size.owners, size.sessions, size.events) == (0, 0, 0)
-
-    def test_an_empty_batch_appends_nothing(self, log: EventLog) -> None:
-        assert log.append(ALICE, []) == []
-        assert log.heads() == {}
-        assert log.size().owners == 0
 
     def test_read_returns_what_was_appended(self, log: EventLog) -> None:
         payload = {"content": "NUL \x00, 中文, 🙂, \u2028", "deep": [{"a": None, "b": [True, 1, 1.5, "1"]}], "": {}}
@@ -101,28 +96,23 @@ class EventLogContract(EventLogRemovalContract):
         (event,) = log.read(ALICE)
         assert (event.position, event.at, event.payload) == (first.position, draft(1).at, draft(1).payload)
 
-    def test_payloads_that_differ_in_order_only_are_the_same(self, log: EventLog) -> None:
-        log.append(ALICE, [draft(1, payload={"a": 1, "b": {"c": 2, "d": 3}})])
-        (again,) = log.append(ALICE, [draft(1, payload={"b": {"d": 3, "c": 2}, "a": 1})])
-        assert not again.fresh
+        log.append(ALICE, [draft(2, payload={"a": 1, "b": {"c": 2, "d": 3}})])
+        assert not log.append(ALICE, [draft(2, payload={"b": {"d": 3, "c": 2}, "a": 1})])[0].fresh
 
     def test_a_taken_id_leaves_nothing_of_the_batch(self, log: EventLog) -> None:
+        """Nor an owner whose first batch it is."""
         log.append(ALICE, [draft(1)])
         before = log.read(ALICE)
         with pytest.raises(IdConflictError, match="e1"):
             log.append(ALICE, [draft(2), draft(1, payload={"content": "other"}), draft(3)])
         assert log.read(ALICE) == before
-        (after,) = log.append(ALICE, [draft(2, payload={"content": "now free"})])
-        assert after.fresh
-
-    def test_a_conflict_inside_the_first_batch_leaves_no_owner(self, log: EventLog) -> None:
         with pytest.raises(IdConflictError):
-            log.append(ALICE, [draft(1), draft(1, payload={"content": "other"})])
-        assert log.read(ALICE) == []
-        assert log.heads() == {}
+            log.append(OWNERS[1], [draft(1), draft(1, payload={"content": "other"})])
+        assert log.heads().keys() == {ALICE}
         size = log.size()
-        assert (size.owners, size.sessions, size.events) == (0, 0, 0)
-        assert log.append(ALICE, [draft(2)])[0].fresh
+        assert (size.owners, size.sessions, size.events) == (1, 1, 1)
+        for owner in OWNERS[:2]:
+            assert log.append(owner, [draft(2, payload={"content": "now free"})])[0].fresh
 
     def test_an_id_of_ours_is_never_taken_for_a_repetition(self, log: EventLog) -> None:
         log.append(ALICE, [draft(1, fixed=False)])
@@ -130,15 +120,11 @@ class EventLogContract(EventLogRemovalContract):
             log.append(ALICE, [draft(1, fixed=False)])
         assert log.count(ALICE) == 1
 
-    def test_an_id_is_free_in_other_sessions_and_for_other_owners(self, log: EventLog) -> None:
-        sessions = ["s1", "s2", None]
-        for owner, session in itertools.product(OWNERS, sessions):
-            (appended,) = log.append(owner, [draft(1, session=session, payload={"content": f"{owner} {session}"})])
-            assert appended.fresh
-        assert log.size().events == len(OWNERS) * len(sessions)
-
     def test_scopes_are_matched_exactly(self, log: EventLog) -> None:
-        """A missing part is a value of its own. A session narrows the scope; without one, all sessions are read."""
+        """A missing part is a value of its own. A session narrows the scope; without one, all sessions are read.
+
+        Ids are free for other owners and in other sessions.
+        """
         for owner in OWNERS:
             log.append(owner, [draft(1), draft(2, session="s1"), draft(3, session="s2")])
         for owner in OWNERS:
@@ -155,7 +141,8 @@ class EventLogContract(EventLogRemovalContract):
 
     def test_names_may_hold_any_characters(self, log: EventLog) -> None:
         for name in NAMES:
-            log.append(Scope(user=name), [draft(1, session=session) for session in (None, name, f"{name}x")])
+            payloads = {session: {"content": f"of {session}"} for session in (None, name, f"{name}x")}
+            log.append(Scope(user=name), [draft(1, session=at, payload=words) for at, words in payloads.items()])
         for name in NAMES:
             scopes = [Scope(user=name, session=session) for session in (None, name, f"{name}x")]
             assert [event.scope for event in log.read(Scope(user=name))] == scopes

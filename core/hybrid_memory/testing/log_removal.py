@@ -52,14 +52,10 @@ class EventLogRemovalContract:
         log.erase(ALICE, [at[0], other.position, absent, at[0]], {at[0]: {}, other.position: {}, absent: {}}, NOTE)
         assert [event.id for event in log.read(ALICE)] == [*(f"e{n}" for n in range(1, 8)), NOTE.id]
         assert log.read(OWNERS[1]) == theirs
-        log.erase(ALICE, [at[0]], {at[0]: {"content": "back?"}}, replace(NOTE, id="second note"))
-        assert log.get(ALICE, ["e0"]) == []
-
-    def test_a_session_does_not_narrow_what_is_erased(self, log: EventLog) -> None:
-        at = appended(log, ALICE, *range(8))
-        log.erase(replace(ALICE, session="s1"), [at[0], at[2]], {}, replace(NOTE, session="s2"))
-        assert [event.id for event in log.read(ALICE)] == ["e1", "e3", "e4", "e5", "e6", "e7", NOTE.id]
-        assert [event.id for event in log.read(replace(ALICE, session="s2"))] == [NOTE.id]
+        second = replace(NOTE, id="second note", session="s2")
+        log.erase(replace(ALICE, session="s1"), [at[0], at[2]], {at[0]: {"content": "back?"}}, second)
+        assert log.get(ALICE, ["e0", "e1", "e2"]) == log.read(ALICE, limit=1), "a session does not narrow it"
+        assert [event.id for event in log.read(replace(ALICE, session="s2"))] == [second.id]
 
     def test_positions_are_never_given_out_again(self, log: EventLog) -> None:
         at = appended(log, ALICE, *range(8))
@@ -82,12 +78,15 @@ class EventLogRemovalContract:
             log.append(ALICE, [draft(4)])
 
     def test_a_note_that_cannot_be_written_leaves_everything(self, log: EventLog) -> None:
+        """Of what is there, and of what was dropped."""
         at = appended(log, ALICE, *range(8))
+        log.drop(ALICE, at[4:6])
         before = log.read(ALICE)
         with pytest.raises(IdConflictError):
-            log.erase(ALICE, [at[1]], {at[2]: {}}, draft(0, payload={"content": "other words"}))
+            log.erase(ALICE, [at[1], at[4]], {at[2]: {}, at[5]: {}}, draft(0, payload={"content": "other words"}))
         assert log.read(ALICE) == before
-        assert log.append(ALICE, [draft(1)])[0].position == at[1]
+        repeated = log.append(ALICE, [draft(1), draft(4), draft(5)])
+        assert [(again.position, again.fresh) for again in repeated] == [(at[n], False) for n in (1, 4, 5)]
 
     def test_what_was_made_of_what_is_erased_by_now_is_refused(self, log: EventLog) -> None:
         at = appended(log, ALICE, *range(4))
@@ -115,7 +114,9 @@ class EventLogRemovalContract:
                 log.erase(ALICE, at[:2], {at[2]: {}}, NOTE, seen=seen)
         assert log.read(ALICE) == before
         assert log.erase(ALICE, at[:2], {at[2]: {}}, NOTE, seen=at[-1]).fresh
-        assert log.erase(OWNERS[2], [], {}, NOTE, seen=0).fresh
+        note = log.erase(OWNERS[2], [1, 2], {3: {}}, NOTE, seen=0)
+        assert note.fresh
+        assert log.heads()[OWNERS[2]] == note.position, "the note alone makes an owner known"
 
     def test_of_an_erasure_and_what_is_derived_meanwhile_one_is_refused(self, log: EventLog) -> None:
         """However they interleave, no event is left afterwards that names an erased one."""
@@ -135,10 +136,6 @@ class EventLogRemovalContract:
                     erased = False
                 derived.result()
             assert erased != bool(log.get(ALICE, [f"e{2000 + number}"]))
-
-    def test_the_note_alone_makes_an_owner_known(self, log: EventLog) -> None:
-        note = log.erase(ALICE, [1, 2], {3: {}}, NOTE)
-        assert log.heads() == {ALICE: note.position}
 
     def test_scrubbing_changes_nothing_that_is_left(self, log: EventLog) -> None:
         log.scrub()
@@ -249,39 +246,26 @@ class EventLogRemovalContract:
         with pytest.raises(IdConflictError):
             log.append(ALICE, [draft(1)])
 
-    def test_a_note_that_cannot_be_written_leaves_dropped_ids(self, log: EventLog) -> None:
-        at = appended(log, ALICE, *range(3))
-        log.drop(ALICE, at[:2])
-        with pytest.raises(IdConflictError):
-            log.erase(ALICE, [at[0]], {at[1]: {}}, draft(2, payload={"content": "other words"}))
-        repeated = log.append(ALICE, [draft(0), draft(1)])
-        assert [(again.position, again.fresh) for again in repeated] == [(at[0], False), (at[1], False)]
-
-    def test_restored_events_are_as_they_were(self, log: EventLog) -> None:
+    def test_restored_events_are_as_they_were_and_their_ids_are_known(self, log: EventLog) -> None:
+        """Restoring again changes nothing."""
         other = InMemoryLog()
-        for number in range(6):
-            other.append(
-                ALICE if number % 2 else BOB, [draft(number, session="s1", payload={"content": f"\u8bdd {number}"})]
-            )
+        drafts = [draft(number, session="s1", payload={"content": f"\u8bdd {number}"}) for number in range(6)]
+        for number, original in enumerate(drafts):
+            other.append(ALICE if number % 2 else BOB, [original])
         for owner in (ALICE, BOB):
-            log.restore(owner, other.read(owner))
+            events = other.read(owner)
+            for part in (events[:2], events[:2], events[1:], []):
+                log.restore(owner, part)
             assert log.read(owner) == other.read(owner)
             assert log.read(replace(owner, session="s1"), limit=2, newest=True) == other.read(owner)[-2:]
         assert log.heads() == other.heads()
         assert log.size().events == 6  # noqa: PLR2004 - as above
+        (again,) = log.append(ALICE, drafts[1:2])
+        assert (again.position, again.fresh) == (log.read(ALICE)[0].position, False)
+        with pytest.raises(IdConflictError):
+            log.append(ALICE, [replace(drafts[1], payload={"content": "others"})])
         (new,) = log.append(BOB, [draft(10)])
         assert new.position > max(other.heads().values())
-
-    def test_restoring_again_changes_nothing(self, log: EventLog) -> None:
-        other = InMemoryLog()
-        other.append(ALICE, [draft(number) for number in range(5)])
-        events = other.read(ALICE)
-        log.restore(ALICE, events[:3])
-        log.restore(ALICE, events[:3])
-        log.restore(ALICE, events[2:])
-        log.restore(ALICE, [])
-        assert log.read(ALICE) == events
-        assert log.count(ALICE) == len(events)
 
     def test_what_an_archive_has_is_counted_apart(self, log: EventLog) -> None:
         places = [one.position for one in log.append(ALICE, [draft(number) for number in range(3)])]
@@ -291,13 +275,3 @@ class EventLogRemovalContract:
         else:
             log.drop(ALICE, places[:2])
             assert (log.size().events, log.size().archived) == (1, 2)
-
-    def test_restored_ids_are_known(self, log: EventLog) -> None:
-        other = InMemoryLog()
-        original = draft(1, payload={"content": "words"})
-        (stored,) = other.append(ALICE, [original])
-        log.restore(ALICE, other.read(ALICE))
-        (again,) = log.append(ALICE, [original])
-        assert (again.position, again.fresh) == (stored.position, False)
-        with pytest.raises(IdConflictError):
-            log.append(ALICE, [replace(original, payload={"content": "others"})])

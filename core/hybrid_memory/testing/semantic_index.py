@@ -52,9 +52,15 @@ QUERIES = [
     "sqlite OR faiss AND NOT python",
 ]
 ONES = unit(np.ones(DIM))
-
-
 VECTOR = unit(np.arange(DIM) + 1.0)
+
+
+def assert_same_columns(here: RecordColumns, there: RecordColumns, where: Where) -> None:
+    """Assert that these are the oracle's columns."""
+    for column in fields(RecordColumns):
+        mine, expected = getattr(here, column.name), getattr(there, column.name)
+        assert mine.dtype == expected.dtype, column.name
+        np.testing.assert_allclose(mine, expected, rtol=1e-12, err_msg=f"{column.name} for {where}")
 
 
 class SemanticIndexContract(IndexWritingContract):
@@ -95,10 +101,7 @@ class SemanticIndexContract(IndexWritingContract):
             expected = oracle.explore(searches, where, radius=2, vector=vector, words=wanted)
             for mine, theirs, search in zip(found.matches, expected.matches, searches, strict=True):
                 assert_same_ranking(mine, theirs, search.k, where)
-            for column in fields(RecordColumns):
-                here, there = getattr(found.places, column.name), getattr(expected.places, column.name)
-                assert here.dtype == there.dtype, column.name
-                np.testing.assert_allclose(here, there, rtol=1e-12, err_msg=column.name)
+            assert_same_columns(found.places, expected.places, where)
             assert found.similarity.dtype == np.float32
             np.testing.assert_allclose(found.similarity, expected.similarity, atol=TOLERANCE)
             assert found.counts.keys() <= set(wanted)
@@ -200,11 +203,7 @@ class SemanticIndexContract(IndexWritingContract):
         chance = np.random.default_rng(radius)
         for where in every_where():
             asked = ids(*chance.integers(1, 250, size=20).tolist(), 10**12)
-            here, theirs = filled.columns(asked, where, radius), oracle.columns(asked, where, radius)
-            for column in fields(RecordColumns):
-                mine, expected = getattr(here, column.name), getattr(theirs, column.name)
-                assert mine.dtype == expected.dtype, column.name
-                np.testing.assert_allclose(mine, expected, rtol=1e-12, err_msg=f"{column.name} for {where}")
+            assert_same_columns(filled.columns(asked, where, radius), oracle.columns(asked, where, radius), where)
 
     def test_deleting_leaves_what_an_index_without_the_records_would_hold(
         self, filled: SemanticIndex, oracle: InMemoryIndex, corpus: Corpus
