@@ -73,14 +73,14 @@ ARGUMENTS = st.dictionaries(NAME, st.one_of(st.integers(-9, 9), TEXT, st.boolean
 def openai_chats(draw: st.DrawFn) -> list[dict[str, Any]]:
     chat: list[dict[str, Any]] = []
     for turn in range(draw(st.integers(1, 4))):
-        named = {"name": "mia"} if draw(st.booleans()) else {}
+        named = draw(st.sampled_from([{}, {"name": "mia"}]))
         chat.append({"role": draw(st.sampled_from(["user", "system"])), "content": draw(TEXT), **named})
         asked = draw(st.lists(st.tuples(NAME, ARGUMENTS), max_size=3))
         calls = [
             {"id": f"{turn}-{row}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
             for row, (name, arguments) in enumerate(asked)
         ]
-        said = None if calls and draw(st.booleans()) else draw(TEXT)
+        said = draw(TEXT | st.none() if calls else TEXT)
         chat.append({"role": "assistant", "content": said, **({"tool_calls": calls} if calls else {})})
         chat += [{"role": "tool", "tool_call_id": call["id"], "content": draw(TEXT)} for call in calls]
     return chat

@@ -34,6 +34,7 @@ from hybrid_memory.artifacts.shell import (
     python_effects,
 )
 from hybrid_memory.log.message import MARKED, Message, Role, ToolCall
+from hybrid_memory.text.asking import ends
 from hybrid_memory.text.speakers import speaker
 
 MAX_READ, MAX_TESTS = 200, 10
@@ -42,8 +43,8 @@ MAX_READ, MAX_TESTS = 200, 10
 MAX_CHANGED = 1000
 """The most changed files; of more, those with several messages and the newest are kept."""
 
-MAX_SCANNED_CHARS = 60_000
-"""How much of a message is read, at both ends."""
+MAX_SCANNED_CHARS = 120_000
+"""How much of a message is read, half at each end."""
 
 SHOWN_COMMAND_CHARS = 160
 """How much of a command is kept."""
@@ -75,8 +76,7 @@ class _Reader:
             return
         source = message.id or ""
         text = message.content if isinstance(message.content, str) else message.text
-        if len(text) > 2 * MAX_SCANNED_CHARS:
-            text = text[:MAX_SCANNED_CHARS] + "\n" + text[-MAX_SCANNED_CHARS:]
+        text = ends(text, MAX_SCANNED_CHARS)
         if message.role is Role.TOOL or is_observation(text):
             self._result(message, text, source)
             return

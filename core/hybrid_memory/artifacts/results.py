@@ -27,7 +27,6 @@ _EXIT = lazy(
     r"<returncode>\s*(-?\d+)|<exit_?code>\s*(-?\d+)|\bexit(?:ed with)?[ _](?:code|status)\"?[:= ]+(-?\d+)",
     re.IGNORECASE,
 )
-# The lines in which a shell or its tools report what they could not do.
 _COMPLAINT = lazy(
     r"^(?:(?:/[\w/.-]*/)?-?(?:bash|sh|zsh|dash)|sed|rm|mv|cp|cat|touch|tee|ln|perl|patch|error|fatal|/?[\w/.-]*python[\d.]*)"
     r": .*",
@@ -112,6 +111,10 @@ class Outcome(NamedTuple):
     text: str
     exit_code: int | None
 
+    def complaints(self) -> list[str]:
+        """The lines in which a shell or its tools report what they could not do."""
+        return _COMPLAINT.findall(self.text)[:MAX_COMPLAINTS]
+
 
 def is_observation(text: str) -> bool:
     """Whether a user's message has a form in which agents pass on the output of a command."""
@@ -131,7 +134,7 @@ def refused(result: Outcome) -> bool:
 
 def possible(effects: Sequence[Effect], result: Outcome) -> list[Effect]:
     """The effects of a shell command that its result does not rule out."""
-    complaints = _COMPLAINT.findall(result.text)[:MAX_COMPLAINTS]
+    complaints = result.complaints()
     kept = []
     for effect in effects:
         name = re.escape(effect.path.rpartition("/")[2])

@@ -61,9 +61,9 @@ class CommandLine:
         scripts: what it wrote into files, by path, which is read when it is run.
     """
 
-    def __init__(self, text: str, root: str = "", scripts: dict[str, str] | None = None) -> None:
+    def __init__(self, text: str, root: str, scripts: dict[str, str]) -> None:
         self.root = root
-        self.scripts = {} if scripts is None else scripts
+        self.scripts = scripts
         self.effects: list[Effect] = []
         self._here = ""
         self._read(text)

@@ -409,8 +409,7 @@ def _of(text: str) -> tuple[float, float]:
     key = hash(text)
     known = _read.get(key)
     if known is None:
-        half = READ_CHARS // 2
-        part = text if len(text) <= READ_CHARS else f"{text[:half]}\n{text[-half:]}"
-        known = (1.0, 0.0) if len(text) <= IDLE_CHARS and asks_nothing(text) else (0.0, questioning_share(part))
+        idle = len(text) <= IDLE_CHARS and asks_nothing(text)
+        known = (1.0, 0.0) if idle else (0.0, questioning_share(ends(text, READ_CHARS)))
         _read.put(key, known)
     return known

@@ -21,18 +21,16 @@ class Record:
 
     Attributes:
         where: the file, with the line if there are several; for errors.
-        name: the name of its conversation, if the file gives one.
         refusals: what could not be read, with its place; None raises the first.
     """
 
     value: Any
     where: str
-    name: str = ""
     refusals: list[str] | None = None
 
-    def part(self, value: Any, where: str, name: str = "") -> Record:
+    def part(self, value: Any, where: str) -> Record:
         """A value in this one."""
-        return Record(value, f"{self.where}, {where}", name, self.refusals)
+        return Record(value, f"{self.where}, {where}", self.refusals)
 
     def refuse(self, what: str) -> None:
         """Note that this record cannot be read; see `refuse`."""
@@ -199,7 +197,7 @@ def conversations(records: Iterable[Record], form: str, fits: Fits, reads: Reads
         places = (record.part(item, f"message {number}") for number, item in enumerate(items, 1))
         yield Conversation(
             [said for place in places for said in message_of(place, place.value, form, fits, reads)],
-            record.name or name_of(mapping(record.value).get("session")) or "",
+            name_of(mapping(record.value).get("session")) or "",
             stated_time(mapping(record.value)),
         )
     if not lists:

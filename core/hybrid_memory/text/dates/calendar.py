@@ -95,10 +95,6 @@ class Moment:
         begin = shift(floor(self.now, unit), unit, steps)
         return begin, begin + 2 * DAY if unit == "weekend" else shift(begin, unit, 1)
 
-    def day(self, steps: int) -> Range:
-        """The day this many days after today."""
-        return self.unit("day", steps)
-
     def weekday(self, day: int, week: int) -> Range:
         """A day of the ISO week this many weeks after the current one; Monday is 0."""
         begin = self.unit("week", week)[0] + day * DAY

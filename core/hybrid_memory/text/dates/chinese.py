@@ -160,7 +160,7 @@ CHINESE = Language(
             "天 日 早 晨 晚 夜",
             r"(?<![以之目从今然最先节班课饭])(?P<day>大前|前|昨|今|明|大后|后)"
             r"(?:(?:天(?![天性才])|日(?!常|报))|(?:[早晨]|(?<!今)[晚夜])(?!餐|饭|会|报|年|期|辈|熟)[上间里]?)",
-            lambda match, moment: Found(Kind.DAY, moment.day(_DAYS[match["day"]])),
+            lambda match, moment: Found(Kind.DAY, moment.unit("day", _DAYS[match["day"]])),
         ),
         _rule(
             "周 星期 礼拜",

@@ -208,13 +208,13 @@ ENGLISH = Language(
             r"(?:the )?day after tomorrow|(?:the )?day before yesterday|yesterday|today|tomorrow",
             lambda match, moment: Found(
                 Kind.DAY,
-                moment.day(DAYS[" ".join(match[0].lower().split()).removeprefix("the ")]),
+                moment.unit("day", DAYS[" ".join(match[0].lower().split()).removeprefix("the ")]),
             ),
         ),
         _rule(
             _PARTS,
             r"(?P<which>this|last) (?:morning|afternoon|evening|night)",
-            lambda match, moment: Found(Kind.DAY, moment.day(-(match["which"].lower() == "last"))),
+            lambda match, moment: Found(Kind.DAY, moment.unit("day", -(match["which"].lower() == "last"))),
         ),
         _rule(
             "day mon tue wed thu fri sat, sun,",

@@ -323,7 +323,7 @@ def european(name: str) -> Language:
     days = [day.rpartition(":") for day in words.days.split()]
     today = next(forms for forms, _, steps in days if steps == "0")
     rules = [
-        _rule(forms, lambda _, moment, steps=int(steps): Found(Kind.DAY, moment.day(steps)))  # type: ignore[misc]
+        _rule(forms, lambda _, moment, steps=int(steps): Found(Kind.DAY, moment.unit("day", steps)))  # type: ignore[misc]
         for forms, _, steps in days
     ]
     for form in words.ago.split():
