@@ -33,13 +33,7 @@ Review = Annotated[
 
 
 @with_owner(session=False)
-def profile(
-    store: StoreName,
-    *,
-    history: History = False,
-    owner: Owner,
-    as_json: AsJson = False,
-) -> None:
+def profile(store: StoreName, *, history: History = False, owner: Owner, as_json: AsJson = False) -> None:
     """Show what is known of a user: each value with its confidence, since when it holds, and the turn that states it.
 
     Example: hybrid-memory profile memory.db --user alice --history

@@ -173,11 +173,7 @@ def _bound(tool: MemoryTool, memory: ScopedMemory, spaces: tuple[str, ...]) -> T
         return CallToolResult(content=[TextContent(type="text", text=answer.text)], is_error=answer.failed)
 
     made = BoundTool.from_function(
-        call,
-        name=tool.name,
-        description=tool.description,
-        annotations=KINDS[tool.name],
-        structured_output=False,
+        call, name=tool.name, description=tool.description, annotations=KINDS[tool.name], structured_output=False
     )
     whole = tool.arguments.model_json_schema()
     # Without pydantic's titles, since hosts show models all of it.

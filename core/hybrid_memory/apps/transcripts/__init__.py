@@ -143,12 +143,7 @@ class Transcript:
 
     @classmethod
     def of(
-        cls,
-        messages: Sequence[Message | dict[str, Any]],
-        *,
-        name: str = "chat",
-        form: str = "messages",
-        key: str = "",
+        cls, messages: Sequence[Message | dict[str, Any]], *, name: str = "chat", form: str = "messages", key: str = ""
     ) -> Self:
         """The conversation of these messages; those without an id, or with a repeated one, get a numbered id.
 

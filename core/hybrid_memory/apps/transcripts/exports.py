@@ -110,12 +110,7 @@ def _chatgpt_messages(message: Mapping[str, Any]) -> list[Message]:
     if role is Role.TOOL and not any(parts):
         parts = [""]
     return messages_of(
-        role,
-        parts,
-        calls=calls,
-        name=author.get("name"),
-        id_=message.get("id"),
-        at=stated_time(message),
+        role, parts, calls=calls, name=author.get("name"), id_=message.get("id"), at=stated_time(message)
     )
 
 

@@ -201,8 +201,7 @@ CHINESE = Language(
             "近 过去 未来 接下来",
             rf"(?:(?P<ahead>未来|接下来)|过去|最近|(?<![附将接])近)的?这?{_NUMBER}{_UNIT}",
             lambda match, moment: Found(
-                Kind.RANGE,
-                moment.stretch((_count(match) or 5) * (1 if match["ahead"] else -1), _UNITS[match["unit"]]),
+                Kind.RANGE, moment.stretch((_count(match) or 5) * (1 if match["ahead"] else -1), _UNITS[match["unit"]])
             ),
         ),
         _rule(

@@ -207,8 +207,7 @@ ENGLISH = Language(
             "yesterday today tomorrow",
             r"(?:the )?day after tomorrow|(?:the )?day before yesterday|yesterday|today|tomorrow",
             lambda match, moment: Found(
-                Kind.DAY,
-                moment.unit("day", DAYS[" ".join(match[0].lower().split()).removeprefix("the ")]),
+                Kind.DAY, moment.unit("day", DAYS[" ".join(match[0].lower().split()).removeprefix("the ")])
             ),
         ),
         _rule(

@@ -336,10 +336,7 @@ def european(name: str) -> Language:
     lasting = [form.format(f"{number}_{unit}") for form in words.lasting.split()]
     lasting += [f"(?:{words.last})_{number}_{unit}", f"{number}_(?:{words.last})_{unit}"]
     rules += [
-        _rule(
-            form,
-            lambda match, moment: Found(Kind.RANGE, moment.stretch(-(_count(match) or 5), _unit(match))),
-        )
+        _rule(form, lambda match, moment: Found(Kind.RANGE, moment.stretch(-(_count(match) or 5), _unit(match))))
         for form in lasting
     ]
     rules += [
