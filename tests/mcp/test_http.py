@@ -13,18 +13,13 @@ from mcp.client.streamable_http import streamable_http_client
 from hybrid_memory import HybridMemory
 from hybrid_memory.apps.mcp import Binding, application, serve_http, server
 from hybrid_memory.errors import InvalidInputError
+from tests.mcp.conftest import HELLO
 
 Said = Callable[..., Awaitable[tuple[bool, str]]]
 
 TOKEN = "correct-horse-battery-staple"  # noqa: S105 - of these tests
 URL = "http://127.0.0.1:8000/mcp"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
-}
 ACCEPTED = {"Accept": "application/json, text/event-stream"}
 
 
@@ -50,8 +45,7 @@ async def test_with_the_token_a_client_remembers_and_recalls(memory: HybridMemor
 
 
 @pytest.mark.parametrize(
-    "header",
-    [None, "", "Bearer ", f"Bearer {TOKEN}x", f"Bearer {TOKEN.upper()}", f"Basic {TOKEN}", TOKEN, "Bearer é"],
+    "header", [None, "", "Bearer ", f"Bearer {TOKEN}x", f"Bearer {TOKEN.upper()}", f"Basic {TOKEN}", TOKEN, "Bearer é"]
 )
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
 async def test_without_the_token_nothing_is_answered(memory: HybridMemory, method: str, header: str | None) -> None:

