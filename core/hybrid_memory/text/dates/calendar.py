@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum, auto
@@ -138,12 +139,12 @@ class Moment:
         """The requested one of ``of(steps)``, where 0 is the one of the current year, month or week."""
         if which is Which.THIS:
             return of(-1) if of(-1)[1] > self.now else of(0)
-        if which in {Which.NEXT, Which.COMING}:
-            begun = which is Which.COMING
-            return next((each for each in _each(of, range(-2, 10)) if (each[1] if begun else each[0]) > self.now), None)
-        over = which is Which.LAST
-        back = _each(of, range(2, -10, -1))
-        return next((each for each in back if (each[1] if over else each[0]) <= self.now), None)
+        ahead, side = which in {Which.NEXT, Which.COMING}, int(which in {Which.COMING, Which.LAST})
+        for step in range(-2, 10) if ahead else range(2, -10, -1):
+            with suppress(ValueError):  # leap days can be eight years apart
+                if ((each := of(step))[side] > self.now) is ahead:
+                    return each
+        return None
 
     @property
     def near(self) -> Which:
@@ -224,15 +225,6 @@ def weekday_of(whole: Range, weekday: int, number: int) -> Range:
     return named[number], named[number] + DAY
 
 
-def _each(of: Callable[[int], Range], steps: Iterable[int]) -> Iterator[Range]:
-    """The ranges that exist; leap days can be eight years apart."""
-    for step in steps:
-        try:
-            yield of(step)
-        except ValueError:
-            continue
-
-
 def _whole(count: float, unit: str) -> tuple[int, str]:
     """The duration in whole units; halves are converted to a smaller unit."""
     if count == int(count):
@@ -276,6 +268,9 @@ class Rule:
     read: Reading
 
 
+_NOWHERE = re.compile(r"(?!)")
+
+
 @dataclass(frozen=True, slots=True)
 class Language:
     """The rules of a language.
@@ -293,12 +288,12 @@ class Language:
     link: re.Pattern[str]
     to: re.Pattern[str]
     since: re.Pattern[str]
-    onward: re.Pattern[str]
-    reaches: Callable[[str, str], bool]
-    part: re.Pattern[str]
-    part_behind: re.Pattern[str]
     past: re.Pattern[str]
     future: re.Pattern[str]
+    onward: re.Pattern[str] = _NOWHERE
+    reaches: Callable[[str, str], bool] = lambda before, behind: bool(before or behind)
+    part: re.Pattern[str] = _NOWHERE
+    part_behind: re.Pattern[str] = _NOWHERE
 
 
 @dataclass(frozen=True, slots=True)

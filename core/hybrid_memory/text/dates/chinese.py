@@ -260,7 +260,6 @@ CHINESE = Language(
     onward=lazy(r"以来|至今|到现在|起(?![床身来飞码初点先])|开始"),
     # 从 and 起 are a "since" together; 以来 and alike, and 起 itself, alone too.
     reaches=lambda before, behind: behind != "" and (before != "" or len(behind) > 1 or behind == "起"),
-    part=lazy(r"(?!)"),
     part_behind=lazy(
         r"(?:的?(?:(?P<first_half>上半[年月]|前半个?[年月])|(?P<second_half>下半[年月]|后半个?[年月])|(?P<start>[年月]?初|上旬)"
         r"|(?P<middle>年中|中旬|月中)|(?P<end>[年月]?[底末]|下旬)))(?P<due>(?=之?前|以前))?"

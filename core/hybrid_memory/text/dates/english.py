@@ -333,15 +333,12 @@ ENGLISH = Language(
     link=lazy(r"[\s,-]{0,3}(?:(?:at|on|by|around|about|from|in the|of|in)\s{1,3})?", re.IGNORECASE),
     to=lazy(r"\s{0,3}(?:to|until|till|through|-|–|—)\s{0,3}", re.IGNORECASE),
     since=lazy(r"(?<!\w)(?:ever )?since\s{1,3}$", re.IGNORECASE),
-    onward=lazy(r"(?!)"),
-    reaches=lambda before, behind: bool(before or behind),
     part=lazy(
         r"(?<!\w)(?:(?P<due>by|until|till|before|due(?: at| by)?)\s)?(?:(?:at|in|from)\s)?(?:the\s)?(?:very\s)?"
         r"(?:(?P<first_half>first half)|(?P<second_half>(?:second|other|latter) half)|(?P<start>start|beginning)"
         r"|(?P<middle>middle)|(?P<end>end))(?:\s(?:of|in))?(?:\sthe)?\s$",
         re.IGNORECASE,
     ),
-    part_behind=lazy(r"(?!)"),
     past=lazy(
         r"\b(?:happened|changed|started|finished|visited|moved|been|was|were|did|didn't|had|went|got|took|came|saw|met|made|said|told|bought|ate|left|began|gave|felt|heard"
         r"|quit|lost|found|won|sold|ran|flew|drove|spent|wrote|became|grew|broke|fell|kept|paid|sent|slept|spoke|taught"

@@ -370,10 +370,7 @@ def european(name: str) -> Language:
         link=lazy(r"[\s,]{0,3}(?:(?:den|dem|le|el|il|o|dia)\s)?", re.IGNORECASE),
         to=lazy(r"\s{0,3}(?:bis(?: zum)?|à|au|jusqu['’](?:à|en)|ao?|al|hasta|fino a|até|-|–|—)\s{0,3}", re.IGNORECASE),
         since=lazy(f"{_pattern(f'(?:{words.since})_')}$", re.IGNORECASE),
-        onward=lazy(r"(?!)"),
-        reaches=lambda before, _: bool(before),
         part=lazy(f"{_pattern(f'{due}(?:PARTS)(?:-|{of})').replace('PARTS', parts)}$", re.IGNORECASE),
-        part_behind=lazy(r"(?!)"),
         past=lazy(rf"{_pattern(f'(?:{words.past})')}(?!\w)", re.IGNORECASE),
         future=lazy(rf"{_pattern(f'(?:{words.future})')}(?!\w)", re.IGNORECASE),
     )
