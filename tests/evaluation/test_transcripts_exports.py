@@ -21,16 +21,9 @@ def node(name: str, parent: str | None, said: dict[str, Any] | None, *children: 
 
 def said(name: str, role: str, content: Any, **more: Any) -> dict[str, Any]:
     written = content if isinstance(content, dict) else {"content_type": "text", "parts": [content]}
-    return {
-        "id": name,
-        "author": {"role": role, "name": more.pop("tool", None), "metadata": {}},
-        "create_time": more.pop("at", BEGAN),
-        "content": written,
-        "weight": 1.0,
-        "metadata": {},
-        "recipient": "all",
-        **more,
-    }
+    author = {"role": role, "name": more.pop("tool", None), "metadata": {}}
+    told = {"id": name, "author": author, "create_time": more.pop("at", BEGAN), "content": written}
+    return {**told, "weight": 1.0, "metadata": {}, "recipient": "all", **more}
 
 
 def chat(*nodes: dict[str, Any], current: str | None = None) -> dict[str, Any]:
@@ -44,25 +37,16 @@ def chat(*nodes: dict[str, Any], current: str | None = None) -> dict[str, Any]:
 @pytest.fixture
 def rome() -> dict[str, Any]:
     """Asked twice: the first question was edited, so that its branch is no longer shown."""
+    about = {"content_type": "user_editable_context", "user_profile": "I am Mia."}
+    thoughts = {"content_type": "thoughts", "thoughts": [{"summary": "s", "content": "c"}]}
     return chat(
         node("root", None, None, "sys"),
         node("sys", "root", said("sys", "system", ""), "custom"),
-        node(
-            "custom",
-            "sys",
-            said("custom", "user", {"content_type": "user_editable_context", "user_profile": "I am Mia."}),
-            "q1",
-            "q2",
-        ),
+        node("custom", "sys", said("custom", "user", about), "q1", "q2"),
         node("q1", "custom", said("q1", "user", "Two days in Rome?"), "a1"),
         node("a1", "q1", said("a1", "assistant", "See the Forum.")),
         node("q2", "custom", said("q2", "user", "Three days in Rome?", at=BEGAN + 60), "think"),
-        node(
-            "think",
-            "q2",
-            said("think", "assistant", {"content_type": "thoughts", "thoughts": [{"summary": "s", "content": "c"}]}),
-            "a2",
-        ),
+        node("think", "q2", said("think", "assistant", thoughts), "a2"),
         node("a2", "think", said("a2", "assistant", "Add the Appian Way.", at=BEGAN + 61.5)),
         current="a2",
     )
