@@ -112,6 +112,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=5),
     max_leaves=12,
 )
+CALLED = {"author": {"role": "assistant"}, "recipient": "python", "content": {"text": "1"}, "weight": 1}
 SEEDS: list[Any] = [
     {"role": "user", "content": "a"},
     {"role": "assistant", "content": "a", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]},
@@ -122,21 +123,8 @@ SEEDS: list[Any] = [
             "title": "t",
             "current_node": "b",
             "mapping": {
-                "a": {
-                    "message": {"author": {"role": "user"}, "content": {"parts": ["a"]}},
-                    "parent": None,
-                    "children": ["b"],
-                },
-                "b": {
-                    "message": {
-                        "author": {"role": "assistant"},
-                        "recipient": "python",
-                        "content": {"text": "1"},
-                        "weight": 1,
-                    },
-                    "parent": "a",
-                    "children": [],
-                },
+                "a": {"message": {"author": {"role": "user"}, "content": {"parts": ["a"]}}, "parent": None},
+                "b": {"message": CALLED, "parent": "a", "children": []},
             },
         }
     ],
