@@ -12,7 +12,7 @@ PARTS = {
     ("core",): Size(47_515, 201),
     ("langchain_hybrid_memory", "llamaindex_hybrid_memory", "hybrid_memory_hosts"): Size(7_384, 46),
     ("packages",): Size(5_954, 31),
-    ("tests",): Size(40_996, 301),
+    ("tests",): Size(40_984, 301),
     ("benchmarks",): Size(14_855, 108),
 }
 USED_ONCE = 0.441
