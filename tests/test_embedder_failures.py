@@ -95,37 +95,24 @@ def test_an_embedder_of_another_name_or_width_is_refused(face: Face, opened: Ope
         assert texts(face(memory.scoped(user="alice")).recall("cat", k=1)) == ["my cat sleeps"]
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        lambda texts: None,
-        lambda texts: "vectors",
-        lambda texts: [[1.0, 2.0]] * (len(texts) + 1),
-        lambda texts: [[[1.0]]] * len(texts),
-        lambda texts: [[1.0], [1.0, 2.0]][: len(texts)] * 2,
-        lambda texts: [[float("nan"), 1.0]] * len(texts),
-        lambda texts: [[float("inf"), 1.0]] * len(texts),
-        lambda texts: [["a", "b"]] * len(texts),
-        lambda texts: [[] for _ in texts],
-        lambda texts: [],
-        lambda texts: 1.0,
-    ],
-    ids=[
-        "nothing",
-        "text",
-        "too many",
-        "too deep",
-        "ragged",
-        "NaN",
-        "infinity",
-        "words",
-        "empty rows",
-        "no rows",
-        "one",
-    ],
-)
-def test_nonsense_from_an_embedder_never_reaches_the_store(face: Face, opened: Open, answer: Any) -> None:
-    memory = opened(embedder=answer)
+NONSENSE: dict[str, Any] = {
+    "nothing": lambda texts: None,
+    "text": lambda texts: "vectors",
+    "too many": lambda texts: [[1.0, 2.0]] * (len(texts) + 1),
+    "too deep": lambda texts: [[[1.0]]] * len(texts),
+    "ragged": lambda texts: [[1.0], [1.0, 2.0]][: len(texts)] * 2,
+    "NaN": lambda texts: [[float("nan"), 1.0]] * len(texts),
+    "infinity": lambda texts: [[float("inf"), 1.0]] * len(texts),
+    "words": lambda texts: [["a", "b"]] * len(texts),
+    "empty rows": lambda texts: [[] for _ in texts],
+    "no rows": lambda texts: [],
+    "one": lambda texts: 1.0,
+}
+
+
+@pytest.mark.parametrize("answer", NONSENSE)
+def test_nonsense_from_an_embedder_never_reaches_the_store(face: Face, opened: Open, answer: str) -> None:
+    memory = opened(embedder=NONSENSE[answer])
     alice = memory.scoped(user="alice")
     face(alice).remember(["my cat sleeps", "it rains"])
     (hit,) = face(alice).recall("the cat", k=1)

@@ -73,16 +73,18 @@ def test_with_json_each_question_gets_a_line(command: Any, filled: Path, typed: 
     assert told[0]["hits"]
 
 
-@pytest.mark.parametrize("word", ["quit", " Exit ", "/exit"])
-def test_a_word_that_leaves_is_not_stored(command: Any, filled: Path, typed: Any, word: str) -> None:
-    typed(f"I moved to Oslo.\n{word}\nnever read\n", terminal=False)
-    assert command("chat", filled, "-s", "talk") == 0
-    assert said(filled, "talk") == [("user", "I moved to Oslo.")]
-
-
-@pytest.mark.parametrize("words", ["I moved to Bergen to study boats.", "我住在卑尔根。", "My boat measures salinity"])
-def test_a_statement_is_remembered_without_an_answer(command: Any, filled: Path, typed: Any, words: str) -> None:
-    typed(f"{words}\n", terminal=False)
+@pytest.mark.parametrize(
+    ("words", "leaves"),
+    [
+        ("I moved to Bergen to study boats.", "quit"),
+        ("我住在卑尔根。", " Exit "),
+        ("My boat measures salinity", "/exit"),
+    ],
+)
+def test_a_statement_is_remembered_without_an_answer_until_a_word_that_leaves(
+    command: Any, filled: Path, typed: Any, words: str, leaves: str
+) -> None:
+    typed(f"{words}\n{leaves}\nnever read\n", terminal=False)
     assert command("chat", filled, "-s", "talk") == 0
     assert command.out == "remembered\n"
     assert said(filled, "talk") == [("user", words)]

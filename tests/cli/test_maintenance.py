@@ -40,7 +40,9 @@ def test_stats_count_what_there_is(command: Any, filled: Path) -> None:
 
 
 def test_a_healthy_store_is_called_so_and_everything_was_looked_at(command: Any, filled: Path) -> None:
+    before = filled.read_bytes()
     assert command("check", filled) == 0
+    assert filled.read_bytes() == before, "a check changes nothing"
     for what in ("versions", "schema", "integrity", "disk", "log", "index"):
         assert f"ok     {what}" in command.out
     assert "SQLite 3" in command.out
@@ -84,12 +86,6 @@ def test_a_file_of_another_program_and_one_of_a_newer_version_are_told_apart(
     assert wrong(command, tmp_path / "notes.txt")
     spoil(filled, "PRAGMA user_version = 99")
     assert any("schema version 99" in finding for finding in wrong(command, filled))
-
-
-def test_the_check_changes_nothing(command: Any, filled: Path) -> None:
-    before = filled.read_bytes()
-    assert command("check", filled) == 0
-    assert filled.read_bytes() == before
 
 
 def test_migrate_copies_everything_and_can_go_on(command: Any, filled: Path, tmp_path: Path) -> None:

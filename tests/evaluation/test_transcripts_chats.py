@@ -17,22 +17,6 @@ from hybrid_memory import Message
 from hybrid_memory.apps.transcripts import read_transcript
 from tests.evaluation.conftest import lines, read_one, written
 
-CHAT = [
-    {"role": "system", "content": "Answer briefly."},
-    {"role": "user", "content": "What is the weather in 上海?", "name": "mia"},
-    {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [
-            {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "上海"}'}},
-            {"id": "c2", "type": "function", "function": {"name": "clock", "arguments": "{}"}},
-        ],
-    },
-    {"role": "tool", "tool_call_id": "c1", "content": "21 °C"},
-    {"role": "tool", "tool_call_id": "c2", "content": "09:30"},
-    {"role": "assistant", "content": "21 degrees, at half past nine."},
-]
-
 
 def gist(messages: Any) -> list[tuple[Any, ...]]:
     """Who said what, and which call a result answers."""
@@ -51,15 +35,6 @@ EXPECTED = [
     ("tool", "09:30", None, [], "c2"),
     ("assistant", "21 degrees, at half past nine.", None, [], None),
 ]
-
-
-@pytest.mark.parametrize(
-    "wrapped", [lambda chat: chat, lambda chat: {"messages": chat, "tools": []}], ids=["list", "messages"]
-)
-def test_an_openai_conversation_is_read_from_a_list_and_from_messages(tmp_path: Path, wrapped: Any) -> None:
-    transcript = read_one(written(tmp_path, wrapped(CHAT)))
-    assert gist(transcript.messages) == EXPECTED
-    assert (transcript.name, transcript.form) == ("chat.json", "openai")
 
 
 def test_anthropic_messages_give_calls_results_and_no_thinking(tmp_path: Path) -> None:
@@ -98,19 +73,22 @@ ARGUMENTS = st.dictionaries(NAME, st.one_of(st.integers(-9, 9), TEXT, st.boolean
 def openai_chats(draw: st.DrawFn) -> list[dict[str, Any]]:
     chat: list[dict[str, Any]] = []
     for turn in range(draw(st.integers(1, 4))):
-        chat.append({"role": draw(st.sampled_from(["user", "system"])), "content": draw(TEXT)})
+        named = draw(st.sampled_from([{}, {"name": "mia"}]))
+        chat.append({"role": draw(st.sampled_from(["user", "system"])), "content": draw(TEXT), **named})
         asked = draw(st.lists(st.tuples(NAME, ARGUMENTS), max_size=3))
         calls = [
             {"id": f"{turn}-{row}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
             for row, (name, arguments) in enumerate(asked)
         ]
-        chat.append({"role": "assistant", "content": draw(TEXT), **({"tool_calls": calls} if calls else {})})
+        said = draw(TEXT | st.none() if calls else TEXT)
+        chat.append({"role": "assistant", "content": said, **({"tool_calls": calls} if calls else {})})
         chat += [{"role": "tool", "tool_call_id": call["id"], "content": draw(TEXT)} for call in calls]
     return chat
 
 
 def as_openai(message: Message) -> dict[str, Any]:
-    found: dict[str, Any] = {"role": message.role.value, "content": message.content}
+    found: dict[str, Any] = {"role": message.role.value, "content": message.content or None}
+    found |= {"name": message.name} if message.name else {}
     if message.tool_calls:
         found["tool_calls"] = [
             {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
@@ -124,13 +102,14 @@ def as_openai(message: Message) -> dict[str, Any]:
 def test_any_openai_conversation_comes_back(tmp_path: Path, chat: list[dict[str, Any]], shape: str) -> None:
     path = {
         "list": lambda: written(tmp_path, chat),
-        "messages": lambda: written(tmp_path, {"messages": chat}),
+        "messages": lambda: written(tmp_path, {"messages": chat, "tools": []}),
         "message a line": lambda: lines(tmp_path, chat),
         "conversation a line": lambda: lines(tmp_path, [{"messages": chat}] * 2),
     }[shape]()
     for call in (call for message in chat for call in message.get("tool_calls", ())):
         call["function"]["arguments"] = json.loads(call["function"]["arguments"])
     for transcript in read_transcript(path):
+        assert transcript.form == "openai"
         assert [as_openai(message) for message in transcript.messages] == chat
         assert len({message.id for message in transcript.messages}) == len(chat)
 

@@ -6,10 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from llama_index.core.base.llms.types import (
-    ChatMessage,
-    ToolCallBlock,
-)
+from llama_index.core.base.llms.types import ChatMessage, ToolCallBlock
 from llama_index.core.tools.types import BaseTool
 from pydantic import Field
 

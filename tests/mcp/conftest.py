@@ -12,6 +12,12 @@ from hybrid_memory import HybridMemory
 
 Said = Callable[..., Awaitable[tuple[bool, str]]]
 
+HELLO: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
 RUN = "from hybrid_memory.apps.cli.app import mcp; import typer; typer.run(mcp)"
 
 

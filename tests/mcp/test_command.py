@@ -72,8 +72,3 @@ def test_a_wrong_binding_makes_no_store(settings: Path, calls: list[Any], option
     assert problem in str(error)
     assert not calls
     assert not settings.with_name("memory.db").exists()
-
-
-def test_help_shows_an_example() -> None:
-    shown = " ".join(run("--help").stdout.split())
-    assert "hybrid-memory mcp memory.db --user alice" in shown

@@ -12,20 +12,14 @@ from mcp.client.streamable_http import streamable_http_client
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.apps.mcp import Binding, application, serve_http, server
-from hybrid_memory.apps.mcp.server import OneToken
 from hybrid_memory.errors import InvalidInputError
+from tests.mcp.conftest import HELLO
 
 Said = Callable[..., Awaitable[tuple[bool, str]]]
 
 TOKEN = "correct-horse-battery-staple"  # noqa: S105 - of these tests
 URL = "http://127.0.0.1:8000/mcp"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
-}
 ACCEPTED = {"Accept": "application/json, text/event-stream"}
 
 
@@ -51,8 +45,7 @@ async def test_with_the_token_a_client_remembers_and_recalls(memory: HybridMemor
 
 
 @pytest.mark.parametrize(
-    "header",
-    [None, "", "Bearer", "Bearer ", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", TOKEN, "Bearer é"],
+    "header", [None, "", "Bearer ", f"Bearer {TOKEN}x", f"Bearer {TOKEN.upper()}", f"Basic {TOKEN}", TOKEN, "Bearer é"]
 )
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
 async def test_without_the_token_nothing_is_answered(memory: HybridMemory, method: str, header: str | None) -> None:
@@ -86,13 +79,6 @@ async def test_only_its_own_names_are_answered(memory: HybridMemory, headers: di
 def test_a_weak_token_is_refused(memory: HybridMemory, token: str) -> None:
     with pytest.raises(InvalidInputError, match="the token must have at least 16"):
         server(memory, Binding(user="alice"), token=token)
-
-
-async def test_the_token_is_compared_as_a_whole() -> None:
-    verifier = OneToken(TOKEN)
-    known = await verifier.verify_token(TOKEN)
-    assert known is not None
-    assert [await verifier.verify_token(other) for other in ("", TOKEN.upper(), TOKEN + "\x00", "\udcff")] == [None] * 4
 
 
 def test_a_port_that_is_taken_is_told(memory: HybridMemory) -> None:

@@ -19,7 +19,9 @@ Said = Callable[..., Awaitable[tuple[bool, str]]]
 SECRET = "The vault code is 4711"  # noqa: S105 - nobody's
 
 
-async def test_all_tools_are_offered_with_schemas_and_hints(memory: HybridMemory) -> None:
+async def test_all_tools_are_offered_with_schemas_and_hints_and_no_argument_names_an_owner(
+    memory: HybridMemory,
+) -> None:
     async with Client(server(memory, Binding(user="alice"))) as client:
         offered = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert list(offered) == [tool.name for tool in SERVER_TOOLS]
@@ -31,17 +33,11 @@ async def test_all_tools_are_offered_with_schemas_and_hints(memory: HybridMemory
         assert tool.description
         assert tool.annotations is not None
         assert tool.annotations.open_world_hint is False
+    named = {part for tool in offered.values() for part in tool.input_schema["properties"]}
+    assert not named & {"user", "tenant", "agent", "session", "scope", "owner", "id", "ids", "url", "store"}
     hints = {name.removeprefix("memory_"): tool.annotations for name, tool in offered.items() if tool.annotations}
-    assert {name for name, hint in hints.items() if hint.read_only_hint} == {
-        "recall", "fetch", "why", "profile",
-    }  # fmt: skip
+    assert {name for name, hint in hints.items() if hint.read_only_hint} == {"recall", "fetch", "why", "profile"}
     assert [name for name, hint in hints.items() if hint.destructive_hint] == ["forget"]
-
-
-async def test_no_argument_of_any_tool_names_an_owner(memory: HybridMemory) -> None:
-    async with Client(server(memory, Binding(user="alice"))) as client:
-        names = {part for tool in (await client.list_tools()).tools for part in tool.input_schema["properties"]}
-    assert not names & {"user", "tenant", "agent", "session", "scope", "owner", "id", "ids", "url", "store"}
 
 
 @pytest.mark.parametrize("part", ["user", "tenant", "agent", "session", "spaces", "scope", "memory", "call"])

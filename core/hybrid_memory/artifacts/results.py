@@ -32,7 +32,6 @@ _COMPLAINT = lazy(
     r": .*",
     re.MULTILINE,
 )
-_SYNTAX = lazy(r"^\S*sh: (?:-c: )?(?:line \d+: )?(?:syntax error|unexpected EOF)|^sed: (?:-e|unknown)")
 _REFUSED = lazy(
     r"\A\W{0,4}(?:error|failed|failure|invalid|exception|traceback|no replacement was performed|no such file|could not"
     r"|cannot|unable to|permission denied|file not found|string to replace not found|错误|失败|文件不存在)"
@@ -136,14 +135,11 @@ def refused(result: Outcome) -> bool:
 def possible(effects: Sequence[Effect], result: Outcome) -> list[Effect]:
     """The effects of a shell command that its result does not rule out."""
     complaints = result.complaints()
-    if any(_SYNTAX.search(line) for line in complaints):
-        return []
-    crashed = "Traceback (" in result.text or "SyntaxError" in result.text
     kept = []
     for effect in effects:
         name = re.escape(effect.path.rpartition("/")[2])
         named = re.compile(rf"(?<![\w.-]){name}(?![\w-]|\.\w)")  # not as a part of a longer name
-        if not (crashed and effect.by == "python") and not any(map(named.search, complaints)):
+        if not any(map(named.search, complaints)):
             kept.append(effect)
     return kept
 

@@ -30,21 +30,18 @@ _ENVELOPE_VERBS = {"Add File": "write", "Update File": "edit", "Delete File": "d
 _LITERAL = r"""(?:(?:pathlib\.)?Path\()?['"]([^'"\n]{1,300})['"]\)?"""
 _NAMED = re.compile(rf"^[ \t]*(\w+)[ \t]*=[ \t]*{_LITERAL}", re.MULTILINE)
 _OPENED = re.compile(rf"""\bopen\((?:{_LITERAL}|(\w+))(?:,\s?(?:mode=)?['"]([rwaxbt+]+)['"])?""")
-_METHOD = re.compile(rf"(?:{_LITERAL}|\b(\w{{1,60}}))\.(read_text|write_text|write_bytes|unlink)\(")
-_METHOD_VERBS = {"read_text": "read", "write_text": "write", "write_bytes": "write", "unlink": "delete"}
 
 
 class Effect(NamedTuple):
     """The effect of one step on one path.
 
     The verbs: ``read``, ``write`` (create or overwrite), ``edit`` (it existed), ``delete``, ``remove`` (all that a
-    folder or a pattern covers), ``copy`` and ``move`` (to ``target``). ``by`` is the interpreter of a script.
+    folder or a pattern covers), ``copy`` and ``move`` (to ``target``).
     """
 
     verb: str
     path: str
     target: str = ""
-    by: str = ""
 
 
 @dataclass(slots=True)
@@ -64,26 +61,20 @@ class CommandLine:
         scripts: what it wrote into files, by path, which is read when it is run.
     """
 
-    def __init__(self, text: str, root: str = "", scripts: dict[str, str] | None = None) -> None:
+    def __init__(self, text: str, root: str, scripts: dict[str, str]) -> None:
         self.root = root
-        self.scripts = {} if scripts is None else scripts
+        self.scripts = scripts
         self.effects: list[Effect] = []
         self._here = ""
         self._read(text)
 
     def _read(self, text: str) -> None:
-        outer: list[str] = []
-        for part in _commands(text[:MAX_COMMAND_CHARS].replace("\r\n", "\n")):
-            if isinstance(part, _Command):
-                self._run(part)
-            elif part == "(":
-                outer.append(self._here)
-            elif outer:
-                self._here = outer.pop()
+        for command in _commands(text[:MAX_COMMAND_CHARS].replace("\r\n", "\n")):
+            self._run(command)
 
-    def _add(self, verb: str, path: str, target: str = "", by: str = "") -> None:
+    def _add(self, verb: str, path: str, target: str = "") -> None:
         if is_file(path) or verb == "remove":
-            self.effects.append(Effect(verb, self._place(path), self._place(target) if target else "", by))
+            self.effects.append(Effect(verb, self._place(path), self._place(target) if target else ""))
 
     def _place(self, path: str) -> str:
         """The path relative to the root, which is where command lines start."""
@@ -117,13 +108,13 @@ class CommandLine:
     def _touch(self, name: str, words: list[str], _stdin: str) -> None:
         """What commands do to files whose names they are given; the first operand of some is a pattern or script."""
         in_place = name in {"sed", "perl"} and re.search(r"-[A-Za-z0-9]*i|--in-place", _flags(words)) is not None
-        operands = _after_pattern(words) if name in _PATTERN_FIRST else _operands(words)
+        operands = _operands(words)[name in _PATTERN_FIRST :]
         verb = "read"
         if in_place or (name == "tee" and "a" in _flags(words)):
             verb = "edit"
         elif name not in _READERS:
             verb = "write"
-        for path in operands[-1:] if name == "ln" else operands:
+        for path in operands:
             if verb != "read" or "." in path or "/" in path:
                 self._add(verb, path)
 
@@ -153,14 +144,14 @@ class CommandLine:
             if operands := _operands(words):
                 source = self.scripts.get(self._place(operands[0]), source)
             for effect in python_effects(source):
-                self._add(effect.verb, effect.path, by="python")
+                self._add(effect.verb, effect.path)
         elif words and _SHELL_OPTION.fullmatch(words[0]):
             self._read("".join(words[1:2]))
         elif words:
             self._read(self.scripts.pop(self._place(words[0]), ""))  # once, for it may call itself
 
     _PROGRAMS: ClassVar[dict[str, Callable[[CommandLine, str, list[str], str], None]]] = {
-        **dict.fromkeys((*_READERS, "touch", "tee", "ln"), _touch),
+        **dict.fromkeys((*_READERS, "touch", "tee"), _touch),
         **dict.fromkeys(("mv", "cp"), _transfer),
         **dict.fromkeys("bash sh zsh python patch apply_patch".split(), _interpret),
         "cd": _enter,
@@ -176,8 +167,8 @@ def _flags(words: Sequence[str]) -> str:
     return "".join(word for word in words if word.startswith("-"))
 
 
-def _commands(text: str) -> Iterator[_Command | str]:
-    """The simple commands of a command line, and the parentheses between them; nothing after an open quote."""
+def _commands(text: str) -> Iterator[_Command]:
+    """The simple commands of a command line; nothing after an open quote."""
     text, bodies = _without_bodies(text)
     lexer = shlex.shlex(_COMMENT.sub("", text.replace("\\\n", " ")), posix=True, punctuation_chars=_PUNCTUATION)
     lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
@@ -195,7 +186,6 @@ def _commands(text: str) -> Iterator[_Command | str]:
             if not redirect:
                 yield command
                 command = _Command()
-                yield from (mark for mark in token if mark in "()")
             elif command.words and command.words[-1].isdigit():
                 command.words.pop()  # the number of a stream: 2>
         elif redirect.startswith("<<"):
@@ -223,21 +213,6 @@ def _without_bodies(text: str) -> tuple[str, list[str]]:
             bodies.append("\n".join(lines[start:row]) + "\n")
             row += 1
     return "\n".join(outside), bodies
-
-
-def _after_pattern(words: list[str]) -> list[str]:
-    """The operands after the script or pattern of sed, perl, awk and grep."""
-    operands: list[str] = []
-    scripted = value = False
-    for word in words:
-        if value:
-            value = False
-        elif re.fullmatch(r"-[a-zA-Z]*[efABCm]", word):
-            value = True
-            scripted |= word[-1] in "ef"
-        elif not word.startswith("-") and word:
-            operands.append(word)
-    return operands if scripted else operands[1:]
 
 
 def is_file(path: str) -> bool:
@@ -271,16 +246,10 @@ def patch_effects(text: str) -> Iterator[Effect]:
             yield Effect("delete", old) if new == "/dev/null" else Effect("edit", new)
 
 
-def python_effects(code: str) -> list[Effect]:
-    """Files that Python code opens or writes under a literal name, in its order."""
+def python_effects(code: str) -> Iterator[Effect]:
+    """Files that Python code opens under a literal name, in its order."""
     names = dict(_NAMED.findall(code))
-    effects: list[tuple[int, str, str]] = []
-    for match in _OPENED.finditer(code):
-        mode = match[3] or "r"
-        verb = "read" if "r" in mode and "+" not in mode else "edit" if "a" in mode else "write"
-        effects.append((match.start(), verb, match[1] or names.get(match[2], "")))
-    effects += [
-        (match.start(), _METHOD_VERBS[match[3]], match[1] or names.get(match[2], ""))
-        for match in _METHOD.finditer(code)
-    ]
-    return [Effect(verb, path) for _, verb, path in sorted(effects) if path]
+    for literal, name, mode in _OPENED.findall(code):
+        if path := literal or names.get(name, ""):
+            reads = not mode or ("r" in mode and "+" not in mode)
+            yield Effect("read" if reads else "edit" if "a" in mode else "write", path)

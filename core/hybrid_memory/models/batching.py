@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from math import inf
 from threading import TIMEOUT_MAX
 from typing import ParamSpec, TypeAlias, TypeVar
@@ -31,19 +32,17 @@ Key: TypeAlias = tuple[bool, str]
 """Whether the text is a query, and the text."""
 
 
+@dataclass(slots=True, eq=False)
 class _Text:
     """A text that needs a vector, until it has one or an error; it may wait until ``due`` for a fuller batch."""
 
-    __slots__ = ("calls", "due", "error", "key", "priority", "queued", "row")
-
-    def __init__(self, key: Key, due: float) -> None:
-        self.key = key
-        self.priority = 0
-        self.due = due
-        self.calls: set[_Call] = set()
-        self.queued = True
-        self.row: Floats | None = None
-        self.error: Exception | None = None
+    key: Key
+    due: float
+    priority: int = 0
+    calls: set[_Call] = field(default_factory=set)
+    queued: bool = True
+    row: Floats | None = None
+    error: Exception | None = None
 
     @property
     def lane(self) -> tuple[bool, bool]:
@@ -51,15 +50,13 @@ class _Text:
         return self.key[0], self.priority >= INTERACTIVE
 
 
+@dataclass(slots=True, eq=False)
 class _Call:
     """One caller's request, and the batch that its thread embeds, for itself and for others."""
 
-    __slots__ = ("batch", "texts", "until")
-
-    def __init__(self, seconds: float) -> None:
-        self.until = time.monotonic() + seconds
-        self.texts: list[_Text] = []
-        self.batch: list[_Text] = []
+    until: float
+    texts: list[_Text] = field(default_factory=list)
+    batch: list[_Text] = field(default_factory=list)
 
 
 class BatchingEmbedder:
@@ -153,7 +150,7 @@ class BatchingEmbedder:
     def _computed(self, keys: Sequence[Key], priority: int) -> dict[str, Floats]:
         """The vectors of distinct texts, at most a batch; meanwhile this thread embeds batches."""
         # Others may be embedding what is wanted, or keep the embedder busy: that is not waited for any longer either.
-        call = _Call(inf if self._limit is None else self._limit.seconds)
+        call = _Call(time.monotonic() + (inf if self._limit is None else self._limit.seconds))
         try:
             with self._changed:
                 now = time.monotonic()

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -145,12 +146,10 @@ def _asker(model: Any) -> Callable[[Any], Any]:
         chat_message = importlib.import_module("llama_index.core.llms").ChatMessage
         return lambda chat: model.chat([chat_message(**message) for message in chat])
     if callable(model):
-        try:
+        with suppress(StopIteration, TypeError, ValueError):  # not all callables tell their parameters
             first = next(iter(inspect.signature(model).parameters.values()))
-        except (StopIteration, TypeError, ValueError):
-            return lambda chat: model(_as_prompt(chat))
-        if first.name == "messages" or first.annotation not in (first.empty, str, "str", Any, "Any"):
-            return model  # type: ignore[no-any-return]
+            if first.name == "messages" or first.annotation not in (first.empty, str, "str", Any, "Any"):
+                return model  # type: ignore[no-any-return]
         return lambda chat: model(_as_prompt(chat))
     raise InvalidInputError(
         f"{shown(model)} is not a language model: give a LangChain chat model, a LlamaIndex LLM, a LanguageModel, "

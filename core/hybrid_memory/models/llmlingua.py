@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from difflib import SequenceMatcher
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 from hybrid_memory.errors import InvalidInputError, MissingDependencyError, ModelError
@@ -186,7 +187,10 @@ def _loaded(model: str, device: str, *, llmlingua2: bool) -> Any:
         use_llmlingua2=llmlingua2,
         model=network if llmlingua2 else _with_tuples(network),
         tokenizer=tokenizer,
-        oai_tokenizer=_Counter(tokenizer),
+        # The model's own tokens, instead of the library's token table.
+        oai_tokenizer=SimpleNamespace(
+            encode=lambda text: tokenizer(text, add_special_tokens=False, verbose=False).input_ids
+        ),
         device=device,
         max_position_embeddings=getattr(config, "max_position_embeddings", MAX_WINDOW),
         cache_bos_num=10,
@@ -201,17 +205,6 @@ def _loaded(model: str, device: str, *, llmlingua2: bool) -> Any:
     if not llmlingua2:
         compressor.get_ppl = _by_characters(compressor.get_ppl, tokenizer)
     return compressor
-
-
-class _Counter:
-    """Counts the model's own tokens, instead of the library's token table."""
-
-    def __init__(self, tokenizer: Any) -> None:
-        self._tokenizer = tokenizer
-
-    def encode(self, text: str) -> list[int]:
-        tokens: list[int] = self._tokenizer(text, add_special_tokens=False, verbose=False).input_ids
-        return tokens
 
 
 def _by_characters(losses: Callable[..., Any], tokenizer: Any) -> Callable[..., Any]:

@@ -192,10 +192,7 @@ def _fastembed(model: str) -> Any:
             mean, source = PoolingType.MEAN, ModelSource(hf=model)
             TextEmbedding.add_custom_model(name, pooling=mean, normalization=True, sources=source, dim=0)
     loaded = TextEmbedding(name, **settings)
-    plain = _model_of(
-        lambda texts: np.stack(list(loaded.embed(texts))),
-        lambda text: next(iter(loaded.embed([text]))),
-    )
+    plain = _model_of(lambda texts: np.stack(list(loaded.embed(texts))), lambda text: next(iter(loaded.embed([text]))))
     if wants_prefixes(model):
         return _prefixed(plain)
     return _model_of(

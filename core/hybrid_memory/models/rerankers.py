@@ -167,11 +167,7 @@ class LimitedRanker:
         return self._model.name
 
     def score(
-        self,
-        query: str,
-        signals: Mapping[str, Array],
-        weights: Weights,
-        texts: Callable[[Sequence[int]], list[str]],
+        self, query: str, signals: Mapping[str, Array], weights: Weights, texts: Callable[[Sequence[int]], list[str]]
     ) -> Array:
         """See `Ranker.score`."""
         try:

@@ -9,7 +9,6 @@ import os
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -23,27 +22,24 @@ SLICE_CHARS = 100_000
 """Longer texts are counted in slices, since tiktoken panics at a million spaces in a row; each cut may add a token."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """The definition of an encoding: the digest of its table, and how it splits text before merging bytes."""
-
-    sha256: str
-    pattern: str
-
-
 _TABLES = {
-    "cl100k_base": _Table(
+    "cl100k_base": (
         "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
-        r"|\s*[\r\n]+|\s+(?!\S)|\s+",
+        (
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+            r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+        ),
     ),
-    "o200k_base": _Table(
+    "o200k_base": (
         "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-        r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-        r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        (
+            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+            r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+            r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+        ),
     ),
 }
+"""By encoding: the SHA-256 of its table, and how it splits text before merging bytes."""
 
 
 def token_counter(encoding: str = "o200k_base") -> TokenCounter:
@@ -106,11 +102,12 @@ def _exact(encoding: str, table: Path) -> Callable[[str], int] | None:
         lines = table.read_bytes()
     except (ImportError, OSError):
         return None
-    if hashlib.sha256(lines).hexdigest() != _TABLES[encoding].sha256:
+    digest, pattern = _TABLES[encoding]
+    if hashlib.sha256(lines).hexdigest() != digest:
         return None
     ranks = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, lines.splitlines())}
     # Without special tokens, so that a text which names one is ordinary text.
-    tokenizer = tiktoken.Encoding(encoding, pat_str=_TABLES[encoding].pattern, mergeable_ranks=ranks, special_tokens={})
+    tokenizer = tiktoken.Encoding(encoding, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
 
     def count(text: str) -> int:
         slices = (text[start : start + SLICE_CHARS] for start in range(0, len(text), SLICE_CHARS))

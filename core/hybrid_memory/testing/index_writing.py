@@ -37,23 +37,11 @@ class IndexWritingContract:
     def test_records_come_back_field_by_field(self, index: SemanticIndex) -> None:
         plain = make_record(1, "plain", scope=ALICE)
         full = make_record(
-            2,
-            "full 全",
-            category="task",
-            speaker="Ann",
-            importance=0.25,
-            uses=3,
-            last_used=START + timedelta(microseconds=1),
-            valid_from=START,
-            valid_to=START + timedelta(days=1),
-            sources=("b", "a"),
-            segment=1,
-            ordinal=7,
-            metadata={"nested": {"a": [None, True, 1, 1.5, "NUL \x00"]}},
-            kind=RecordKind.FACT,
-            turn=1,
+            2, "full 全", category="task", speaker="Ann", importance=0.25, uses=3, segment=1, ordinal=7, turn=1,
+            last_used=START + timedelta(microseconds=1), valid_from=START, valid_to=START + timedelta(days=1),
+            sources=("b", "a"), metadata={"nested": {"a": [None, True, 1, 1.5, "NUL \x00"]}}, kind=RecordKind.FACT,
             author="agent coach",
-        )
+        )  # fmt: skip
         store(index, plain, full)
         assert index.get([2, 99, 1, 2]) == [full, plain, full]
         assert index.get([]) == []
@@ -103,13 +91,21 @@ class IndexWritingContract:
         assert index.upsert(ALICE, [entry_of(make_record(2, "anew"))], after=1, seen="back", upto=2, anchor="on")
         assert [record.text for record in index.get([2])] == ["anew"]
 
-    def test_a_record_takes_the_place_of_one_of_somebody_else_with_its_id(self, index: SemanticIndex) -> None:
-        store(index, make_record(1, "old words"), make_record(2, "others"))
+    def test_a_record_takes_the_place_of_one_with_its_id(self, index: SemanticIndex) -> None:
+        """Also of somebody else's."""
+        store(index, make_record(1, "older"), make_record(2, "others"))
+        store(index, make_record(1, "old words"), upto=3)
+        assert index.get([1])[0].text == "old words"
+        assert index.matching(["older"], Where(ALICE), 5).ids.tolist() == []
+        assert index.matching(["old"], Where(ALICE), 5).ids.tolist() == [1]
         index.put_vectors(EMBEDDER, {1: b"old", 2: b"other"}, {b"old": A, b"other": B})
         store(index, make_record(1, "new text", scope=BOB))
         assert [(record.scope.owner, record.text) for record in index.get([1])] == [(BOB, "new text")]
         assert index.latest(Where(ALICE), 5).tolist() == index.nearest(A, Where(ALICE), 5).ids.tolist() == [2]
         assert index.matching(["old"], Where(ALICE), 5).ids.tolist() == []
+        store(index, make_record(2, "anew"), upto=4)
+        assert index.nearest(A, Where(ALICE), 5).ids.tolist() == [], "its vector was of the old words"
+        assert numbers_of([record for record, _ in index.pending(ALICE, 5)]) == [2]
         assert numbers_of([record for record, _ in index.pending(BOB, 5)]) == [1]
         assert index.size().records == 2  # noqa: PLR2004 - one each
 
@@ -119,16 +115,6 @@ class IndexWritingContract:
                 tries = [pool.submit(store, index, make_record(number), after=number - 1) for _ in range(8)]
                 assert sum(job.result() for job in tries) == 1
         assert index.status(ALICE).applied == index.size().records == 20  # noqa: PLR2004 - as many as rounds
-
-    def test_upsert_replaces_a_record_that_is_there(self, index: SemanticIndex) -> None:
-        store(index, make_record(1, "old words"))
-        index.put_vectors(EMBEDDER, {1: b"old"}, {b"old": A})
-        store(index, make_record(1, "new text"), upto=2)
-        assert index.get([1])[0].text == "new text"
-        assert index.matching(["old"], Where(ALICE), 5).ids.tolist() == []
-        assert index.matching(["new"], Where(ALICE), 5).ids.tolist() == [1]
-        assert numbers_of([record for record, _ in index.pending(ALICE, 5)]) == [1]
-        assert index.nearest(A, Where(ALICE), 5).ids.tolist() == []
 
     def test_uses_are_added_up(self, index: SemanticIndex) -> None:
         """For existing records and those in the same call. The last use only moves forward; nothing else changes."""
@@ -173,6 +159,8 @@ class IndexWritingContract:
         assert index.pending(ALICE, 9) == [(second, first), (third, second)]
         assert numbers_of([record for record, _ in index.pending(BOB, 9)]) == [5]
         assert index.pending(STRANGER, 9) == []
+        size = index.size()
+        assert (size.records, size.vectors, size.pending) == (5, 2, 3)
 
     def test_known_vectors_come_back_by_their_hash(self, index: SemanticIndex) -> None:
         """Unknown hashes are left out. Known vectors need not be sent again; unknown ones leave records pending."""
@@ -237,13 +225,6 @@ class IndexWritingContract:
         store(index, make_record(1))
         index.put_vectors(("wide", 2 * DIM), {1: b"wide"}, {b"wide": wide})
         assert index.nearest(wide, Where(ALICE), 5).ids.tolist() == [1]
-
-    def test_size_counts_records_vectors_and_pending_ones(self, index: SemanticIndex) -> None:
-        store(index, make_record(1), make_record(2))
-        store(index, make_record(3, scope=BOB))
-        index.put_vectors(EMBEDDER, {1: b"a", 3: b"a"}, {b"a": A})
-        size = index.size()
-        assert (size.records, size.vectors, size.pending) == (3, 2, 1)
 
     def test_who_works_for_an_owner_may_go_on_and_gives_the_right_back(self, index: SemanticIndex) -> None:
         assert index.lease(ALICE, "ann", 60)

@@ -28,74 +28,50 @@ def ends(query: str, most: int = MAX_CHARS) -> str:
     return query if len(query) <= most else f"{query[:half]}\n{query[-half:]}"
 
 
-@dataclass(frozen=True, slots=True)
-class Cues:
-    """The cue words of a language, as case-insensitive patterns.
-
-    Attributes:
-        asks: in a sentence that asks for something; own: about the speaker.
-        formerly: about how things were before they changed; past: about how they were, or a change; when: about a time.
-        now: about how things are; over: what was done or said on a day, and no longer changes.
-    """
-
-    asks: str
-    own: str
-    formerly: str
-    past: str
-    when: str
-    now: str
-    over: str
+def _cues(*patterns: str) -> re.Pattern[str]:
+    return lazy("|".join(patterns), re.IGNORECASE)
 
 
-ENGLISH = Cues(
-    asks=r"\b(?:remember|recall|remind me|earlier|previously|last time|tell me|list|find|show me)\b"
-    r"|\b(?:recommend|suggest)\b"
-    r"|^\s*(?:please |now |and |so )?(?:name|list|give|summari[sz]e|describe|explain|state|tell)\b"
-    r"|^\s*(?:what|when|where|who|whom|whose|which|why|how|did|does|do|have|has|is|are|was|were)\b",
-    own=r"\b(?:i|me|my|mine|we|us|our|ours)\b",
-    formerly=r"\b(?:used to|did .{1,60} use to|previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?"
-    r"|in the past|back then|before|earlier|(?<!how )old|first(?! names?\b))\b",
-    past=r"\b(?:once|no longer|any ?more|last|history|chang(?:e|ed)|\w+ ago)\b",
-    when=r"\bwhen\b",
-    now=r"\b(?:current(?:ly)?|now(?:adays)?|these days|latest|at the moment|so far|still)\b",
-    over=r"\b(?:did(?:n't)?|was(?:n't)?|were(?:n't)?|had)\b",
-)
-CHINESE = Cues(
-    asks=r"(?<!没)(?<!没有)什么|哪|谁|几|多少|怎么|如何|为什么|吗|呢\s*$|是否|记得|之前|以前|上次|曾经|提到过|列出|说出|说说|总结"
+_ASKS = _cues(
+    r"[?？]\s*$",
+    r"\b(?:remember|recall|remind me|earlier|previously|last time|tell me|list|find|show me|recommend|suggest)\b",
+    r"^\s*(?:please |now |and |so )?(?:name|list|give|summari[sz]e|describe|explain|state|tell)\b",
+    r"^\s*(?:what|when|where|who|whom|whose|which|why|how|did|does|do|have|has|is|are|was|were)\b",
+    r"(?<!没)(?<!没有)什么|哪|谁|几|多少|怎么|如何|为什么|吗|呢\s*$|是否|记得|之前|以前|上次|曾经|提到过|列出|说出|说说|总结"
     r"|告诉我|推荐|建议|帮我",
-    own="我|咱",
-    formerly="以前|之前|从前|原来|原先|当初|最初|最早|起初|一开始|上一",
-    past="过去|曾经|当时|那时|去年|上个月|上周|历史|变化|改变|第一次",
-    when="什么时候|何时",
-    now="现在|目前|如今|眼下|最新|当前|至今",
-    over=r"过|了|\d+[月号日]",
 )
+_OWN = _cues(r"\b(?:i|me|my|mine|we|us|our|ours)\b", "我|咱")
+"""About the speaker."""
 
-
-EUROPEAN_NOW = (
-    r"\b(?:jetzt|aktuell|derzeit|zurzeit|inzwischen|maintenant|actuellement|en ce moment|ahora|actualmente|hoy en día"
-    r"|adesso|attualmente|agora|atualmente|hoje em dia|nu|сейчас|теперь)\b"
+_FORMER = (
+    r"\b(?:used to|did .{1,60} use to|previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?"
+    r"|in the past|back then|before|earlier|(?<!how )old|first(?! names?\b))\b"
+    "|以前|之前|从前|原来|原先|当初|最初|最早|起初|一开始|上一"
 )
-EUROPEAN_PAST = (
+_FORMERLY = _cues(_FORMER)
+"""About how things were before they changed."""
+
+_BEFORE = _cues(
+    _FORMER,
+    r"\b(?:once|no longer|any ?more|last|history|chang(?:e|ed)|\w+ ago)\b",
+    "过去|曾经|当时|那时|去年|上个月|上周|历史|变化|改变|第一次",
     r"\b(?:früher|damals|vorher|ehemals|ursprünglich|avant(?!-)|autrefois|auparavant|antes|antiguamente|un tempo"
-    r"|antigamente|vroeger|раньше|прежде)\b"
+    r"|antigamente|vroeger|раньше|прежде)\b",
 )
+"""About how things were, or a change."""
 
-
-def _pattern(*cues: str) -> re.Pattern[str]:
-    return lazy("|".join(cues), re.IGNORECASE)
-
-
-LANGUAGES = (ENGLISH, CHINESE)
-_ASKS = _pattern(r"[?？]\s*$", *(language.asks for language in LANGUAGES))
-_OWN = _pattern(*(language.own for language in LANGUAGES))
-_FORMERLY = _pattern(*(language.formerly for language in LANGUAGES))
-_BEFORE = _pattern(EUROPEAN_PAST, *(cues for language in LANGUAGES for cues in (language.formerly, language.past)))
-_PAST = _pattern(
-    EUROPEAN_PAST, *(cues for language in LANGUAGES for cues in (language.formerly, language.past, language.when))
+_WHEN = _cues(r"\bwhen\b", "什么时候|何时")
+_NOW = _cues(
+    r"\b(?:current(?:ly)?|now(?:adays)?|these days|latest|at the moment|so far|still)\b",
+    "现在|目前|如今|眼下|最新|当前|至今",
+    r"\b(?:jetzt|aktuell|derzeit|zurzeit|inzwischen|maintenant|actuellement|en ce moment|ahora|actualmente|hoy en día"
+    r"|adesso|attualmente|agora|atualmente|hoje em dia|nu|сейчас|теперь)\b",
 )
-_NOW = _pattern(EUROPEAN_NOW, *(language.now for language in LANGUAGES))
-_OVER = _pattern(*(language.over for language in LANGUAGES))
+"""About how things are."""
+
+_OVER = _cues(r"\b(?:did(?:n't)?|was(?:n't)?|were(?:n't)?|had)\b", r"过|了|\d+[月号日]")
+"""What was done or said on a day, and no longer changes."""
+
 _HAPPENED = lazy(
     r"\b(?:\w{3,}ed|ate|bought|came|found|gave|got|heard|left|made|met|said|saw|spent|spoke|told|took|went|wrote)\b",
     re.IGNORECASE,
@@ -159,7 +135,7 @@ def about_now(query: str) -> bool:
 def about_what_was(query: str) -> bool:
     """Whether a question is about what happened or how things were."""
     query = ends(query)
-    return any(cues.search(query) for cues in (_OVER, _PAST, _HAPPENED))
+    return any(cues.search(query) for cues in (_OVER, _BEFORE, _WHEN, _HAPPENED))
 
 
 def about_before(query: str) -> bool:
@@ -433,8 +409,7 @@ def _of(text: str) -> tuple[float, float]:
     key = hash(text)
     known = _read.get(key)
     if known is None:
-        half = READ_CHARS // 2
-        part = text if len(text) <= READ_CHARS else f"{text[:half]}\n{text[-half:]}"
-        known = (1.0, 0.0) if len(text) <= IDLE_CHARS and asks_nothing(text) else (0.0, questioning_share(part))
+        idle = len(text) <= IDLE_CHARS and asks_nothing(text)
+        known = (1.0, 0.0) if idle else (0.0, questioning_share(ends(text, READ_CHARS)))
         _read.put(key, known)
     return known

@@ -37,7 +37,7 @@ _PAUSE = r"(?:,|\.{2,3}|…+|\.(?= ))"
 _HAN = r"[\u4e00-\u9fff]"
 _HESITATION = r"(?:[Uu]mm*|[Uu]hh*m*|[Ee]rr*m*)"
 
-_ENGLISH = (
+_RULES = (
     _rule("um|uh|er,|er.|er…|err", rf"{_CLAUSE}{_HESITATION}{_WORD_END}{_PAUSE} *"),
     _rule(", um|, uh|, er", rf", {_HESITATION}(?=[.!]?$)"),
     _rule(
@@ -51,9 +51,7 @@ _ENGLISH = (
     _rule("you know,", rf"{_SENTENCE}[Yy]ou know, "),
     _rule("you know", r", you know(?:(?=, )|(?=\.?$))"),
     _rule("i mean,", r"^I mean, "),
-)
-
-_ENGLISH_STUTTERS = (
+    # Stutters.
     _rule(
         "i i|we we|she she|they they|the the|an an|and and|but but|of of|your your|our our|their their|if if"
         "|because because|a a ",
@@ -73,9 +71,7 @@ _ENGLISH_STUTTERS = (
         "i |we |they |she ",
         r"(?<![\w'’-])((?:I|[Ww]e|[Tt]hey|[Ss]he)(?: [a-z]{1,15}){1,3}) (?:\1 ){0,20}(?=\1(?: [a-z]|[.!]?$))",
     ),
-)
-
-_CHINESE = (
+    # Chinese.
     _rule("嗯|呃|额", rf"{_CLAUSE}(?:嗯+|呃+|额+)(?:[，、,…]|\.\.\.|。(?=.))+ *"),
     _rule("嗯|呃", rf"{_CLAUSE}(?:嗯+|呃+)(?={_HAN})(?![嗯呃了哼啊呢吧声地的一道着])"),
     _rule("嗯|呃|额", r"[，、](?:嗯+|呃+|额+)(?=[。.]?$)"),
@@ -92,7 +88,6 @@ _CHINESE = (
 )
 
 _BLANKS = _rule("  | \n|\t|\u3000|\xa0", r"[ \t\u3000\xa0]{2,}", " ")
-_RULES = (*_ENGLISH, *_ENGLISH_STUTTERS, *_CHINESE)
 _ASCII_RULES = tuple(rule for rule in _RULES if any(hint.isascii() for hint in rule.hints))
 
 _HIDDEN = "\ue000"

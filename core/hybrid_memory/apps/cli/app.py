@@ -18,14 +18,7 @@ from hybrid_memory.apps.cli.chatting import chat
 from hybrid_memory.apps.cli.demo import demo
 from hybrid_memory.apps.cli.knowledge import facts, profile
 from hybrid_memory.apps.cli.maintenance import check, migrate, rebuild, stats
-from hybrid_memory.apps.cli.stores import (
-    OWNER,
-    AgentName,
-    SessionName,
-    StoreName,
-    TenantName,
-    open_store,
-)
+from hybrid_memory.apps.cli.stores import OWNER, AgentName, SessionName, StoreName, TenantName, open_store
 from hybrid_memory.apps.cli.transfer import export, import_chats
 from hybrid_memory.apps.cli.turns import forget, history, remember, search, why
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MissingDependencyError
@@ -71,18 +64,12 @@ HTTP = "HTTP"
 
 User = Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", rich_help_panel=OWNER, help="The user.")]
 Spaces = Annotated[
-    list[str] | None,
-    typer.Option("--space", metavar="NAME", help="A shared space to open; may be repeated."),
+    list[str] | None, typer.Option("--space", metavar="NAME", help="A shared space to open; may be repeated.")
 ]
 Port = Annotated[
     int | None,
     typer.Option(
-        "--http",
-        min=0,
-        max=65535,
-        metavar="PORT",
-        rich_help_panel=HTTP,
-        help="Use HTTP, not stdio; 0: any port.",
+        "--http", min=0, max=65535, metavar="PORT", rich_help_panel=HTTP, help="Use HTTP, not stdio; 0: any port."
     ),
 ]
 Host = Annotated[
@@ -91,10 +78,7 @@ Host = Annotated[
 Allowed = Annotated[
     list[str] | None,
     typer.Option(
-        "--allow-host",
-        metavar="NAME",
-        rich_help_panel=HTTP,
-        help="A name that clients reach it by, such as a proxy's.",
+        "--allow-host", metavar="NAME", rich_help_panel=HTTP, help="A name that clients reach it by, such as a proxy's."
     ),
 ]
 
@@ -146,13 +130,7 @@ def mcp(
 
 PANELS: dict[str, dict[str, Callable[..., None]]] = {
     "Start": {"demo": demo, "chat": chat, "import": import_chats, "remember": remember},
-    "Look": {
-        "search": search,
-        "why": why,
-        "history": history,
-        "facts": facts,
-        "profile": profile,
-    },
+    "Look": {"search": search, "why": why, "history": history, "facts": facts, "profile": profile},
     "Maintain": {
         "stats": stats,
         "check": check,

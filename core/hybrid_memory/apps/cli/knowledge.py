@@ -33,13 +33,7 @@ Review = Annotated[
 
 
 @with_owner(session=False)
-def profile(
-    store: StoreName,
-    *,
-    history: History = False,
-    owner: Owner,
-    as_json: AsJson = False,
-) -> None:
+def profile(store: StoreName, *, history: History = False, owner: Owner, as_json: AsJson = False) -> None:
     """Show what is known of a user: each value with its confidence, since when it holds, and the turn that states it.
 
     Example: hybrid-memory profile memory.db --user alice --history
@@ -65,8 +59,7 @@ def show_profile(known: UserProfile, facts: Sequence[Fact], *, history: bool = F
         former = [entry for entry in known.history(name) if not entry.state.standing] if history else []
         for entry in [*current, *former]:
             places = sorted({place for number in entry.facts for place in turns.get(number, ())})
-            value = _from(str(entry.value), None if entry.state.standing else str(entry.state), places)
-            rows.append([name.replace("_", " "), f"{entry.confidence:.2f}", _span(entry), value])
+            rows.append(_row(name.replace("_", " "), entry, "" if entry.state.standing else str(entry.state), places))
     if rows:
         show_rows(rows, heads=("field", *HEADS), styles=STYLES)
     else:
@@ -97,15 +90,10 @@ def facts(
     if as_json:
         print_json(known)
     elif known:
-        rows = [
-            [
-                f"{fact.subject} {fact.attribute.replace('_', ' ')}",
-                f"{fact.confidence:.2f}",
-                _span(fact),
-                _from(fact.value, None if fact.current else str(fact.state), fact.positions),
-            ]
-            for fact in known
-        ]
+        rows = []
+        for fact in known:
+            about = f"{fact.subject} {fact.attribute.replace('_', ' ')}"
+            rows.append(_row(about, fact, "" if fact.current else str(fact.state), fact.positions))
         show_rows(rows, heads=("about", *HEADS), styles=STYLES)
     else:
         show("nothing is known yet" if about is None else f"nothing is known about {about}")
@@ -130,14 +118,10 @@ def _review(scoped: ScopedMemory, facts: Sequence[Fact]) -> None:
         show(f"{decided} decided")
 
 
-def _span(entry: ProfileEntry | Fact) -> str:
+def _row(about: str, entry: ProfileEntry | Fact, state: str, places: Sequence[int]) -> list[str]:
+    """What a value is about, its confidence and time; the value with its former state and the first turn of it."""
     until = "" if entry.valid_to is None else f" to {entry.valid_to:%Y-%m-%d}"
-    return f"{entry.valid_from:%Y-%m-%d}{until}"
-
-
-def _from(value: str, state: str | None, places: Sequence[int]) -> str:
-    """The value, its state if it is a former one, and the first turn that states it."""
     more = f" and {len(places) - 1} more" if len(places) > 1 else ""
-    source = f"from #{places[0]}{more}" if places else None
-    notes = "; ".join(part for part in (state, source) if part)
-    return f"{value} ({notes})" if notes else value
+    notes = "; ".join(filter(None, (state, f"from #{places[0]}{more}" if places else "")))
+    value = f"{entry.value} ({notes})" if notes else str(entry.value)
+    return [about, f"{entry.confidence:.2f}", f"{entry.valid_from:%Y-%m-%d}{until}", value]

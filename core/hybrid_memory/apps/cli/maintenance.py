@@ -10,16 +10,7 @@ import typer
 
 from hybrid_memory import __version__
 from hybrid_memory.apps.cli.printing import fields_of, print_json, show, show_rows
-from hybrid_memory.apps.cli.stores import (
-    AUTO,
-    AsJson,
-    EmbeddedBy,
-    StoreName,
-    listed,
-    open_store,
-    settings,
-    store_key,
-)
+from hybrid_memory.apps.cli.stores import AUTO, AsJson, EmbeddedBy, StoreName, listed, open_store, settings, store_key
 from hybrid_memory.display import counted
 from hybrid_memory.errors import DISTRIBUTION, InvalidInputError
 from hybrid_memory.urls import shown_url

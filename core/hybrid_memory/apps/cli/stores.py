@@ -80,8 +80,7 @@ UserName = Annotated[
 ]
 AgentName = Annotated[str | None, typer.Option("--agent", metavar="NAME", rich_help_panel=OWNER, help="The agent.")]
 SessionName = Annotated[
-    str | None,
-    typer.Option("--session", "-s", metavar="NAME", rich_help_panel=OWNER, help="Only this conversation."),
+    str | None, typer.Option("--session", "-s", metavar="NAME", rich_help_panel=OWNER, help="Only this conversation.")
 ]
 EmbeddedBy = Annotated[
     str,

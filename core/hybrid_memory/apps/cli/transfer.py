@@ -17,16 +17,7 @@ import typer
 
 from hybrid_memory.apps.cli import printing as shapes
 from hybrid_memory.apps.cli.printing import as_json, print_json, show
-from hybrid_memory.apps.cli.stores import (
-    AUTO,
-    AsJson,
-    EmbeddedBy,
-    Owner,
-    StoreName,
-    listed,
-    open_store,
-    with_owner,
-)
+from hybrid_memory.apps.cli.stores import AUTO, AsJson, EmbeddedBy, Owner, StoreName, listed, open_store, with_owner
 from hybrid_memory.display import counted
 from hybrid_memory.errors import IdConflictError, InvalidInputError, InvalidMessageError
 

@@ -119,13 +119,7 @@ _NUMBER = re.compile(r"#?(\d{1,18}(?:-#?\d{1,18})?)")
 
 @with_owner()
 def why(
-    store: StoreName,
-    what: What,
-    *,
-    query: ForQuery = None,
-    k: WithinHits = 10,
-    owner: Owner,
-    as_json: AsJson = False,
+    store: StoreName, what: What, *, query: ForQuery = None, k: WithinHits = 10, owner: Owner, as_json: AsJson = False
 ) -> None:
     """Explain where a turn or a value of the profile comes from; with --query, why a search finds a turn or not.
 
@@ -259,13 +253,7 @@ At = Annotated[
 
 @with_owner()
 def remember(
-    store: StoreName,
-    text: Text,
-    *,
-    role: Role = "user",
-    at: At = None,
-    owner: Owner,
-    as_json: AsJson = False,
+    store: StoreName, text: Text, *, role: Role = "user", at: At = None, owner: Owner, as_json: AsJson = False
 ) -> None:
     """Write one turn into a memory, in the session "notes" unless you name one.
 
@@ -295,10 +283,7 @@ WHICH = "Which turns (exactly one)"
 Ids = Annotated[
     list[str] | None,
     typer.Option(
-        "--ids",
-        metavar="ID",
-        rich_help_panel=WHICH,
-        help="A handle (12) or the id of a turn; may be repeated.",
+        "--ids", metavar="ID", rich_help_panel=WHICH, help="A handle (12) or the id of a turn; may be repeated."
     ),
 ]
 Words = Annotated[

@@ -8,9 +8,10 @@ import secrets
 import signal
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import uvicorn
@@ -107,8 +108,8 @@ def server(memory: HybridMemory, binding: Binding, *, token: str | None = None) 
         log_level="WARNING",
         **security,
     )
-    for resource in RESOURCES:
-        _add(made, owner, resource)
+    for name, description in RESOURCES.items():
+        _add(made, owner, name, description)
     return made
 
 
@@ -173,11 +174,7 @@ def _bound(tool: MemoryTool, memory: ScopedMemory, spaces: tuple[str, ...]) -> T
         return CallToolResult(content=[TextContent(type="text", text=answer.text)], is_error=answer.failed)
 
     made = BoundTool.from_function(
-        call,
-        name=tool.name,
-        description=tool.description,
-        annotations=KINDS[tool.name],
-        structured_output=False,
+        call, name=tool.name, description=tool.description, annotations=KINDS[tool.name], structured_output=False
     )
     whole = tool.arguments.model_json_schema()
     # Without pydantic's titles, since hosts show models all of it.
@@ -190,38 +187,25 @@ def _bound(tool: MemoryTool, memory: ScopedMemory, spaces: tuple[str, ...]) -> T
     return made
 
 
-async def _profile(memory: ScopedMemory) -> str:
-    return (await memory.aprofile()).text or NOTHING_KNOWN
-
-
-async def _summary(memory: ScopedMemory) -> str:
-    return (await memory.asummary()).text or "Nothing has been summarised yet."
-
-
-async def _blocks(memory: ScopedMemory) -> str:
-    blocks = (await memory.ablocks()).values()
-    texts = [
-        "\n\n".join(part for part in (f"## {block.label}", block.description, block.value or "(empty)") if part)
-        for block in blocks
-    ]
-    return "\n\n".join(texts) or "There are no blocks yet."
-
-
-RESOURCES: dict[str, tuple[str, Callable[[ScopedMemory], Awaitable[str]]]] = {
-    "profile": ("What is known about the user.", _profile),
-    "summary": ("The summary of older turns that no longer fit into a prompt.", _summary),
-    "blocks": ("Working context: the labelled texts that are in every prompt.", _blocks),
+RESOURCES = {
+    "profile": "What is known about the user.",
+    "summary": "The summary of older turns that no longer fit into a prompt.",
+    "blocks": "Working context: the labelled texts that are in every prompt.",
 }
-"""By name, which is the end of the URI: what it is, and its text."""
+"""By name, which is the end of the URI."""
 
 
-def _add(made: MCPServer[Any], memory: ScopedMemory, name: str) -> None:
-    description, text_of = RESOURCES[name]
-
+def _add(made: MCPServer[Any], memory: ScopedMemory, name: str, description: str) -> None:
     @made.resource(f"memory://{name}", name=name, title=name.title(), description=description, mime_type="text/plain")
     async def resource() -> str:
         try:
-            return await text_of(memory)
+            if name == "profile":
+                return (await memory.aprofile()).text or NOTHING_KNOWN
+            if name == "summary":
+                return (await memory.asummary()).text or "Nothing has been summarised yet."
+            blocks = (await memory.ablocks()).values()
+            parts = [(f"## {block.label}", block.description, block.value or "(empty)") for block in blocks]
+            return "\n\n".join(filter(None, chain(*parts))) or "There are no blocks yet."
         except HybridMemoryError as error:
             raise ResourceError(str(error)) from error
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, count, islice
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias, get_args
+from typing import Any, Literal, Self, TypeAlias
 
 from hybrid_memory import Message, Role, ToolCall, as_messages
 from hybrid_memory.apps.transcripts.documents import MAX_LOOKED_AT, PLAIN_FILES, Reader, Record, records, refuse
@@ -34,6 +34,7 @@ _READERS: dict[Form, Reader] = {
     "claude-ai": CLAUDE_AI,
     "chatgpt": CHATGPT,
 }
+_KNOWN = ", ".join(_READERS)
 
 
 def read_transcript(
@@ -59,7 +60,7 @@ def read_transcript(
             there are no messages.
     """
     if form != "auto" and form not in _READERS:
-        raise InvalidInputError(f"unknown format {shown(form)}: choose auto, {_known()}")
+        raise InvalidInputError(f"unknown format {shown(form)}: choose auto, {_KNOWN}")
     path, before = Path(path), len(refusals or ())
     found: list[Transcript] = []
     for file in _files(path, form, refusals):
@@ -116,14 +117,10 @@ def _detected(values: Iterator[Record]) -> tuple[Form | None, Iterator[Record]]:
             return form, chain(looked_at, values)
     for record in looked_at[:1]:
         record.refuse(
-            f"not a known transcript format: {shown(record.value)}; there are {_known()}. If it is one of them, name "
+            f"not a known transcript format: {shown(record.value)}; there are {_KNOWN}. If it is one of them, name "
             "the form; in a folder that skips files of other names"
         )
     return None, values
-
-
-def _known() -> str:
-    return ", ".join(get_args(Form))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +143,7 @@ class Transcript:
 
     @classmethod
     def of(
-        cls,
-        messages: Sequence[Message | dict[str, Any]],
-        *,
-        name: str = "chat",
-        form: str = "messages",
-        key: str = "",
+        cls, messages: Sequence[Message | dict[str, Any]], *, name: str = "chat", form: str = "messages", key: str = ""
     ) -> Self:
         """The conversation of these messages; those without an id, or with a repeated one, get a numbered id.
 

@@ -12,6 +12,7 @@ from typing import Any, Self, TypeAlias
 from hybrid_memory import Message
 from hybrid_memory.apps.transcripts.messages import mapping, name_of
 from hybrid_memory.errors import InvalidInputError, InvalidMessageError
+from hybrid_memory.text.structured import encodable_json
 from hybrid_memory.validation import shown, stated_time
 
 
@@ -21,18 +22,16 @@ class Record:
 
     Attributes:
         where: the file, with the line if there are several; for errors.
-        name: the name of its conversation, if the file gives one.
         refusals: what could not be read, with its place; None raises the first.
     """
 
     value: Any
     where: str
-    name: str = ""
     refusals: list[str] | None = None
 
-    def part(self, value: Any, where: str, name: str = "") -> Record:
+    def part(self, value: Any, where: str) -> Record:
         """A value in this one."""
-        return Record(value, f"{self.where}, {where}", name, self.refusals)
+        return Record(value, f"{self.where}, {where}", self.refusals)
 
     def refuse(self, what: str) -> None:
         """Note that this record cannot be read; see `refuse`."""
@@ -98,7 +97,8 @@ def _parsed(content: bytes, path: Path, number: int | None = None) -> Any:
     where = str(path) if number is None else f"{path}, line {number}"
     try:
         text = content.decode("utf-8-sig")
-        return _valid(text, json.loads(text))
+        value = json.loads(text)
+        return encodable_json(value) if "\\ud" in text or "\\uD" in text else value  # half of a split character
     except UnicodeDecodeError as error:
         raise InvalidInputError(f"{where}: not UTF-8: {error.reason} at byte {error.start}") from None
     except json.JSONDecodeError as error:
@@ -106,13 +106,6 @@ def _parsed(content: bytes, path: Path, number: int | None = None) -> Any:
         raise InvalidInputError(f"{where}: broken JSON: {error.msg} at character {error.colno}") from None
     except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"{where}: cannot be read as JSON: {error}") from None
-
-
-def _valid(text: str, value: Any) -> Any:
-    """The value without lone surrogates, which can come only from escapes."""
-    if "\\ud" not in text and "\\uD" not in text:
-        return value
-    return json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
 
 
 MAX_LOOKED_AT = 20
@@ -199,7 +192,7 @@ def conversations(records: Iterable[Record], form: str, fits: Fits, reads: Reads
         places = (record.part(item, f"message {number}") for number, item in enumerate(items, 1))
         yield Conversation(
             [said for place in places for said in message_of(place, place.value, form, fits, reads)],
-            record.name or name_of(mapping(record.value).get("session")) or "",
+            name_of(mapping(record.value).get("session")) or "",
             stated_time(mapping(record.value)),
         )
     if not lists:

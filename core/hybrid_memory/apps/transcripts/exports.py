@@ -71,6 +71,15 @@ def _titled(chat: Mapping[str, Any], key: str, id_keys: Sequence[str]) -> str:
     return f"{title} ({id_})" if title and id_ else title or id_
 
 
+def _way_to(last: Any, nodes: Mapping[Any, Any], parent: str) -> list[Mapping[str, Any]]:
+    """The nodes from the first to the last; a parent that is missing, or was met before, is above the first."""
+    left, way = dict(nodes), list[Mapping[str, Any]]()
+    while isinstance(last, str) and last in left:
+        way.append(mapping(left.pop(last)))
+        last = way[-1].get(parent)
+    return way[::-1]
+
+
 def _branch(chat: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The messages from the first to the one shown last."""
     nodes = chat["mapping"]
@@ -81,16 +90,7 @@ def _branch(chat: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         times = [mapping(mapping(nodes[name]).get("message")).get("create_time") for name in leaves]
         rows = sorted((at if isinstance(at, int | float) else 0.0, row) for row, at in enumerate(times))
         place = leaves[rows[-1][1]] if rows else None
-    results: list[Mapping[str, Any]] = []
-    seen: set[str] = set()
-    # A parent that is missing ends the way up, and so does one that was met before.
-    while isinstance(place, str) and place in nodes and place not in seen:
-        seen.add(place)
-        node = mapping(nodes[place])
-        if mapping(node.get("message")):
-            results.append(node["message"])
-        place = node.get("parent")
-    return results[::-1]
+    return [node["message"] for node in _way_to(place, nodes, "parent") if mapping(node.get("message"))]
 
 
 def _chatgpt_messages(message: Mapping[str, Any]) -> list[Message]:
@@ -110,12 +110,7 @@ def _chatgpt_messages(message: Mapping[str, Any]) -> list[Message]:
     if role is Role.TOOL and not any(parts):
         parts = [""]
     return messages_of(
-        role,
-        parts,
-        calls=calls,
-        name=author.get("name"),
-        id_=message.get("id"),
-        at=stated_time(message),
+        role, parts, calls=calls, name=author.get("name"), id_=message.get("id"), at=stated_time(message)
     )
 
 
@@ -171,12 +166,8 @@ def _claude_branch(chat: Mapping[str, Any]) -> list[Any]:
     by_id = {turn["uuid"]: turn for turn in linked}
     last = str(chat.get("current_leaf_message_uuid"))
     place = last if last in by_id or not linked else linked[-1]["uuid"]
-    results: list[Any] = []
-    # A turn that was met before ends the way up, as one that is missing does: the first turn answers an id of zeros.
-    while place in by_id:
-        results.append(by_id.pop(place))
-        place = results[-1]["parent_message_uuid"]
-    return [*(turn for turn in turns if not isinstance(turn, Mapping)), *reversed(results)]
+    way = _way_to(place, by_id, "parent_message_uuid")  # the first turn answers an id of zeros
+    return [*(turn for turn in turns if not isinstance(turn, Mapping)), *way]
 
 
 def _claude_messages(turn: Mapping[str, Any]) -> list[Message]:

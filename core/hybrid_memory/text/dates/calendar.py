@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum, auto
@@ -95,10 +96,6 @@ class Moment:
         begin = shift(floor(self.now, unit), unit, steps)
         return begin, begin + 2 * DAY if unit == "weekend" else shift(begin, unit, 1)
 
-    def day(self, steps: int) -> Range:
-        """The day this many days after today."""
-        return self.unit("day", steps)
-
     def weekday(self, day: int, week: int) -> Range:
         """A day of the ISO week this many weeks after the current one; Monday is 0."""
         begin = self.unit("week", week)[0] + day * DAY
@@ -142,34 +139,49 @@ class Moment:
         """The requested one of ``of(steps)``, where 0 is the one of the current year, month or week."""
         if which is Which.THIS:
             return of(-1) if of(-1)[1] > self.now else of(0)
-        if which in {Which.NEXT, Which.COMING}:
-            begun = which is Which.COMING
-            return next((each for each in _each(of, range(-2, 10)) if (each[1] if begun else each[0]) > self.now), None)
-        over = which is Which.LAST
-        back = _each(of, range(2, -10, -1))
-        return next((each for each in back if (each[1] if over else each[0]) <= self.now), None)
+        ahead, side = which in {Which.NEXT, Which.COMING}, int(which in {Which.COMING, Which.LAST})
+        for step in range(-2, 10) if ahead else range(2, -10, -1):
+            with suppress(ValueError):  # leap days can be eight years apart
+                if ((each := of(step))[side] > self.now) is ahead:
+                    return each
+        return None
 
     @property
     def near(self) -> Which:
         """The day meant if only the context decides: the latest, or else the coming one."""
         return Which.LATEST if self.past else Which.COMING
 
-    def month(self, number: int, which: Which = Which.LATEST) -> Range | None:
+    def yearly(self, of: Callable[[int], Range], year: int | None, which: Which) -> Range | None:
+        """What ``of`` makes of that year, or of the one that ``which`` means."""
+        return of(year) if year is not None else self.pick(which, lambda steps: of(self.now.year + steps))
+
+    def month(self, number: int, year: int | None = None, which: Which = Which.LATEST) -> Range | None:
         """That month; 1 is January."""
-        return self.pick(which, lambda steps: month_of(self.now.year + steps, number))
+        return self.yearly(lambda year: month_of(year, number), year, which)
 
-    def season(self, name: str, which: Which = Which.LATEST) -> Range | None:
+    def season(self, name: str, year: int | None = None, which: Which = Which.LATEST) -> Range | None:
         """That season, by its English name."""
-        return self.pick(which, lambda steps: season_of(self.now.year + steps, name))
+        return self.yearly(lambda year: season_of(year, name), year, which)
 
-    def date(self, month: int, day: int) -> Range | None:
-        """That day of a year that the context decides."""
-        return self.pick(self.near, lambda steps: day_of(self.now.year + steps, month, day))
+    def date(self, month: int, day: int, year: int | None = None) -> Range | None:
+        """That day; without a year, of one that the context decides."""
+        return self.yearly(lambda year: day_of(year, month, day), year, self.near)
 
-    def of_month(self, number: int, of: Callable[[Range], Range]) -> Range | None:
-        """A day of that month, of the year that the context decides; of the month that is now, this year's."""
-        which = Which.THIS if number == self.now.month else self.near
-        return self.pick(which, lambda steps: of(month_of(self.now.year + steps, number)))
+    def of_month(
+        self, number: int, of: Callable[[Range], Range], year: int | None, which: Which | None = None
+    ) -> Range | None:
+        """A part of that month; by default of a year that the context decides, in the month that is now this year's."""
+        which = which or (Which.THIS if number == self.now.month else self.near)
+        return self.yearly(lambda year: of(month_of(year, number)), year, which)
+
+    def day_of_month(self, day: int, steps: int | None) -> Range | None:
+        """That day of the month so many months ahead, or of one that the context decides."""
+
+        def of(steps: int) -> Range:
+            first = self.unit("month", steps)[0]
+            return day_of(first.year, first.month, day)
+
+        return self.pick(self.near, of) if steps is None else of(steps)
 
     def same_day(self, count: int, unit: str, day: int = 0) -> Range:
         """The day that lies so many units from the one that lies ``day`` days from today."""
@@ -211,15 +223,6 @@ def weekday_of(whole: Range, weekday: int, number: int) -> Range:
     if number >= len(named):
         raise ValueError(f"a month has no {number + 1} of a weekday")
     return named[number], named[number] + DAY
-
-
-def _each(of: Callable[[int], Range], steps: Iterable[int]) -> Iterator[Range]:
-    """The ranges that exist; leap days can be eight years apart."""
-    for step in steps:
-        try:
-            yield of(step)
-        except ValueError:
-            continue
 
 
 def _whole(count: float, unit: str) -> tuple[int, str]:
@@ -265,6 +268,9 @@ class Rule:
     read: Reading
 
 
+_NOWHERE = re.compile(r"(?!)")
+
+
 @dataclass(frozen=True, slots=True)
 class Language:
     """The rules of a language.
@@ -282,12 +288,12 @@ class Language:
     link: re.Pattern[str]
     to: re.Pattern[str]
     since: re.Pattern[str]
-    onward: re.Pattern[str]
-    reaches: Callable[[str, str], bool]
-    part: re.Pattern[str]
-    part_behind: re.Pattern[str]
     past: re.Pattern[str]
     future: re.Pattern[str]
+    onward: re.Pattern[str] = _NOWHERE
+    reaches: Callable[[str, str], bool] = lambda before, behind: bool(before or behind)
+    part: re.Pattern[str] = _NOWHERE
+    part_behind: re.Pattern[str] = _NOWHERE
 
 
 @dataclass(frozen=True, slots=True)

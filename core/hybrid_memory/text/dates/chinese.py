@@ -16,10 +16,7 @@ from hybrid_memory.text.dates.calendar import (
     Reading,
     Rule,
     Which,
-    day_of,
-    month_of,
     part_of,
-    season_of,
     weekday_of,
     year_of,
 )
@@ -82,9 +79,10 @@ def _steps(match: re.Match[str]) -> int:
     return step * (1 + len(match["far"] or ""))
 
 
-def _year_number(words: str, moment: Moment) -> int:
-    steps = _YEARS.get(words)
-    if steps is not None:
+def _year(match: re.Match[str], moment: Moment) -> int | None:
+    if (words := match["year"]) is None:
+        return None
+    if (steps := _YEARS.get(words)) is not None:
         return moment.now.year + steps
     number = int("".join(str(_DIGITS.get(digit, digit)) for digit in words.removesuffix("年").strip()))
     if number >= 100:  # noqa: PLR2004 - two figures
@@ -101,53 +99,21 @@ def _weekday(match: re.Match[str], moment: Moment) -> Found | None:
     return Found(Kind.WEEKDAY, moment.pick(which, partial(moment.weekday, day)))
 
 
-def _back(match: re.Match[str], moment: Moment) -> Found | None:
-    return None if _is_month(match) else moment.back(_count(match), _UNITS[match["unit"]])
+def _away(match: re.Match[str], moment: Moment) -> Found | None:
+    if match["unit"] == "月" and "个" not in match[0] and not match["few"]:
+        return None  # 九月前 is before September, 九个月前 is nine months ago
+    reach = moment.back if "前" in match[0] else moment.ahead
+    return reach(_count(match), _UNITS[match["unit"]])
 
 
-def _is_month(match: re.Match[str]) -> bool:
-    """Whether a count is the name of a month: 九月前 is before September, 九个月前 is nine months ago."""
-    return match["unit"] == "月" and "个" not in match[0] and not match["few"]
+def _month(match: re.Match[str], moment: Moment) -> Found:
+    which = Which.COMING if match["due"] is not None and not moment.past else Which.LATEST
+    return Found(Kind.RANGE, moment.month(_figure(match["month"]), _year(match, moment), which))
 
 
-def _ahead(match: re.Match[str], moment: Moment) -> Found | None:
-    return None if _is_month(match) else moment.ahead(_count(match), _UNITS[match["unit"]])
-
-
-def _date(match: re.Match[str], moment: Moment) -> Found | None:
-    month, day = _figure(match["month"]), _figure(match["day"])
-    if match["year"]:
-        return Found(Kind.DAY, day_of(_year_number(match["year"], moment), month, day))
-    return Found(Kind.DAY, moment.date(month, day))
-
-
-def _month(match: re.Match[str], moment: Moment) -> Found | None:
-    month = _figure(match["month"])
-    if match["year"]:
-        return Found(Kind.RANGE, month_of(_year_number(match["year"], moment), month))
-    return Found(
-        Kind.RANGE, moment.month(month, Which.COMING if match["due"] is not None and not moment.past else Which.LATEST)
-    )
-
-
-def _day_of_month(match: re.Match[str], moment: Moment) -> Found | None:
-    day = _figure(match["day"])
-
-    def of(steps: int) -> Range:
-        first = moment.unit("month", steps)[0]
-        return day_of(first.year, first.month, day)
-
-    if match["near"]:
-        return Found(Kind.DAY, of(_steps(match)))
-    return Found(Kind.DAY, moment.pick(moment.near, of), weak=True)
-
-
-def _season(match: re.Match[str], moment: Moment) -> Found | None:
-    season = _SEASONS[match["season"]]
-    if match["year"]:
-        return Found(Kind.RANGE, season_of(_year_number(match["year"], moment), season))
+def _season(match: re.Match[str], moment: Moment) -> Found:
     which = {"上": Which.LAST, "下": Which.NEXT, None: Which.LATEST}.get(match["near"], Which.THIS)
-    return Found(Kind.RANGE, moment.season(season, which))
+    return Found(Kind.RANGE, moment.season(_SEASONS[match["season"]], _year(match, moment), which))
 
 
 def _part(match: re.Match[str], moment: Moment) -> Found:
@@ -160,7 +126,6 @@ def _part(match: re.Match[str], moment: Moment) -> Found:
 
 def _numbered(match: re.Match[str], moment: Moment) -> Found | None:
     """The first Tuesday, or the last week, of a month."""
-    month = _figure(match["month"])
     number = -1 if match["last"] else _figure(match["number"]) - 1
     weekday = _WEEKDAYS[match["weekday"]] if match["weekday"] else None
 
@@ -170,12 +135,8 @@ def _numbered(match: re.Match[str], moment: Moment) -> Found | None:
         begin = whole[0 if number >= 0 else 1] + number * 7 * DAY
         return begin, begin + 7 * DAY
 
-    kind = Kind.RANGE if weekday is None else Kind.DAY
-    if match["year"]:
-        return Found(kind, of(month_of(_year_number(match["year"], moment), month)))
-    if weekday is not None:
-        return Found(kind, moment.of_month(month, of))
-    return Found(kind, moment.pick(Which.LATEST, lambda steps: of(month_of(moment.now.year + steps, month))))
+    kind, which = (Kind.RANGE, Which.LATEST) if weekday is None else (Kind.DAY, None)
+    return Found(kind, moment.of_month(_figure(match["month"]), of, _year(match, moment), which))
 
 
 def _same_day(match: re.Match[str], moment: Moment) -> Found | None:
@@ -199,7 +160,7 @@ CHINESE = Language(
             "天 日 早 晨 晚 夜",
             r"(?<![以之目从今然最先节班课饭])(?P<day>大前|前|昨|今|明|大后|后)"
             r"(?:(?:天(?![天性才])|日(?!常|报))|(?:[早晨]|(?<!今)[晚夜])(?!餐|饭|会|报|年|期|辈|熟)[上间里]?)",
-            lambda match, moment: Found(Kind.DAY, moment.day(_DAYS[match["day"]])),
+            lambda match, moment: Found(Kind.DAY, moment.unit("day", _DAYS[match["day"]])),
         ),
         _rule(
             "周 星期 礼拜",
@@ -222,13 +183,9 @@ CHINESE = Language(
             rf"{_STEPS}个?(?P<unit>周(?![围边期全到岁折密长转老先总教同姐哥])|星期|礼拜|月(?![亮球饼光色台])|季度)",
             lambda match, moment: Found(Kind.RANGE, moment.unit(_UNITS[match["unit"]], _steps(match))),
         ),
-        _rule(
-            "前",
-            rf"{_NUMBER}{_UNIT}(?:以前|之前|前(?![面后锋排])|多前)",
-            _back,
-        ),
-        _rule("过 等", rf"(?:再过|再等|(?<![\u4e00-\u9fff])过){_NUMBER}{_UNIT}(?!节)", _ahead),
-        _rule("后", rf"{_NUMBER}{_UNIT}(?:以后|之后|后(?![来面天年]))", _ahead),
+        _rule("前", rf"{_NUMBER}{_UNIT}(?:以前|之前|前(?![面后锋排])|多前)", _away),
+        _rule("过 等", rf"(?:再过|再等|(?<![\u4e00-\u9fff])过){_NUMBER}{_UNIT}(?!节)", _away),
+        _rule("后", rf"{_NUMBER}{_UNIT}(?:以后|之后|后(?![来面天年]))", _away),
         _rule(
             "几天 两天",
             r"(?:(?P<before>前)|这)[几两]天",
@@ -244,11 +201,16 @@ CHINESE = Language(
             "近 过去 未来 接下来",
             rf"(?:(?P<ahead>未来|接下来)|过去|最近|(?<![附将接])近)的?这?{_NUMBER}{_UNIT}",
             lambda match, moment: Found(
-                Kind.RANGE,
-                moment.stretch((_count(match) or 5) * (1 if match["ahead"] else -1), _UNITS[match["unit"]]),
+                Kind.RANGE, moment.stretch((_count(match) or 5) * (1 if match["ahead"] else -1), _UNITS[match["unit"]])
             ),
         ),
-        _rule("月", rf"(?:{_YEAR}的?\s?)?{_MONTH}\s?{_DAY}", _date),
+        _rule(
+            "月",
+            rf"(?:{_YEAR}的?\s?)?{_MONTH}\s?{_DAY}",
+            lambda match, moment: Found(
+                Kind.DAY, moment.date(_figure(match["month"]), _figure(match["day"]), _year(match, moment))
+            ),
+        ),
         _rule(
             "月",
             rf"(?:{_YEAR}的?\s?)?(?<![\d一二两三四五六七八九十个]){_MONTH}(?P<due>(?=(?:之|以)?前(?![后半几面一两二三四五])))?",
@@ -275,9 +237,17 @@ CHINESE = Language(
         _rule(
             "年",
             rf"{_YEAR}(?![纪级龄会终夜货])",
-            lambda match, moment: Found(Kind.RANGE, year_of(_year_number(match["year"], moment))),
+            lambda match, moment: Found(Kind.RANGE, moment.yearly(year_of, _year(match, moment), Which.LATEST)),
         ),
-        _rule("日 号", rf"(?:{_STEPS}个?月的?|(?<![\d一二三四五六七八九十月])){_DAY}", _day_of_month),
+        _rule(
+            "日 号",
+            rf"(?:{_STEPS}个?月的?|(?<![\d一二三四五六七八九十月])){_DAY}",
+            lambda match, moment: Found(
+                Kind.DAY,
+                moment.day_of_month(_figure(match["day"]), _steps(match) if match["near"] else None),
+                weak=not match["near"],
+            ),
+        ),
         _rule(
             "春 夏 秋 冬",
             rf"(?:{_YEAR}的?|{_STEPS}个?|(?<![欢爱厌恨年的上下这本])(?<!每个))(?P<season>[春夏秋冬])[天季]",
@@ -290,7 +260,6 @@ CHINESE = Language(
     onward=lazy(r"以来|至今|到现在|起(?![床身来飞码初点先])|开始"),
     # 从 and 起 are a "since" together; 以来 and alike, and 起 itself, alone too.
     reaches=lambda before, behind: behind != "" and (before != "" or len(behind) > 1 or behind == "起"),
-    part=lazy(r"(?!)"),
     part_behind=lazy(
         r"(?:的?(?:(?P<first_half>上半[年月]|前半个?[年月])|(?P<second_half>下半[年月]|后半个?[年月])|(?P<start>[年月]?初|上旬)"
         r"|(?P<middle>年中|中旬|月中)|(?P<end>[年月]?[底末]|下旬)))(?P<due>(?=之?前|以前))?"

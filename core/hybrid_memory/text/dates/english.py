@@ -16,8 +16,6 @@ from hybrid_memory.text.dates.calendar import (
     Rule,
     Which,
     day_of,
-    month_of,
-    season_of,
     shift,
     weekday_of,
     year_of,
@@ -111,11 +109,8 @@ def _ahead(match: re.Match[str], moment: Moment) -> Found:
     return moment.ahead(_number(match), match["unit"].lower())
 
 
-def _date(match: re.Match[str], moment: Moment) -> Found | None:
-    month, day = MONTHS[match["month"].lower()], int(match["day"])
-    if match["year"]:
-        return Found(Kind.DAY, day_of(int(match["year"]), month, day))
-    return Found(Kind.DAY, moment.date(month, day))
+def _date(match: re.Match[str], moment: Moment) -> Found:
+    return Found(Kind.DAY, moment.date(MONTHS[match["month"].lower()], int(match["day"]), _year(match, moment)))
 
 
 def _year_last(match: re.Match[str], _: Moment) -> Found:
@@ -126,30 +121,11 @@ def _year_last(match: re.Match[str], _: Moment) -> Found:
     return Found(Kind.DAY, day_of(int(match["year"]), month, day))
 
 
-def _day_of_month(match: re.Match[str], moment: Moment) -> Found | None:
-    day, which = int(match["day"]), match["which"]
-
-    def of(steps: int) -> Range:
-        first = moment.unit("month", steps)[0]
-        return day_of(first.year, first.month, day)
-
-    return Found(Kind.DAY, of(STEPS[which.lower()]) if which else moment.pick(moment.near, of))
-
-
-def _month(match: re.Match[str], moment: Moment) -> Found | None:
-    which = WHICH[match["which"].lower()] if match["which"] else _due(match, moment)
-    return Found(Kind.RANGE, moment.month(MONTHS[match["month"].lower()], which))
-
-
-def _due(match: re.Match[str], moment: Moment) -> Which:
-    """What a month or season alone means: the coming one only by which something is due."""
+def _which(match: re.Match[str], moment: Moment) -> Which:
+    """What a month or season means: alone the latest, the coming one only by which something is due."""
+    if match["which"]:
+        return WHICH[match["which"].lower()]
     return Which.COMING if match["due"] and not moment.past else Which.LATEST
-
-
-def _bare_month(match: re.Match[str], moment: Moment) -> Found | None:
-    """Weak if it may be a verb or a name."""
-    name = match["month"].lower()
-    return Found(Kind.RANGE, moment.month(MONTHS[name]), weak=name in {"march", "april", "may", "june", "august"})
 
 
 def _numbered(match: re.Match[str], moment: Moment) -> Found | None:
@@ -168,18 +144,14 @@ def _numbered(match: re.Match[str], moment: Moment) -> Found | None:
     kind = Kind.RANGE if unit in {"week", "weekend"} else Kind.DAY
     if match["unit"]:
         return Found(kind, of(moment.unit(match["unit"].lower(), STEPS.get(match["which"].lower(), 0))))
-    month = MONTHS[match["month"].lower()]
-    if match["year"]:
-        return Found(kind, of(month_of(_year_number(match, moment), month)))
-    if unit in WEEKDAYS:
-        return Found(kind, moment.of_month(month, of))
-    return Found(kind, moment.pick(Which.LATEST, lambda steps: of(month_of(moment.now.year + steps, month))))
+    which = None if unit in WEEKDAYS else Which.LATEST
+    return Found(kind, moment.of_month(MONTHS[match["month"].lower()], of, _year(match, moment), which))
 
 
 def _first_few(match: re.Match[str], moment: Moment) -> Found | None:
     """The first two weeks of October, the last three days of May."""
-    count, month, unit = _number(match), MONTHS[match["month"].lower()], match["size"].lower()
-    whole = month_of(_year_number(match, moment), month) if match["year"] else moment.month(month)
+    count, unit = _number(match), match["size"].lower()
+    whole = moment.month(MONTHS[match["month"].lower()], _year(match, moment))
     if count is None or count != int(count) or whole is None:
         return None
     if match["end"].lower() == "first":
@@ -206,14 +178,9 @@ def _from_day(match: re.Match[str], moment: Moment) -> Found | None:
     return None if begin is None else Found(Kind.DAY, (begin, begin + DAY))
 
 
-def _year_number(match: re.Match[str], moment: Moment) -> int:
-    year = match["year"].lower()
-    return int(year) if year.isdecimal() else moment.now.year + STEPS[year.split()[0]]
-
-
-def _season(match: re.Match[str], moment: Moment) -> Found:
-    which = WHICH[match["which"].lower()] if match["which"] else _due(match, moment)
-    return Found(Kind.RANGE, moment.season(match["season"].lower(), which))
+def _year(match: re.Match[str], moment: Moment) -> int | None:
+    year = (match["year"] or "").lower()
+    return int(year) if year.isdecimal() else moment.now.year + STEPS[year.split()[0]] if year else None
 
 
 def _rule(cues: str, pattern: str, read: Reading) -> Rule:
@@ -229,6 +196,8 @@ _AGAIN = r"(?<!every\s)(?<!each\s)(?<!other\s)(?<!most\s)"
 _UNITS = "minute hour day week month quarter year decade"
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec"
 _SEASONS = "spring summer autumn fall winter"
+_OTHER_WORDS = frozenset(("March", "April", "May", "June", "August"))
+"""Months that may be verbs or names."""
 _NO_YEAR = r"(?!,?\s{1,3}(?:of\s{1,3})?(?:\d|(?:last|this|next)\s{1,3}year))"
 _PARTS = "morning afternoon evening night"
 
@@ -238,14 +207,13 @@ ENGLISH = Language(
             "yesterday today tomorrow",
             r"(?:the )?day after tomorrow|(?:the )?day before yesterday|yesterday|today|tomorrow",
             lambda match, moment: Found(
-                Kind.DAY,
-                moment.day(DAYS[" ".join(match[0].lower().split()).removeprefix("the ")]),
+                Kind.DAY, moment.unit("day", DAYS[" ".join(match[0].lower().split()).removeprefix("the ")])
             ),
         ),
         _rule(
             _PARTS,
             r"(?P<which>this|last) (?:morning|afternoon|evening|night)",
-            lambda match, moment: Found(Kind.DAY, moment.day(-(match["which"].lower() == "last"))),
+            lambda match, moment: Found(Kind.DAY, moment.unit("day", -(match["which"].lower() == "last"))),
         ),
         _rule(
             "day mon tue wed thu fri sat, sun,",
@@ -318,32 +286,42 @@ ENGLISH = Language(
             "0st 0nd 0rd 0th",
             r"(?:on |by |until |before |since )?the (?P<day>3[01]|[12]\d|[1-9])(?:st|nd|rd|th)"
             r"(?: of (?P<which>this|next|last) month|(?=\s?(?:[.,;!?)]|$|(?:at|and|about)\b)))",
-            _day_of_month,
+            lambda match, moment: Found(
+                Kind.DAY, moment.day_of_month(int(match["day"]), STEPS.get((match["which"] or "").lower()))
+            ),
         ),
         _rule(
             _MONTHS,
             rf"{MONTH},? (?:of )?{RELATIVE_YEAR}",
-            lambda match, moment: Found(
-                Kind.RANGE, month_of(_year_number(match, moment), MONTHS[match["month"].lower()])
-            ),
+            lambda match, moment: Found(Kind.RANGE, moment.month(MONTHS[match["month"].lower()], _year(match, moment))),
         ),
         _rule(
             _MONTHS,
             rf"(?:(?:{LAST_NEXT}|in|for|over|during|throughout|(?P<due>until|till|by)|{_EARLY}) |(?<=since\s))"
             rf"{MONTH}{_NO_YEAR}",
-            _month,
+            lambda match, moment: Found(
+                Kind.RANGE, moment.month(MONTHS[match["month"].lower()], which=_which(match, moment))
+            ),
         ),
-        _rule(_MONTHS, rf"{SPELT}{_NO_YEAR}", _bare_month),
+        _rule(
+            _MONTHS,
+            rf"{SPELT}{_NO_YEAR}",
+            lambda match, moment: Found(
+                Kind.RANGE, moment.month(MONTHS[match["month"].lower()]), weak=match["month"] in _OTHER_WORDS
+            ),
+        ),
         _rule(
             _SEASONS,
             rf"{SEASON},? (?:of )?{RELATIVE_YEAR}",
-            lambda match, moment: Found(Kind.RANGE, season_of(_year_number(match, moment), match["season"].lower())),
+            lambda match, moment: Found(Kind.RANGE, moment.season(match["season"].lower(), _year(match, moment))),
         ),
         _rule(
             _SEASONS,
             rf"(?:(?:(?:the )?{LAST_NEXT}|(?:in|over|during|through|throughout|all|(?P<due>by|until))(?: the)?) "
             rf"|(?<=since\s)(?:the )?){SEASON}{_NO_YEAR}",
-            _season,
+            lambda match, moment: Found(
+                Kind.RANGE, moment.season(match["season"].lower(), which=_which(match, moment))
+            ),
         ),
         _rule(
             "0000",
@@ -355,15 +333,12 @@ ENGLISH = Language(
     link=lazy(r"[\s,-]{0,3}(?:(?:at|on|by|around|about|from|in the|of|in)\s{1,3})?", re.IGNORECASE),
     to=lazy(r"\s{0,3}(?:to|until|till|through|-|–|—)\s{0,3}", re.IGNORECASE),
     since=lazy(r"(?<!\w)(?:ever )?since\s{1,3}$", re.IGNORECASE),
-    onward=lazy(r"(?!)"),
-    reaches=lambda before, behind: bool(before or behind),
     part=lazy(
         r"(?<!\w)(?:(?P<due>by|until|till|before|due(?: at| by)?)\s)?(?:(?:at|in|from)\s)?(?:the\s)?(?:very\s)?"
         r"(?:(?P<first_half>first half)|(?P<second_half>(?:second|other|latter) half)|(?P<start>start|beginning)"
         r"|(?P<middle>middle)|(?P<end>end))(?:\s(?:of|in))?(?:\sthe)?\s$",
         re.IGNORECASE,
     ),
-    part_behind=lazy(r"(?!)"),
     past=lazy(
         r"\b(?:happened|changed|started|finished|visited|moved|been|was|were|did|didn't|had|went|got|took|came|saw|met|made|said|told|bought|ate|left|began|gave|felt|heard"
         r"|quit|lost|found|won|sold|ran|flew|drove|spent|wrote|became|grew|broke|fell|kept|paid|sent|slept|spoke|taught"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 
 from hybrid_memory.text.dates.calendar import (
     Found,
@@ -15,9 +15,6 @@ from hybrid_memory.text.dates.calendar import (
     Reading,
     Rule,
     Which,
-    day_of,
-    month_of,
-    season_of,
     weekday_of,
     year_of,
 )
@@ -243,8 +240,8 @@ def _month(match: re.Match[str]) -> int:
     return (_place(match, "m") or 0) + 1
 
 
-def _of_day(steps: int, _: re.Match[str], moment: Moment) -> Found:
-    return Found(Kind.DAY, moment.day(steps))
+def _year(match: re.Match[str]) -> int | None:
+    return int(match["number"]) if match["number"] else None
 
 
 def _of_same_day(match: re.Match[str], moment: Moment) -> Found | None:
@@ -271,38 +268,22 @@ def _of_weekday(match: re.Match[str], moment: Moment) -> Found:
     return Found(Kind.WEEKDAY, moment.pick(which, lambda steps: moment.weekday(day, steps)))
 
 
-def _of_month(match: re.Match[str], moment: Moment) -> Found:
-    if match["number"]:
-        return Found(Kind.RANGE, month_of(int(match["number"]), _month(match)))
-    return Found(Kind.RANGE, moment.month(_month(match), _which(match)))
-
-
 def _of_month_and_year(match: re.Match[str], moment: Moment) -> Found | None:
     steps = _steps(match)
     known = steps is not None and _unit(match) == "year"
-    return Found(Kind.RANGE, month_of(moment.now.year + (steps or 0), _month(match))) if known else None
-
-
-def _of_season(match: re.Match[str], moment: Moment) -> Found:
-    season = _SEASONS[_place(match, "s") or 0]
-    if match["number"]:
-        return Found(Kind.RANGE, season_of(int(match["number"]), season))
-    return Found(Kind.RANGE, moment.season(season, _which(match)))
+    return Found(Kind.RANGE, moment.month(_month(match), moment.now.year + (steps or 0))) if known else None
 
 
 def _of_date(match: re.Match[str], moment: Moment) -> Found:
     groups = match.groupdict()
     month = int(groups["month"]) if groups.get("month") else _month(match)
-    if match["number"]:
-        return Found(Kind.DAY, day_of(int(match["number"]), month, int(match["date"])))
-    return Found(Kind.DAY, moment.date(month, int(match["date"])))
+    return Found(Kind.DAY, moment.date(month, int(match["date"]), _year(match)))
 
 
 def _of_ordinal(match: re.Match[str], moment: Moment) -> Found:
     number, weekday = (0, 1, 2, 3, -1)[_place(match, "o") or 0], _place(match, "w") or 0
-    if match["number"]:
-        return Found(Kind.DAY, weekday_of(month_of(int(match["number"]), _month(match)), weekday, number))
-    return Found(Kind.DAY, moment.of_month(_month(match), lambda whole: weekday_of(whole, weekday, number)))
+    day = moment.of_month(_month(match), lambda whole: weekday_of(whole, weekday, number), _year(match))
+    return Found(Kind.DAY, day)
 
 
 _FEW = (
@@ -341,7 +322,10 @@ def european(name: str) -> Language:
     due = f"(?:(?P<due>{words.due})_{_DUE_ARTICLE})?"
     days = [day.rpartition(":") for day in words.days.split()]
     today = next(forms for forms, _, steps in days if steps == "0")
-    rules = [_rule(forms, partial(_of_day, int(steps))) for forms, _, steps in days]
+    rules = [
+        _rule(forms, lambda _, moment, steps=int(steps): Found(Kind.DAY, moment.unit("day", steps)))  # type: ignore[misc]
+        for forms, _, steps in days
+    ]
     for form in words.ago.split():
         ago = form.format(f"{number}_{unit}")
         rules.append(_rule(ago, lambda match, moment: moment.back(_count(match), _unit(match))))
@@ -352,10 +336,7 @@ def european(name: str) -> Language:
     lasting = [form.format(f"{number}_{unit}") for form in words.lasting.split()]
     lasting += [f"(?:{words.last})_{number}_{unit}", f"{number}_(?:{words.last})_{unit}"]
     rules += [
-        _rule(
-            form,
-            lambda match, moment: Found(Kind.RANGE, moment.stretch(-(_count(match) or 5), _unit(match))),
-        )
+        _rule(form, lambda match, moment: Found(Kind.RANGE, moment.stretch(-(_count(match) or 5), _unit(match))))
         for form in lasting
     ]
     rules += [
@@ -365,9 +346,17 @@ def european(name: str) -> Language:
         _rule(rf"{_DAY}(?:\.|er|º|ª|°)?{of}{month}{in_year}", _of_date),
         _rule(rf"(?<![.\d]){_DAY}([./-])(?P<month>1[0-2]|0?[1-9])[./-]{_YEAR}", _of_date),
         _rule(r"(?P<number>(?:19|20)\d\d)-(?P<month>\d\d)-(?P<date>\d\d)", _of_date),
-        _rule(f"{before}{month}{after}{in_year}", _of_month),
+        _rule(
+            f"{before}{month}{after}{in_year}",
+            lambda match, moment: Found(Kind.RANGE, moment.month(_month(match), _year(match), _which(match))),
+        ),
         _rule(f"{month}{of}{before}{unit}{after}", _of_month_and_year),
-        _rule(f"{_EACH}{before}{season}{after}{in_year}", _of_season),
+        _rule(
+            f"{_EACH}{before}{season}{after}{in_year}",
+            lambda match, moment: Found(
+                Kind.RANGE, moment.season(_SEASONS[_place(match, "s") or 0], _year(match), _which(match))
+            ),
+        ),
         _rule(
             rf"{_LED}(?<![\d.,$€£:/-]){_YEAR}",
             lambda match, _: Found(Kind.RANGE, year_of(int(match["number"])), weak=match["led"] is None),
@@ -381,10 +370,7 @@ def european(name: str) -> Language:
         link=lazy(r"[\s,]{0,3}(?:(?:den|dem|le|el|il|o|dia)\s)?", re.IGNORECASE),
         to=lazy(r"\s{0,3}(?:bis(?: zum)?|à|au|jusqu['’](?:à|en)|ao?|al|hasta|fino a|até|-|–|—)\s{0,3}", re.IGNORECASE),
         since=lazy(f"{_pattern(f'(?:{words.since})_')}$", re.IGNORECASE),
-        onward=lazy(r"(?!)"),
-        reaches=lambda before, _: bool(before),
         part=lazy(f"{_pattern(f'{due}(?:PARTS)(?:-|{of})').replace('PARTS', parts)}$", re.IGNORECASE),
-        part_behind=lazy(r"(?!)"),
         past=lazy(rf"{_pattern(f'(?:{words.past})')}(?!\w)", re.IGNORECASE),
         future=lazy(rf"{_pattern(f'(?:{words.future})')}(?!\w)", re.IGNORECASE),
     )
