@@ -181,6 +181,11 @@ def test_a_language_model_reads_what_was_flushed_before(opened: Open) -> None:
     memory.flush()
     memory.flush()
     asked: list[str] = []
-    memory.set_language_model(lambda prompt: asked.append(prompt) or "[]")
+
+    def model(prompt: str) -> str:
+        asked.append(prompt)
+        return "[]"
+
+    memory.set_language_model(model)
     memory.flush()
     assert asked

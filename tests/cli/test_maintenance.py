@@ -117,3 +117,15 @@ def test_rebuild_changes_the_embedder_and_loses_no_vectors_by_accident(command: 
     assert command("rebuild", filled) == 2
     assert "vectors would be lost" in command.err
     assert command.json("stats", filled)["vectors"] == told["embedded"]
+
+
+def test_a_worker_does_what_others_left(command: Any, tmp_path: Path) -> None:
+    path = tmp_path / "left.db"
+    off = {"background": False}
+    config = MemoryConfig.of({"url": f"sqlite:///{path}", "embedder": "hashing", "orchestration": off, "learning": off})
+    with open_memory(config) as memory:
+        memory.scoped(user="alice").remember(["I live in Porto.", "The tram leaves at nine."])
+    assert command("worker", path, "--once") == 0
+    assert "indexed 2, embedded 2, learned 2 claims" in command.out
+    assert command("worker", path, "--once") == 0
+    assert command.out == "", "nothing was left"

@@ -17,7 +17,7 @@ from hybrid_memory import __version__
 from hybrid_memory.apps.cli.chatting import chat
 from hybrid_memory.apps.cli.demo import demo
 from hybrid_memory.apps.cli.knowledge import facts, profile
-from hybrid_memory.apps.cli.maintenance import check, migrate, rebuild, stats
+from hybrid_memory.apps.cli.maintenance import check, migrate, rebuild, stats, worker
 from hybrid_memory.apps.cli.stores import OWNER, AgentName, SessionName, StoreName, TenantName, open_store
 from hybrid_memory.apps.cli.transfer import export, import_chats
 from hybrid_memory.apps.cli.turns import forget, history, remember, search, why
@@ -139,7 +139,7 @@ PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "migrate": migrate,
         "rebuild": rebuild,
     },
-    "Serve": {"mcp": mcp},
+    "Serve": {"mcp": mcp, "worker": worker},
 }
 """The verbs as the help shows them."""
 

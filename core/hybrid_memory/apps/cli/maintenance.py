@@ -1,10 +1,12 @@
-"""``hybrid-memory stats``, ``check``, ``migrate`` and ``rebuild``: the contents of a store, and its maintenance."""
+"""``hybrid-memory stats``, ``check``, ``migrate``, ``rebuild`` and ``worker``: a store and its maintenance."""
 
 from __future__ import annotations
 
 import platform
+import signal
 import sqlite3
-from typing import Annotated
+import time
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,8 +14,11 @@ from hybrid_memory import __version__
 from hybrid_memory.apps.cli.printing import fields_of, print_json, show, show_rows
 from hybrid_memory.apps.cli.stores import AUTO, AsJson, EmbeddedBy, StoreName, listed, open_store, settings, store_key
 from hybrid_memory.display import counted
-from hybrid_memory.errors import DISTRIBUTION, InvalidInputError
+from hybrid_memory.errors import DISTRIBUTION, InvalidInputError, StoreUnavailableError
 from hybrid_memory.urls import shown_url
+
+if TYPE_CHECKING:
+    from hybrid_memory import Receipt
 
 STYLES = {"ok": "green", "note": "yellow", "wrong": "bold red"}
 """Of findings."""
@@ -122,4 +127,42 @@ def rebuild(store: StoreName, *, embedder: EmbeddedBy = AUTO, as_json: AsJson = 
     if as_json:
         print_json({"indexed": receipt.indexed, "embedded": receipt.embedded, "learned": receipt.learned})
         return
-    show(f"indexed {receipt.indexed:,}, embedded {receipt.embedded:,}, learned {counted(receipt.learned, 'claim')}")
+    print_work(receipt)
+
+
+Pause = Annotated[
+    float, typer.Option("--pause", metavar="SECONDS", min=0.0, help="How long to wait between two looks.")
+]
+Once = Annotated[bool, typer.Option("--once", help="Do what there is to do, and end.")]
+
+
+def worker(store: StoreName, *, pause: Pause = 1.0, once: Once = False) -> None:
+    """Index, embed and learn what other processes write to a store, until it is stopped.
+
+    In those, set background to false in the sections orchestration and learning: then this process does the work.
+
+    Example: hybrid-memory worker postgresql://memory@localhost/app
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that it closes the store
+    try:
+        with open_store(store, background=False) as memory:
+            while True:
+                try:
+                    done = memory.flush(progress=False)
+                except StoreUnavailableError as error:  # it may come back
+                    if once:
+                        raise
+                    show(str(error), err=True)
+                else:
+                    if done.indexed or done.embedded or done.learned:
+                        print_work(done)
+                if once:
+                    break
+                time.sleep(pause)
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
+def print_work(done: Receipt) -> None:
+    """Print how many records, vectors and claims were made."""
+    show(f"indexed {done.indexed:,}, embedded {done.embedded:,}, learned {counted(done.learned, 'claim')}")
