@@ -275,6 +275,22 @@ def test_a_harm_is_told_of_the_user_or_of_somebody_else() -> None:
     assert all(whose == "others" for whose, _ in wrong), "the user's own is never lost"
 
 
+@pytest.mark.parametrize(
+    ("text", "attribute"),
+    [
+        ("I used to live in Rome.", "home"),
+        ("我以前住在罗马。", "home"),
+        ("I moved from Ghent to Antwerp in May.", "employer"),
+    ],
+)
+def test_what_was_and_what_only_sounds_alike_is_no_field_of_the_profile(text: str, attribute: str) -> None:
+    with open_memory("memory://") as memory:
+        ann = memory.scoped(user="ann")
+        ann.remember(text)
+        assert [fact.text for fact in ann.facts()] == [text]
+        assert ann.facts(attribute=attribute) == []
+
+
 def test_an_attached_file_is_not_what_the_user_says() -> None:
     blocks = [{"type": "text", "text": "I moved to Oslo."}, {"type": "attachment", "text": "[lease]\nI own the flat."}]
     event = Event(1, "e", Scope(user="u"), EventKind.MESSAGE, AT, {"role": "user", "content": blocks})

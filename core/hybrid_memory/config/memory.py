@@ -341,11 +341,6 @@ class Weights:
         """Only ``0.7 * vector + 0.3 * text``."""
         return cls(**{part.name: 0.0 for part in fields(cls)} | {"vector": 0.7, "text": 0.3})
 
-    @property
-    def by_name(self) -> dict[str, float]:
-        """The weight of each signal."""
-        return {part.name: getattr(self, part.name) for part in fields(self)}
-
     @classmethod
     def routed(cls) -> Self:
         """Only ``0.5 * vector + 0.15 * text + 0.15 * exact + 0.2 * temporal``.

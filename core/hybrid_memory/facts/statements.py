@@ -168,7 +168,6 @@ _HARM = {
 }
 """Wordings that may be about safety, in five languages: a lower bar than any other statement has."""
 
-PLACES = ("home", "address")
 SURE = 0.9
 """The confidence of a value that is cut out of a whole sentence."""
 
@@ -177,7 +176,24 @@ _LIVES = re.compile(
     r"déménag\w+|wohn\w*|zieh\w*|gezogen)\b|住|搬|家",
     re.IGNORECASE,
 )
-"""A place is where the user lives only if the sentence says something of living."""
+_WORKS = re.compile(
+    r"\b(?:work\w*|job|employ\w*|hired|company|firm|office|boss|colleagues?|team|shift|clients?|interview\w*|promot\w+|"
+    r"joined|joining|freelance\w*|self-employed|trabaj\w+|empresa|jefe|travail\w*|boulot|entreprise|poste|arbeit\w*|"
+    r"firma|chef)\b|工作|上班|公司|单位|入职|跳槽|老板|同事",
+    re.IGNORECASE,
+)
+_MEANT_BY = {"home": _LIVES, "address": _LIVES, "employer": _WORKS}
+"""A place is where the user lives or works only if the sentence says something of living or working."""
+
+_FORMERLY = re.compile(
+    r"\b(?:used to|formerly|no longer|grew up|was born|antes|solía|autrefois|früher)\b|以前|曾经|从前|长大",
+    re.IGNORECASE,
+)
+_DIET = re.compile(
+    r"\b(?:vegan\w*|vegetarian\w*|vegetarian[oa]|végétari\w+|vegetarier\w*|veggie|pescatarian|halal|kosher|keto)\b|"
+    r"\bno (?:pork|meat|dairy|alcohol)\b|素食|吃素|清真|不吃",
+    re.IGNORECASE,
+)
 
 _FIRST_PERSON = re.compile(
     r"\b(?:i|i'?m|i'?ve|me|my|mine|we|us|our|yo|mi|mis|me|nos|je|j'|moi|mon|ma|mes|nous|ich|mir|mich|mein\w*|wir)\b|"
@@ -207,7 +223,7 @@ _ABOUT_OTHERS = re.compile(
 
 _CLAUSE = re.compile(
     r"(?P<who>[,，]?\s*\b(?:who|que|qui)\b|,\s*(?:der|die|das)\b)|[,;:，；：—–]|(?<=[说道讲])|"
-    r"\b(?:that|because|since|but|and|y|et|und|dass|pero|mais|aber)\b",
+    r"\b(?:that|because|since|so|while|but|and|y|et|und|dass|pero|mais|aber)\b",
     re.IGNORECASE,
 )
 _OWN_SUBJECT = re.compile(
@@ -225,8 +241,12 @@ _OTHERS_HAVING = re.compile(rf"\b{_PEOPLE}s?\s+(?:with|con|avec|mit)\b[^,;]*$", 
 _OF_OTHERS = re.compile(rf"^[^，。；]{{0,6}}的{_PEOPLE_ZH}")
 
 
-def _harms_others(text: str, harm: re.Match[str]) -> bool | None:
-    """Whether the clause that names a harm says it of somebody else; None if it has no subject of its own."""
+def _is_meant(name: str, text: str) -> bool:
+    return _MEANT_BY[name].search(text) is not None and _FORMERLY.search(text) is None
+
+
+def _is_of_others(text: str, harm: re.Match[str]) -> bool | None:
+    """Whether the clause that names a harm or diet says it of somebody else; None if it has no subject of its own."""
     start, end, relative = 0, len(text), False
     for border in _CLAUSE.finditer(text):
         if border.end() > harm.start():
@@ -304,11 +324,12 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
             harm = name = risky
         elif not harm and ordering and (sentence.order or not sentence.momentary):
             name = best if best in ORDERS else "instruction"
-        elif not harm and best not in ORDERS and (best not in PLACES or _LIVES.search(text)):
+        elif not harm and best not in ORDERS and (best not in _MEANT_BY or _is_meant(best, text)):
             name = best if min(marks[best], claims) >= MEANT else name
     if says_nothing(text) and not sentence.question:
         return []
-    if named is not None and (whose := _harms_others(text, named)) is not None:
+    named = _DIET.search(text) if name == "diet" else named
+    if named is not None and (whose := _is_of_others(text, named)) is not None:
         other = whose
     whole = f"{sentence.question} {text}" if sentence.question else text
     about = attribute(name)

@@ -141,7 +141,7 @@ def _applied(weights: Weights, candidates: Candidates, plan: Plan) -> Weights:
     if not np.isfinite(candidates.similarity).any():
         weights = replace(weights, vector=0.0, text=weights.vector + weights.text)
     brevity = signals.brevity(candidates.places.lengths)
-    applied = weights.by_name | {
+    applied = signals.by_name(weights) | {
         "neighbours": weights.neighbours * brevity,
         "segment": weights.segment * brevity,
         "importance": weights.importance * brevity,

@@ -170,7 +170,7 @@ async def _search(
     own, unranked = await _scores(run, services, query, measured)
     final = await choose.reranked(run, services, query, own, measured=measured, homes=homes)
     weights = request.weights or settings.weights or signals.learned().weights
-    plain = not any(weight for name, weight in weights.by_name.items() if name not in {"vector", "text"})
+    plain = not any(weight for name, weight in signals.by_name(weights).items() if name not in {"vector", "text"})
     records, facts = await choose.best(run, services, homes, measured, (final.scores, own), k=request.k, plain=plain)
     if not plain and plan.timing not in DECIDING and (about_now(plan.asked) or about_before(plan.asked)):
         rows = [measured.row_of[facts.get(record.id, record).id] for record in records]

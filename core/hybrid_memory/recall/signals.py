@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
 from typing import Self
@@ -237,14 +237,19 @@ def _ordered(at: Array, members: Array, *, oldest: bool) -> Array:
     return signal
 
 
+def by_name(weights: Weights) -> dict[str, float]:
+    """The weight of each signal."""
+    return {part.name: getattr(weights, part.name) for part in fields(weights)}
+
+
 def weighted_mean(signals: Mapping[str, Array], weights: Weights) -> Array:
     """``sum(weight * signal) / sum(weights)`` over the fields of `Weights`; zeros if no weight is set."""
-    by_name = weights.by_name
+    each = by_name(weights)
     scores = np.zeros(len(signals["vector"]))
-    for name, weight in by_name.items():
+    for name, weight in each.items():
         if weight:
             scores += weight * signals[name]
-    return scores / (sum(by_name.values()) or 1.0)
+    return scores / (sum(each.values()) or 1.0)
 
 
 @dataclass(frozen=True, slots=True)
