@@ -181,13 +181,15 @@ class TextIndex(Projection):
             erased = await self._erased(run, services, owner, events)
             derived, cleaning = await _derived(run, services, owner, events), services.config.cleaning
             entries = [Entry(item.record, index_terms(item.record, cleaning)) for item in derived]
-            upto, anchor, uses = events[-1].position, anchor_of(events[-1].mark, self.version), uses_of(events)
+            # A server that evicts may have lost them.
+            upto, mark = (events[-1].position, events[-1].mark) if events else (head, state.mark)
+            anchor, uses = anchor_of(mark, self.version), uses_of(events)
             # Another process may have indexed the same events meanwhile; then nothing was stored, and we look again.
             stored = await run.call(
                 index.upsert, owner, entries, after=after, seen=status.anchor, upto=upto, anchor=anchor, uses=uses
             )
             if stored:
-                moved, new, marks[upto] = moved or bool(entries or uses or erased), [*new, *derived], events[-1].mark
+                moved, new, marks[upto] = moved or bool(entries or uses or erased), [*new, *derived], mark
             if stored and not erased:
                 waiting = [*status.pending, *(item.record.id for item in derived)][:pending]
                 status = replace(status, applied=upto, anchor=anchor, pending=waiting)
