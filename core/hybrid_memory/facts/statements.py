@@ -131,8 +131,8 @@ _OTHER = KINDS.index("other")
 _HARM = {
     "allergy": re.compile(
         r"\b(?:allerg\w*|al[eé]rg\w*|anaphyla\w*|epi-?pens?|adrenaline? pens?|stylos? d.adrénaline|intoleran\w*|"
-        r"unverträg\w*|"
-        r"c(?:o?)eliac|cel[ií]ac\w*|cœliaque|zöliakie)\b|\b(?:ne digère pas|vertrage kein\w*)\b|过敏|不耐受|"
+        r"unverträg\w*|c(?:o?)eliac|cel[ií]ac\w*|cœliaque|zöliakie)\b|"
+        r"\b(?:(?:digère|tolère)(?:nt)? pas|vertrage kein\w*)\b|过敏|不耐受|"
         r"肾上腺素笔|一吃就|吃了就(?:肿|吐|痒|起)|"
         r"\b(?:hospital|emergency room|a&e|ambulance|urgencias|urgences|notaufnahme)\b.{0,20}\bfor me\b|= ?hospital|"
         r"\b(?:put|puts|sent|sends|land(?:s|ed)?) me (?:in|to|into) (?:the )?(?:hospital|a&e|er|emergency)\b|"
