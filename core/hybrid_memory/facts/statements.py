@@ -222,7 +222,7 @@ _ABOUT_OTHERS = re.compile(
 """Beginnings of sentences whose subject is somebody else."""
 
 _CLAUSE = re.compile(
-    r"(?P<who>[,，]?\s*\b(?:who|que|qui)\b|,\s*(?:der|die|das)\b)|[,;:，；：—–]|(?<=[说道讲])|"
+    r"(?P<who>[,，]?\s*\b(?:who|que|qui)\b|,\s*(?:der|die|das)\b)|[,;:，；：—–]|(?<=[说道讲])|(?<=[\u3400-\u9fff\d])\s+(?=[\u3400-\u9fff])|"
     r"\b(?:that|because|since|so|while|but|and|y|et|und|dass|pero|mais|aber)\b",
     re.IGNORECASE,
 )
@@ -239,10 +239,6 @@ _OTHER_SUBJECT = re.compile(
 _OWN_HARM = re.compile(rf"\b(?:my|our|mi|mon|ma|meine?)\s+(?:(?!{_PEOPLE})\w+\s+){{0,2}}$", re.IGNORECASE)
 _OTHERS_HAVING = re.compile(rf"\b{_PEOPLE}s?\s+(?:with|con|avec|mit)\b[^,;]*$", re.IGNORECASE)
 _OF_OTHERS = re.compile(rf"^[^，。；]{{0,6}}的{_PEOPLE_ZH}")
-
-
-def _is_meant(name: str, text: str) -> bool:
-    return _MEANT_BY[name].search(text) is not None and _FORMERLY.search(text) is None
 
 
 def _is_of_others(text: str, harm: re.Match[str]) -> bool | None:
@@ -324,8 +320,10 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
             harm = name = risky
         elif not harm and ordering and (sentence.order or not sentence.momentary):
             name = best if best in ORDERS else "instruction"
-        elif not harm and best not in ORDERS and (best not in _MEANT_BY or _is_meant(best, text)):
-            name = best if min(marks[best], claims) >= MEANT else name
+        elif not harm and best not in ORDERS:
+            wording = _MEANT_BY.get(best)
+            meant = wording is None or (wording.search(text) and not _FORMERLY.search(text))
+            name = best if meant and min(marks[best], claims) >= MEANT else name
     if says_nothing(text) and not sentence.question:
         return []
     named = _DIET.search(text) if name == "diet" else named

@@ -118,7 +118,7 @@ class PostgresConnection:
     def queries(
         self, statements: Sequence[Statement], *, owner: int = EVERYBODY, keep: bool = False
     ) -> list[list[Row]]:
-        """The rows of each statement, from one snapshot of the database, in one round trip.
+        """The rows of each statement, in one round trip; a later one may see what was written since an earlier one.
 
         With ``keep``, sessions keep their plans, unless a pooler shares the sessions out.
         """
