@@ -417,7 +417,7 @@ async def _nearest(run: Runner, services: Services, asked: Asking, hits: Sequenc
     for hit in hits:
         session = hit.record.scope.session or ""
         sessions[session] = max(sessions.get(session, 0.0), hit.signals.vector)
-    nearness = await run.call(rows.nearness, vector, terms(asked.words), turns, sessions)
+    nearness = await run.call(rows.nearness, vector, turns, sessions)
     chosen: dict[str, Fact] = {}
     for row in np.argsort(-nearness, kind="stable").tolist():
         fact = rows.facts[row]

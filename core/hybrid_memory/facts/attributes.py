@@ -84,7 +84,7 @@ ATTRIBUTES: dict[str, Attribute] = {
         Attribute("avoids", _PREFERENCE, False, 0.75, "avoids", "避免"),
         Attribute("interest", _PREFERENCE, False, 0.55, "interested in", "兴趣", ("interests", "hobbies", "hobby")),
         Attribute("technology", _KNOWLEDGE, False, 0.6, "works with", "使用技术", ("technical_stack", "tech_stack")),
-        Attribute("communication_style", _PREFERENCE, False, 0.75, "wants to be spoken to", "沟通方式"),
+        Attribute("communication_style", _PREFERENCE, False, 0.85, "wants to be spoken to", "沟通方式"),
         Attribute("goal", _TASK, False, 0.75, "goal", "目标", ("goals",)),
         Attribute("project", _KNOWLEDGE, False, 0.65, "works on", "正在做", ("projects",)),
         Attribute("habit", _KNOWLEDGE, False, 0.45, "habit", "习惯", ("habits",)),

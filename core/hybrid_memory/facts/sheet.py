@@ -6,11 +6,9 @@ nearest to the question stand with the question. See docs/decisions/0056 for wha
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from math import log
 
 import numpy as np
 
@@ -23,36 +21,39 @@ from hybrid_memory.facts.learn import Extractors, learn, learn_before_reading, l
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profiling import check_profile_type, own_facts, profile_of
 from hybrid_memory.facts.statements import SAFETY, unpacked
-from hybrid_memory.facts.values import words_of
 from hybrid_memory.log.port import LogState
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view
 from hybrid_memory.text.speakers import is_chinese, within_line
+from hybrid_memory.text.tokenize import plain_terms
 from hybrid_memory.text.tokens import TokenCounter
 
 NEWEST = 16
 """How many unread turns a prompt reads itself; more are left to background work."""
 
-WEIGHTS = {"statement": 0.34, "turn": 0.55, "session": 0.56, "words": 0.17, "length": 0.75}
-"""How much counts: likeness to the question of the statement, its turn, its session and its words; the logarithm of its
-size. Whether it tells something lasting gained nothing.
+WEIGHTS = {"statement": 0.8, "turn": 0.55, "session": 0.56, "length": 0.75}
+"""How much counts: likeness to the question of the statement, its turn and its session; the logarithm of its size.
+Words in common, and whether it tells something lasting, gained nothing.
 
 By logistic regression on the tasks and questions of twelve lives, each life held out (benchmarks/lives).
 """
 
-SAFETY_RATIO = 0.5
+COMMON = 0.6
+"""The share of what all statements have in common that is taken from the question, as in recall."""
+
+SAFETY_RATIO = 0.4
 """The most of the tokens for memories that the user's own name and safety take in front of the conversation.
 
-In twelve lives they take up to .43. In five thousand turns of many people's chats they took all of it, and nothing was
-left for the question.
+In twelve lives they take up to .43; what does not fit is picked by its nearness to the question, like all else. A
+larger share takes from the question more than it gives to safety.
 """
 
-ORDERS_RATIO = 0.15
+ORDERS_RATIO = 0.12
 """The most of the tokens for memories that standing instructions take in front of the conversation."""
 
-OTHERS_RATIO = 0.08
+OTHERS_RATIO = 0.05
 """The same for other people's allergies and illnesses."""
 
 SENTENCES = " / "
@@ -101,34 +102,25 @@ class Sheet:
         facts: the statements.
         vectors: of shape (n, dim), zeros for those without one.
         worth: of size, whatever the question, of shape (n,).
-        words: the terms of each.
-        counts: how many statements have each term.
         rejections: sentences that somebody rejected or corrected.
     """
 
     facts: Sequence[Fact]
     vectors: Floats
     worth: Array
-    words: Sequence[frozenset[str]]
-    counts: Mapping[str, int]
     rejections: Sequence[Fact] = ()
 
-    def nearness(
-        self, vector: Floats | None, terms: Collection[str], turns: Mapping[str, float], sessions: Mapping[str, float]
-    ) -> Array:
+    def nearness(self, vector: Floats | None, turns: Mapping[str, float], sessions: Mapping[str, float]) -> Array:
         """How much each statement is worth showing for a question, of shape (n,); only differences mean something.
 
         Args:
             vector: of the question; None without an embedder.
-            terms: of the question.
             turns: the similarity of turns to the question, by id; others count as the least.
             sessions: the highest of each session.
         """
         like = np.zeros(len(self.facts))
         if vector is not None and self.vectors.shape[1] == len(vector):
-            like = (self.vectors @ vector).astype(np.float64)
-        total = len(self.facts)
-        rarity = {term: log((total + 1) / (self.counts[term] + 0.5)) for term in set(terms) if term in self.counts}
+            like = (self.vectors @ (vector - COMMON * self.vectors.mean(axis=0))).astype(np.float64)
         least = min(turns.values(), default=0.0)
         columns = {
             "statement": like,
@@ -136,11 +128,10 @@ class Sheet:
                 [max((turns.get(source, least) for source in fact.sources), default=least) for fact in self.facts]
             ),
             "session": np.array([sessions.get(fact.session or "", least) for fact in self.facts]),
-            "words": np.array([sum(rarity[term] for term in words & rarity.keys()) for words in self.words]),
         }
         score = self.worth
         for name, column in columns.items():
-            spread = float(column.std()) if total else 0.0
+            spread = float(column.std()) if len(column) else 0.0
             score = score + WEIGHTS[name] * ((column - column.mean()) / spread if spread > 1e-9 else 0.0)  # noqa: PLR2004
         return np.asarray(score)
 
@@ -179,10 +170,8 @@ def _sheet_of(known: Knowledge, session: str | None) -> Sheet:
     for row, vector in enumerate(vectors):
         if vector is not None and len(vector) == dim:
             table[row] = vector
-    words = [words_of(fact.text) for fact, _ in rows]
-    counts = Counter(term for each in words for term in each)
-    worth = WEIGHTS["length"] * np.log1p([1.5 * len(each) for each in words])
-    return Sheet([fact for fact, _ in rows], table, worth, words, counts, known.rejections())
+    worth = WEIGHTS["length"] * np.log1p([1.5 * len(set(plain_terms(fact.text))) for fact, _ in rows])
+    return Sheet([fact for fact, _ in rows], table, worth, known.rejections())
 
 
 async def _read_newest(run: Runner, services: Services, owner: Scope, state: LogState | None) -> bool:
@@ -203,20 +192,20 @@ def is_safety(fact: Fact) -> bool:
 
 
 def always(facts: Iterable[Fact]) -> list[Fact]:
-    """The statements that every prompt has: name, safety and standing instructions, the newest and surest first."""
+    """The statements that every prompt has: name, safety and standing instructions, the surest, then newest first."""
     chosen = [fact for fact in facts if is_order(fact.attribute) or is_safety(fact) or fact.attribute == "name"]
     return sorted(chosen, key=_urgency, reverse=True)
 
 
 def _urgency(fact: Fact) -> tuple[int, float, int]:
     first = fact.attribute == "name" and not fact.verbatim and fact.subject == USER
-    return 2 * first + (fact.importance >= 0.95), round(fact.confidence, 1), fact.id  # noqa: PLR2004
+    return int(first), fact.importance, fact.id
 
 
 def standing_text(facts: Sequence[Fact], max_tokens: int, count: TokenCounter) -> tuple[str, list[Fact]]:
     """The text of name, safety and instructions, by day, and which these are.
 
-    Each part has a share of ``max_tokens``; of the user's name and safety the newest and surest come first.
+    Each part has a share of ``max_tokens``; the surest, then the newest come first.
     """
     chosen = always(facts)
     orders = [fact for fact in chosen if is_order(fact.attribute)]

@@ -114,6 +114,12 @@ Of 40 instructions and 50 requests for one answer, remarks and others' rules, in
 chosen: .90 of what it takes is one, and it takes .70 of them.
 """
 
+WORDED = 0.3
+"""Added to the probability that safety is at stake for a sentence that says so in words."""
+
+SAFETY_IMPORTANCE = 0.95
+"""The least importance of what concerns safety."""
+
 UNREAL = 0.7
 """From this probability on a sentence is a joke, a story, a wish or a quotation, and no statement."""
 
@@ -306,6 +312,7 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
     value = None if sentence.question else cut_value(text)
     name = harm or ("instruction" if sentence.order and judged is None else "note")
     likely, other = UNJUDGED, _ABOUT_OTHERS.search(text) is not None
+    sure = WORDED if harm else 0.0
     if judged is not None:
         kinds, claims = judged.kinds[row], float(judged.claims[row])
         if not (harm or sentence.order or value) and float(kinds[_NO_STATEMENTS].sum()) >= UNREAL:
@@ -315,11 +322,12 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
         marks = dict(zip(MARKS, judged.marks[row].tolist(), strict=True))
         best = max(LEARNED, key=marks.__getitem__)
         risky = max(SAFETY, key=marks.__getitem__)
-        ordering = claims * max(marks[order] for order in ORDERS) >= ORDERED
-        if not harm and claims * marks[risky] >= RISKY:
+        ordering = claims * max(marks[order] for order in ORDERS)
+        sure = min(1.0, sure + claims * marks[risky])
+        if not harm and sure >= RISKY:
             harm = name = risky
-        elif not harm and ordering and (sentence.order or not sentence.momentary):
-            name = best if best in ORDERS else "instruction"
+        elif not harm and ordering >= ORDERED and (sentence.order or not sentence.momentary):
+            name, sure = best if best in ORDERS else "instruction", ordering
         elif not harm and best not in ORDERS:
             wording = _MEANT_BY.get(best)
             meant = wording is None or (wording.search(text) and not _FORMERLY.search(text))
@@ -331,6 +339,7 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
         other = whose
     whole = f"{sentence.question} {text}" if sentence.question else text
     about = attribute(name)
+    least = SAFETY_IMPORTANCE if harm else about.importance
     claim = Claim(
         OTHERS if other else sentence.owner,
         name,
@@ -338,7 +347,7 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
         about.category,
         sentence.position,
         confidence=round(likely, 3),
-        importance=max(about.importance, 0.95) if harm else about.importance,
+        importance=round(least + (1 - least) * sure, 3) if harm or name in ORDERS else about.importance,
         by=Statements.name,
         verbatim=True,
         sentence=whole,
@@ -356,7 +365,7 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
             value=value[1],
             category=about.category,
             single=about.single,
-            importance=about.importance,
+            importance=max(about.importance, claim.importance),
             verbatim=False,
             confidence=max(likely, SURE),
         )

@@ -31,7 +31,7 @@ from hybrid_memory.text.asking import Speech, asking_share, ends, speech
 from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.tokenize import terms
 
-READ = 40
+READ = 60
 """Number of candidates whose words are read, unless more hits are requested."""
 
 LESS = 0.25
