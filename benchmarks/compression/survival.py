@@ -7,12 +7,6 @@ what the summary keeps. *found* is the share of questions whose prompt holds the
 the mean share, of alternatives any. The question's own words don't count.
 
 sliding window: the newest messages that fit the same budget. expands: evicted stretches that come back word by word.
-
-CrossWOZ: ten conversations make a chat. By domain every fifth verbatim fact is asked for by domain and slot alone, as
-"hotel's price", where the chat has a dozen right answers but one counts; by name every second one that the assistant
-told with the name of its place, which stands in the question. The airline
-conversations are asked which reservations came up; their ids are in results of tools. Their system policy of 1,300
-tokens is kept as the instructions of every prompt; the second time only its first 300 tokens are.
 """
 
 from __future__ import annotations
@@ -24,14 +18,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from benchmarks.compression.sets import IDENTITY, MAX_TOKENS, Table, count_tokens, dialogue, load
-from hybrid_memory import CompactionConfig, MemoryConfig, Message, Role, ScopedMemory, open_memory
+from benchmarks.sets import IDENTITY, MAX_TOKENS, count_tokens, dialogue, load
+from benchmarks.tables import Table
+from hybrid_memory import CompactionConfig, MemoryConfig, Message, ScopedMemory, open_memory
 from hybrid_memory.context.layout import RECALLED_TURNS
 from hybrid_memory.text.tokens import message_tokens
 from hybrid_memory_evaluation.methods import COMPARED
@@ -40,14 +34,8 @@ from hybrid_memory_evaluation.probing.probe import holds
 STEPS = 30
 AFTER = (1, 3, 10, 30)
 PORTION = 12
-STRATEGIES = (
-    "anchored", "regenerate", "compact", "recursive", "window",
-)  # fmt: skip
-CHATS = 3
-AIRLINE = 6
-POLICY_TOKENS = 300
+STRATEGIES = ("anchored", "regenerate", "compact", "recursive", "window")
 RECALL, ALONE, SLIDING = "recall", "k=0", "sliding window"
-ASKED_AIRLINE = "Which reservations, flights and payment methods came up?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +65,10 @@ class Tally:
     """What was found: shares by method and number of compactions."""
 
     found: dict[tuple[str, int], list[float]] = field(default_factory=lambda: defaultdict(list))
-    missed: dict[tuple[str, int], list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     stretches: int = 0
     exact: int = 0
     gaps: int = 0
     over: int = 0
-
-    def add(self, method: str, after: int, probe: Probe, prompt: str) -> None:
-        """Count one question."""
-        share = probe.found(prompt)
-        self.found[method, after].append(share)
-        if share < 1:
-            lost = [key for key in probe.keys if not holds(prompt, key)]
-            self.missed[method, after].append({"question": probe.question, "lost": lost})
 
 
 def bfcl(data: Path, limit: int | None) -> Iterator[Chat]:
@@ -109,59 +88,6 @@ def memorybank(data: Path, limit: int | None) -> Iterator[Chat]:
             Probe(q["question"], tuple(q["keys"])) for q in one["questions"] if not q.get("bad") and q.get("keys")
         ]
         yield Chat(messages, probes)
-
-
-def crosswoz(data: Path, limit: int | None, *, by_name: bool) -> Iterator[Chat]:
-    """Chinese requests of travellers, ten to a chat; a place is asked about by its name, or only by its domain."""
-    every = load(data, "crosswoz_val")
-    for _ in range(min(CHATS, limit or CHATS)):
-        ten = list(islice(every, 10))
-        turns = [turn for one in ten for turn in one["turns"]]
-        probes = [
-            Probe(f"{subject}的{fact['slot']}是什么？", (fact["value"],))
-            for one in ten
-            for fact in one["facts"]
-            if fact["verbatim"] and (subject := _place(fact, one["facts"]) if by_name else fact["domain"])
-        ]
-        yield Chat(dialogue(turns, prefix="fact"), probes[:: 2 if by_name else 5])
-
-
-def _place(fact: dict[str, Any], facts: Sequence[dict[str, Any]]) -> str:
-    """The name of the place that the assistant told this about: the only one of its domain in that turn, or none."""
-    if fact["category"] != "sys-inform" or fact["slot"] == "名称":
-        return ""
-    names = {
-        other["value"]
-        for other in facts
-        if other["slot"] == "名称" and other["domain"] == fact["domain"] and other["evidence"] == fact["evidence"]
-    }
-    return names.pop() if len(names) == 1 else ""
-
-
-def airline(data: Path, limit: int | None, *, policy: int | None) -> Iterator[Chat]:
-    """Service with tools; ``policy`` is how many tokens of the system message are kept."""
-    wanted = (one for one in load(data, "tau_airline") if one["facts"])
-    for one in islice(wanted, min(AIRLINE, limit or AIRLINE)):
-        ids = tuple(fact["fact"] for fact in one["facts"])
-        yield Chat(list(_with_calls(one["turns"], policy)), [Probe(ASKED_AIRLINE, (id_,)) for id_ in ids])
-
-
-def _with_calls(turns: Sequence[dict[str, Any]], policy: int | None) -> Iterator[Message]:
-    waiting: list[str] = []
-    for row, turn in enumerate(turns):
-        text, role = turn["text"], Role(turn["speaker"])
-        if role is Role.SYSTEM and policy is not None:
-            text = text[: next(cut for cut in range(len(text), 0, -50) if count_tokens(text[:cut]) <= policy)]
-        if role is Role.TOOL:
-            yield Message(role=role, content=text, tool_call_id=waiting.pop(0), id=f"fact{row}")
-            continue
-        calls = [
-            {"id": f"call{row}.{part}", "name": name, "arguments": arguments}
-            for part, (name, arguments) in enumerate(turn.get("calls") or ())
-        ]
-        waiting = [call["id"] for call in calls]
-        if text or calls:
-            yield Message.of({"role": role, "content": text, "tool_calls": calls, "id": f"fact{row}"})
 
 
 def fillers(data: Path, *, chinese: bool) -> list[Message]:
@@ -206,7 +132,7 @@ def _ask(owner: ScopedMemory, probes: Sequence[Probe], strategy: str, step: int,
                 context = owner.assemble(probe.question, max_tokens=MAX_TOKENS, identity=IDENTITY, k=k)
                 tally.over += context.tokens > MAX_TOKENS
                 prompts[probe.question] = context.text.removesuffix(probe.question)
-            tally.add(f"{strategy}, {method}", step, probe, prompts[probe.question])
+            tally.found[f"{strategy}, {method}", step].append(probe.found(prompts[probe.question]))
 
 
 def _expand(owner: ScopedMemory, said: Sequence[Message], tally: Tally) -> None:
@@ -218,8 +144,7 @@ def _expand(owner: ScopedMemory, said: Sequence[Message], tally: Tally) -> None:
         tally.stretches += 1
         tally.exact += all(_same(message, said[rows[message.id]]) for message in messages)
         found += [rows[message.id] for message in messages]
-    first = 1 if said[0].role is Role.SYSTEM else 0  # instructions are never evicted
-    tally.gaps += found != list(range(first, first + len(found)))
+    tally.gaps += found != list(range(len(found)))
 
 
 def _same(one: Message, other: Message) -> bool:
@@ -230,16 +155,15 @@ def slide(chat: Chat, filler: Sequence[Message], tally: Tally) -> None:
     """Count one chat for the plain sliding window."""
     for step in AFTER:
         said = [*chat.messages, *filler[: step * PORTION]]
-        system = [message.text for message in said[:1] if message.role is Role.SYSTEM]
         for probe in chat.probes:
-            left = MAX_TOKENS - count_tokens("\n\n".join([IDENTITY, *system])) - count_tokens(probe.question) - 11
+            left = MAX_TOKENS - count_tokens(IDENTITY) - count_tokens(probe.question) - 11
             kept: list[str] = []
-            for message in reversed(said[len(system) :]):
+            for message in reversed(said):
                 left -= message_tokens(message, count_tokens)
                 if left < 0:
                     break
                 kept.insert(0, message.text)
-            tally.add(SLIDING, step, probe, "\n\n".join([*system, *kept]))
+            tally.found[SLIDING, step].append(probe.found("\n\n".join(kept)))
 
 
 def run(data: Path, embedder: Any, limit: int | None) -> Iterator[Table]:
@@ -247,10 +171,6 @@ def run(data: Path, embedder: Any, limit: int | None) -> Iterator[Table]:
     sets: list[tuple[str, list[Chat], bool]] = [
         ("bfcl_memory", list(bfcl(data, limit)), False),
         ("memorybank_zh", list(memorybank(data, limit)), True),
-        ("crosswoz_val by domain", list(crosswoz(data, limit, by_name=False)), True),
-        ("crosswoz_val by name", list(crosswoz(data, limit, by_name=True)), True),
-        ("tau_airline, whole policy", list(airline(data, limit, policy=None)), False),
-        (f"tau_airline, {POLICY_TOKENS} tokens of it", list(airline(data, limit, policy=POLICY_TOKENS)), False),
     ]
     for name, chats, chinese in sets:
         filler = fillers(data, chinese=chinese)
@@ -274,7 +194,5 @@ def _table(name: str, chats: Sequence[Chat], tally: Tally) -> Table:
     methods = [f"{strategy}, {method}" for method in (RECALL, ALONE) for strategy in STRATEGIES]
     for method in [*methods, SLIDING]:
         row: dict[str, Any] = {str(after): statistics.fmean(tally.found[method, after]) for after in AFTER}
-        table.rows.append(
-            {"method": method, **row, "missed": {str(after): tally.missed[method, after] for after in AFTER}}
-        )
+        table.rows.append({"method": method} | row)
     return table

@@ -11,8 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from benchmarks.compression.sets import load
-from benchmarks.retrieval import when
+from benchmarks.sets import load, when
 from hybrid_memory import Message, Role
 from hybrid_memory_evaluation.probing.probe import holds, plain
 
@@ -67,7 +66,7 @@ def chat_of(turns: Sequence[dict[str, Any]], users: set[str], facts: Callable[[d
     at = datetime(2020, 1, 1, tzinfo=UTC)
     spoken = [turn for turn in turns if turn["text"].strip()]
     for row, turn in enumerate(spoken):
-        at = max(at + timedelta(seconds=1), when(str(turn["time"])) or at)
+        at = max(at + timedelta(seconds=1), when(turn["time"]) or at)
         role = Role.USER if turn["speaker"] in users else Role.ASSISTANT
         name = None if turn["speaker"].lower() in ("ai", "usr", "sys") else turn["speaker"]
         messages.append(Message(role=role, name=name, content=turn["text"], id=f"m{row}", at=at))

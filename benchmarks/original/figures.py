@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.compression.sets import Table
 from benchmarks.original.chats import DEPTHS
 from benchmarks.original.replay import AFTER, BEFORE, Tally
+from benchmarks.tables import Table
 
 ORIGINAL = {
     "facts answerable": ("45 %", "92 %"),

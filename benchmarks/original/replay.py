@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.compression.sets import IDENTITY, CachedEmbedder, count_tokens
 from benchmarks.original.chats import Chat, Fact
+from benchmarks.sets import IDENTITY, MAX_TOKENS, count_tokens
+from benchmarks.vectors import KeptVectors
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
 from hybrid_memory.models.embedders import LocalEmbedder
 from hybrid_memory.ports import Embedder, Floats
@@ -33,7 +34,7 @@ LEAST_TERMS = 3
 class Kept(LocalEmbedder):
     """The local embedder, which embeds every query that it is asked for; vectors of turns come from a file."""
 
-    def __init__(self, kept: CachedEmbedder) -> None:
+    def __init__(self, kept: KeptVectors) -> None:
         super().__init__()
         self._kept = kept
 
@@ -60,10 +61,10 @@ class Plain:
         nearness = self._vectors[: len(self._said)] @ self._embedder.embed_query(query)
         return [self._said[row] for row in np.argsort(-nearness)[:K]]
 
-    def prompt(self, question: str, max_tokens: int) -> list[Message]:
+    def prompt(self, question: str) -> list[Message]:
         """The identity, the newest messages that fit, and the question."""
         system, asked = Message(role=Role.SYSTEM, content=IDENTITY), Message(content=question)
-        left = max_tokens - tokens_of([system, asked])
+        left = MAX_TOKENS - tokens_of([system, asked])
         window: list[Message] = []
         for message in reversed(self._said):
             left -= message_tokens(message, count_tokens)
@@ -174,18 +175,17 @@ class Tally:
 class Replay:
     """One chat, said to both sides turn by turn."""
 
-    def __init__(self, chat: Chat, embedder: Embedder, max_tokens: int, folder: Path) -> None:
+    def __init__(self, chat: Chat, embedder: Embedder, folder: Path) -> None:
         self.tally = Tally(chats=1)
         self._chat = chat
         self._embedder = embedder
         self._file = folder / "chat.db"
-        self._max_tokens = max_tokens
         self._plain = Plain(embedder, len(chat.messages))
         self._asked: set[str] = set()
 
     def _opened(self, file: Path) -> HybridMemory:
         config = MemoryConfig(
-            url=f"sqlite:///{file}", power_safe=False, compaction=CompactionConfig(max_tokens=self._max_tokens)
+            url=f"sqlite:///{file}", power_safe=False, compaction=CompactionConfig(max_tokens=MAX_TOKENS)
         )
         return open_memory(config, embedder=self._embedder, token_counter=count_tokens)
 
@@ -214,7 +214,7 @@ class Replay:
         self.tally.known += words in self._asked
         with self._counted(memory, "turns"):
             self._recall(owner, words, "again" if words in self._asked else "turn")
-            owner.assemble(words, max_tokens=self._max_tokens, identity=IDENTITY)
+            owner.assemble(words, max_tokens=MAX_TOKENS, identity=IDENTITY)
 
     def _questions(self, memory: HybridMemory, owner: ScopedMemory, due: Sequence[tuple[int, Fact]]) -> None:
         copy = self._file.with_name("copy.db")
@@ -232,9 +232,9 @@ class Replay:
 
     def _judge(self, owner: ScopedMemory, depth: int, fact: Fact) -> None:
         evidence = [self._chat.messages[row].text for row in fact.evidence]
-        context = owner.assemble(fact.question, max_tokens=self._max_tokens, identity=IDENTITY)
+        context = owner.assemble(fact.question, max_tokens=MAX_TOKENS, identity=IDENTITY)
         after = judged(context.messages, fact, evidence, context.note)
-        before = judged(self._plain.prompt(fact.question, self._max_tokens), fact, evidence)
+        before = judged(self._plain.prompt(fact.question), fact, evidence)
         self.tally.prompts[AFTER, depth].append(after)
         self.tally.prompts[BEFORE, depth].append(before)
         self.tally.sections.update(context.section_tokens)

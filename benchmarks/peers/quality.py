@@ -18,9 +18,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.compression.sets import CachedEmbedder, Table
+from benchmarks.measures import grade
 from benchmarks.peers.systems import OURS, SYSTEMS, Entry, System, Turn, chosen
-from benchmarks.retrieval import DEPTH, grade, load, messages
+from benchmarks.retrieval import DEPTH
+from benchmarks.sets import load, messages
+from benchmarks.tables import Table
+from benchmarks.vectors import KeptVectors
 
 SETS = ("locomo", "realtalk", "memorybank_zh", "longmemeval_oracle")
 MEASURES = ("r@5", "r@10", "all@10", "hit@1", "mrr@20")
@@ -64,11 +67,10 @@ def answers(opened: Callable[[Path], System], conversations: Sequence[dict[str, 
 
 def work(job: dict[str, Any], entry: Entry) -> dict[str, Any]:
     """In the memory's own process: its answers by set, or why it has none."""
-    embedder: Any = CachedEmbedder(Path(job["cache"]))
-    embedder.dim = len(embedder.embed_query("width"))
+    embedder = KeptVectors(Path(job["cache"]))
     found: dict[str, Any] = {}
     for name in job["sets"]:
-        conversations = list(load(Path(job["data"]) / f"{name}.jsonl.gz", job["limit"]))
+        conversations = list(load(Path(job["data"]), name, job["limit"]))
         try:
             found[name] = {"answers": answers(lambda folder: entry.open(embedder, folder), conversations)}
         except Exception as error:  # noqa: BLE001 - whatever a peer raises is its row of this set
@@ -94,7 +96,7 @@ def run(job: dict[str, Any], ask: Callable[[dict[str, Any], Entry], dict[str, An
     answered = {entry.name: ask(asking, entry) for entry in chosen(job["only"])}
     every: dict[str, list[dict[str, float]]] = {}
     for name in sets:
-        conversations = list(load(Path(job["data"]) / f"{name}.jsonl.gz", job["limit"]))
+        conversations = list(load(Path(job["data"]), name, job["limit"]))
         figures: dict[str, dict[str, Any]] = {}
         for system, found in answered.items():
             answer = found if "failed" in found else found[name]

@@ -1,9 +1,9 @@
-"""The servers of a measure: one of its own in an empty folder, or one that is given; and what they take."""
+"""The servers of a measure: one of its own in an empty folder, and what they take."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,18 +25,16 @@ class Server:
     """A server that runs.
 
     Attributes:
-        process: its number; None if it was given, and may be elsewhere.
+        process: its number.
         folder: of its files.
     """
 
     url: str
-    process: int | None = None
-    folder: Path | None = None
+    process: int
+    folder: Path
 
-    def memory(self) -> int | None:
+    def memory(self) -> int:
         """Bytes of its processes, those that they share counted once."""
-        if self.process is None:
-            return None
         first = psutil.Process(self.process)
         total = 0
         for one in (first, *first.children(recursive=True)):
@@ -48,10 +46,10 @@ class Server:
 
 
 @contextmanager
-def serving(kind: str, folder: Path, given: Mapping[str, str]) -> Iterator[Server | None]:
+def serving(kind: str, folder: Path) -> Iterator[Server | None]:
     """The server of this kind, ``postgres``, ``redis`` or ``milvus``, for as long as it is needed; None for no kind."""
-    if not kind or kind in given:
-        yield Server(given[kind]) if kind else None
+    if not kind:
+        yield None
         return
     started: LocalServer
     if kind == "postgres":

@@ -3,7 +3,7 @@
 Texts are made from numbers, and so are vectors (384 wide), in microseconds, whose time is taken off: see `texts`.
 Sizes are turns of one owner, or owners with so many turns each (10000x1000) in one store. Every memory runs in a
 process of its own, one after the other, one thread for its arithmetic; a server that it needs is started for it
-alone, on the same machine, or given by --server.
+alone, on the same machine.
 
 search: k = 5, after a warm-up, up to 300 questions or ten seconds, of one owner, or of twenty of the many. Rows are
 compared with ours of the same kind of work (vector, text, or both) on the same server, or else in a file; *to ours*
@@ -30,11 +30,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.compression.sets import Table
 from benchmarks.peers.own import Own
 from benchmarks.peers.servers import bytes_in, serving
 from benchmarks.peers.systems import OURS, Entry, System, chosen
 from benchmarks.peers.texts import Clustered, Corpus, Shape
+from benchmarks.tables import Table
 from hybrid_memory.ports import Floats
 
 K = 5
@@ -92,14 +92,14 @@ def work(job: dict[str, Any], entry: Entry) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         files = Path(folder) / "files"
         files.mkdir()
-        with serving(entry.server, Path(folder) / "server", job.get("servers", {})) as server:
+        with serving(entry.server, Path(folder) / "server") as server:
             system = entry.open(embedder, files, server.url if server else None)
             try:
                 found = measured(system, entry, Clock(embedder), shape)
             finally:
                 system.close()
             taken = {"server MB": server.memory() if server else None, "disk MB": bytes_in(files)}
-            if server and server.folder:
+            if server:
                 taken["disk MB"] = bytes_in(files) + bytes_in(server.folder)
         rounded = {name: value and round(value / 2**20) for name, value in taken.items()}
     return found if "failed" in found else {name: row | rounded for name, row in found.items()}

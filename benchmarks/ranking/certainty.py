@@ -7,7 +7,7 @@ and foreign ones weigh the same, so that a share of one half means: as many such
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -74,8 +74,3 @@ def auroc(yes: Sequence[float], no: Sequence[float]) -> float:
     """The probability that one of the first has more than one of the others; ties count one half."""
     pairs = np.array(yes)[:, None] - np.array(no)[None, :]
     return float(np.mean((pairs > 0) + 0.5 * (pairs == 0)))
-
-
-def passing(shares: Mapping[str, Sequence[float]], least: float) -> dict[str, float]:
-    """The share of the questions of each kind that reach a confidence."""
-    return {kind: float(np.mean(np.array(values) >= least)) for kind, values in shares.items() if len(values)}

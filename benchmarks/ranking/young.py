@@ -10,10 +10,8 @@ itself, two questions of other conversations, and four requests to which no memo
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
-import tempfile
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,9 +20,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.measures import counted
 from benchmarks.ranking.conversations import OWN, conversations
-from benchmarks.retrieval import Clock, messages, when
+from benchmarks.sets import Clock, counted, messages, when
+from benchmarks.tables import parser
 from benchmarks.vectors import KeptVectors
 from hybrid_memory import MemoryConfig, open_memory
 from hybrid_memory.config import OrchestrationConfig, PromptConfig, RecallConfig
@@ -52,14 +50,12 @@ KINDS = ("own", "foreign", "request")
 
 def main() -> None:
     """Print a row for each set, size and value."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the conversation sets (*.jsonl.gz)")
-    parser.add_argument("--cache", type=Path, help="keep the vectors here, and use those that are there")
-    parser.add_argument("--sets", nargs="+", default=list(SETS))
-    parser.add_argument("--turns", nargs="+", type=int, default=[6, 15, 30, 60])
-    parser.add_argument("--smaller", nargs="+", type=float, default=[0.0, confidence.SMALLER])
-    chosen = parser.parse_args()
-    embedder = KeptVectors(chosen.cache or Path(tempfile.mkdtemp()))
+    command = parser(__doc__, "--data", "--cache")
+    command.add_argument("--sets", nargs="+", default=list(SETS))
+    command.add_argument("--turns", nargs="+", type=int, default=[6, 15, 30, 60])
+    command.add_argument("--smaller", nargs="+", type=float, default=[0.0, confidence.SMALLER])
+    chosen = command.parse_args()
+    embedder = KeptVectors(chosen.cache)
     print(f"{'set':16}{'turns':>6}{'smaller':>9}{'n':>5}" + "".join(f"{kind:>9}" for kind in KINDS))
     for name in chosen.sets:
         for turns in chosen.turns:
@@ -92,7 +88,7 @@ def measured(
         put = [("own", question["question"])]
         put += [("foreign", other["question"]) for other in chance.sample(others, min(FOREIGN, len(others)))]
         put += [("request", request) for request in REQUESTS[language]]
-        at = when(str(question.get("time")))
+        at = when(question.get("time"))
         for value in values:
             confidence.SMALLER = value
             for (kind, _), hit in zip(put, passing(young, [words for _, words in put], at, embedder), strict=True):
