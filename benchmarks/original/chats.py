@@ -50,13 +50,13 @@ class Chat:
             numbers.append((numbers[-1] if numbers else 0) + bool(opens))
         return numbers
 
-    def due(self) -> dict[int, list[tuple[int, Fact]]]:
-        """By the round after which they are asked: facts, each with the rounds that lie between."""
+    def due(self) -> dict[int, list[Fact]]:
+        """Facts by the round after which they are asked."""
         rounds, due = self.rounds, defaultdict(list)
         for fact in self.facts:
             for depth in DEPTHS:
                 if (after := rounds[max(fact.evidence)] + depth) <= rounds[-1]:
-                    due[after].append((depth, fact))
+                    due[after].append(fact)
         return due
 
 
