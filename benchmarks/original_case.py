@@ -23,8 +23,8 @@ evidence and not in the question. Of CrossWOZ it is what the assistant told of a
 3. cache: hits of the cache ``embeddings`` in `HybridMemory.work`, by all its requests. Before there is no cache.
 4. used: of the tokens of all prompts for questions, those of evidence turns that are shown literally, by sentences
    where not all of a turn is, and those of the standing state, which is the system message: identity, profile, summary
-   and artifacts after, the identity alone before. Recent turns, the question, recalled turns without a label, and framing
-   are neither.
+   and artifacts after, the identity alone before. Recent turns, the question, recalled turns without a label, and
+   framing are neither.
 """
 
 from __future__ import annotations
