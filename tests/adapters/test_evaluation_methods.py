@@ -25,8 +25,6 @@ WORDS = {
     "chinese": ("订单{}在哪里？", "订单{}正在路上。", "第一个订单是哪个？"),
 }
 LANGUAGES = list(WORDS)
-SUMMARISING = ["langchain-summarization", "langchain-summary-buffer", "langchain-summary", "llamaindex-summary-buffer"]
-
 ToldOnce = Callable[[str, str], tuple[Replay, list[Prompt]]]
 
 
@@ -98,22 +96,6 @@ def unpaired(prompt: Sequence[Mapping[str, Any]]) -> list[str]:
             wrong += waiting
             waiting = [call["id"] for call in message.get("tool_calls", ())]
     return wrong + waiting
-
-
-class Writer:
-    """Answers with numbered summaries."""
-
-    name = "writer"
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def complete(self, messages: Sequence[Message]) -> str:
-        self.asked.append("\n".join(message.text for message in messages))
-        return f"Summary number {len(self.asked)}."
-
-    def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
-        raise AssertionError("the memories ask for text")
 
 
 @pytest.mark.parametrize(("name", "language"), [*zip(NAMES, cycle(LANGUAGES), strict=False)])

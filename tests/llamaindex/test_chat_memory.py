@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from llama_index.core.base.llms.types import ChatMessage, LLMMetadata, ToolCallBlock
+from llama_index.core.base.llms.types import ChatMessage, LLMMetadata
 from llama_index.core.llms import MockLLM
 from llama_index.core.settings import Settings
 
@@ -21,12 +21,6 @@ from tests.llamaindex.conftest import Run, assistant, user
 MARKS = re.compile(r"(?:<(user_profile|summary|memory)>\n.*?\n</\1>(?:\n\n|$))+", re.DOTALL)
 
 IN_MEMORY = MemoryConfig(url="memory://", embedder="hashing")
-
-
-def call(*ids: str) -> ChatMessage:
-    return ChatMessage(
-        role="assistant", blocks=[ToolCallBlock(tool_call_id=call_id, tool_name="weather") for call_id in ids]
-    )
 
 
 def recalled(message: ChatMessage) -> str:

@@ -13,8 +13,7 @@ from llama_index.core.memory import Memory
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import StaticPool
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, open_memory
-from hybrid_memory.config import PromptConfig
+from hybrid_memory import HybridMemory, Message
 from hybrid_memory.context.layout import MEMORY_HEADINGS
 from hybrid_memory.errors import AccessDeniedError, StoreUnavailableError
 from hybrid_memory.text.tokens import estimate_tokens
@@ -161,14 +160,6 @@ class TestAFailingStore:
         left = len(await memory.aget_all()) - len(written(store))
         assert 0 < left < 16
         assert texts(written(store)) == texts(chatter(16))[:-left]
-
-
-@pytest.fixture
-def unsure() -> Iterator[HybridMemory]:
-    """A store whose prompts show whatever a recall finds."""
-    config = MemoryConfig(url="memory://", embedder="hashing", prompt=PromptConfig(min_confidence=0))
-    with open_memory(config, token_counter=estimate_tokens) as memory:
-        yield memory
 
 
 class TestContent:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
-from llama_index.core.tools import FunctionTool
 
 from hybrid_memory import HybridMemory, PagingConfig
 from hybrid_memory.context.layout import SUMMARY_HEADINGS
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory_paging import MEMORY
-from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryToolSpec
+from llamaindex_hybrid_memory import HybridChatMemory
 from tests.llamaindex.conftest import Run, assistant, orphans, tokens, user
 
 SUMMARY_HEADING = SUMMARY_HEADINGS["en"]
@@ -27,21 +25,11 @@ def paged(memory: HybridMemory, *, user: str = "alice", session: str = "s1", **s
     return HybridChatMemory.from_defaults(user=user, session=session, memory=memory, **settings)
 
 
-def tool(memory: HybridMemory, name: str, **settings: Any) -> FunctionTool:
-    settings = {"user": "alice", "session": "s1", **settings}
-    (found,) = HybridMemoryToolSpec(memory=memory, paging=True, names=[name], **settings).to_tool_list()
-    return found
-
-
 def fact(number: int) -> list[ChatMessage]:
     return [
         user(f"Box {number} in the cellar holds {7 * number} green apples, and nobody has opened it for years."),
         assistant(f"I see: box {number}. Thank you for telling me all of that."),
     ]
-
-
-def warnings(shown: Sequence[ChatMessage]) -> int:
-    return sum(WARNED in (message.content or "") for message in shown)
 
 
 def warned(memory: HybridMemory, *, user: str = "alice", session: str = "s1") -> list[str | None]:
