@@ -15,7 +15,7 @@ from sqlalchemy.pool import StaticPool
 
 from hybrid_memory import HybridMemory, Message
 from hybrid_memory.context.layout import MEMORY_HEADINGS
-from hybrid_memory.errors import AccessDeniedError, StoreUnavailableError
+from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.text.tokens import estimate_tokens
 from llamaindex_hybrid_memory import HybridChatStore, HybridMemoryBlock, from_chat_message
 from llamaindex_hybrid_memory.memory_block import fresh
@@ -178,15 +178,3 @@ class TestContent:
         assert "paint the house blue" in summary
         assert note.startswith(f"<memory>\n{HEADING}")
         assert "My cat is called Pixel." in note
-
-
-async def test_the_block_shows_spaces_as_long_as_they_may_be_read(store: HybridMemory) -> None:
-    team = store.scoped(user="zoe").space("team").create()
-    team.remember("The launch of Falcon is on the ninth of June.")
-    team.grant(user="alice", right="read")
-    block = HybridMemoryBlock.from_defaults(user="alice", memory=store, spaces=["team"])
-    asked = [user("When is the launch of Falcon?")]
-    assert "zoe: The launch of Falcon is on the ninth of June." in await block.aget(asked, session_id="s1")
-    team.revoke(user="alice")
-    with pytest.raises(AccessDeniedError):
-        await block.aget(asked, session_id="s1")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
 from hybrid_memory import HybridMemory, PagingConfig
 from hybrid_memory.context.layout import SUMMARY_HEADINGS
-from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory_paging import MEMORY
 from llamaindex_hybrid_memory import HybridChatMemory
 from tests.llamaindex.conftest import Run, assistant, orphans, tokens, user
@@ -108,16 +106,3 @@ class TestSettings:
         for off in (False, None):
             plain = paged(store, paging=off)
             assert (plain.paging, plain.k, plain.profile) == (None, 5, None)
-
-    @pytest.mark.parametrize(
-        ("settings", "why"),
-        [
-            ({"token_limit": 449}, "paging needs a token_limit of at least 450, got 449"),
-            ({"paging": "yes"}, "paging: "),
-            ({"paging": {"flush": 2}}, "paging"),
-            ({"token_limit": "many"}, "token_limit: "),
-        ],
-    )
-    def test_what_cannot_be_is_refused(self, store: HybridMemory, settings: dict[str, Any], why: str) -> None:
-        with pytest.raises(InvalidConfigError, match=why):
-            paged(store, **settings)
