@@ -9,7 +9,7 @@ makes curves and weights from our own conversations and from the sets of others 
 they take the place of those that are shipped. `measure` grades the ranking that was learned without the question's set
 (of LoCoMo and REALTALK nothing is ever learned, so that this is what is shipped), beside the hand-set one of version
 0.9. Beside each mean stands a bootstrap interval of 95 percent over the questions. Last come questions that a store
-cannot answer: how well confidence tells them from its own, and what the default of prompts lets through.
+cannot answer: how well confidence tells them from its own, and what a confidence of 0.2 lets through.
 
 The constants of learning (ridge, bends, knots) were chosen by the mean over the sets to learn from, each left out.
 """
@@ -28,14 +28,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import numpy as np
 
 from benchmarks.measures import grade
-from benchmarks.ranking.certainty import Certainty, auroc, learn_certainty
+from benchmarks.ranking.certainty import LEAST, Certainty, auroc, learn_certainty
 from benchmarks.ranking.collect import Asked, collect
 from benchmarks.ranking.conversations import LICENSED, MEASURED, OWN
 from benchmarks.ranking.learn import Model, learn, relevance
 from benchmarks.tables import cell, parser, write
 from benchmarks.vectors import KeptVectors
 from hybrid_memory.arrays import Array
-from hybrid_memory.config import PromptConfig
 from hybrid_memory.recall.signals import LEARNED
 
 LEARNED_FROM = (*OWN, *LICENSED)
@@ -106,19 +105,19 @@ def table(name: str, ways: Mapping[str, list[dict[str, float]]]) -> None:
 
 def silence(names: Sequence[str], cache: Path) -> dict[str, Any]:
     """How confidence tells what a store answers from what it doesn't, of each set learned without it."""
-    least, results = PromptConfig().min_confidence, {}
+    results = {}
     print(f"\n{'confidence':<22}{'foreign':>9}{'AUROC':>10}{'pass':>10}{'lost R@10':>10}{'none':>10}{'swapped':>10}")
     for name in names:
         sets = {other: load(cache, other) for other in without(name)}
         model = learn(own([one for other in sets.values() for one in other]))
         certainty = learn_certainty([one for other in sets.values() for one in other], model)
-        results[name] = row = _silence(load(cache, name), model, certainty, least)
+        results[name] = row = _silence(load(cache, name), model, certainty)
         cells = (row[key] for key in ("auroc", "passing", "lost", "none", "swapped"))
         print(f"{name:<22}{row['foreign']:>9}" + "".join(f"{cell(value):>10}" for value in cells))
     return results
 
 
-def _silence(questions: Sequence[Asked], model: Model, certainty: Certainty, least: float) -> dict[str, Any]:
+def _silence(questions: Sequence[Asked], model: Model, certainty: Certainty) -> dict[str, Any]:
     shares = {id(one): certainty(one, model.normal(one)) for one in questions}
     mine = own(questions)
     swapped = [one for one in mine if one.category in {"adversarial", "swapped"}]
@@ -129,11 +128,11 @@ def _silence(questions: Sequence[Asked], model: Model, certainty: Certainty, lea
 
     foreign = [one for one in questions if one.kind == "foreign"]
     none = [one for one in questions if one.kind == "none"]
-    lost = [grade(ranked(one, model.scores(one)), set(one.wanted))["r@10"] * (shares[id(one)] < least) for one in mine]
+    lost = [grade(ranked(one, model.scores(one)), set(one.wanted))["r@10"] * (shares[id(one)] < LEAST) for one in mine]
     return {
         "foreign": len(foreign),
         "auroc": auroc(of(true), of(foreign)) if foreign else None,
-        "passing": float(np.mean(np.array(of(foreign)) >= least)) if foreign else None,
+        "passing": float(np.mean(np.array(of(foreign)) >= LEAST)) if foreign else None,
         "lost": float(np.mean(lost)),
         "none": auroc(of(true), of(none)) if none else None,
         "swapped": auroc(of(true), of(swapped)) if swapped else None,

@@ -20,6 +20,9 @@ from hybrid_memory.arrays import Array
 from hybrid_memory.recall.recall import answered, evidence
 from hybrid_memory.recall.signals import Curve
 
+LEAST = 0.2
+"""The confidence that counts as an answer; prompts say where no turn reaches it."""
+
 RIDGE = 1.0
 BENDS = 5.0
 UNANSWERED = 0.2

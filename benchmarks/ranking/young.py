@@ -4,7 +4,7 @@
 
 For each question a store is filled with so many turns: its evidence and what stands around it. It is asked the question
 itself, two questions of other conversations, and four requests to which no memory belongs, for all of them by
-`recall`. Shown is the share with a hit of the confidence that prompts need by default, with and without
+`recall`. Shown is the share with a hit of a confidence of 0.2, with and without
 `hybrid_memory.recall.recall.SMALLER`; 0 is what was learned from large stores, as it stands.
 """
 
@@ -20,12 +20,13 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from benchmarks.ranking.certainty import LEAST
 from benchmarks.ranking.conversations import OWN, conversations
 from benchmarks.sets import Clock, counted, messages, when
 from benchmarks.tables import parser
 from benchmarks.vectors import KeptVectors
 from hybrid_memory import MemoryConfig, open_memory
-from hybrid_memory.config import OrchestrationConfig, PromptConfig, RecallConfig
+from hybrid_memory.config import OrchestrationConfig, RecallConfig
 from hybrid_memory.recall import recall as confidence
 
 SETS = (*OWN, "memorybank_en", "memorybank_zh", "locomo")
@@ -120,8 +121,7 @@ def passing(turns: list[dict[str, Any]], asked: list[str], at: datetime | None, 
             memory.scoped(user="u", session=session).remember(said)
         memory.flush(progress=False)
         scoped = memory.scoped(user="u")
-        least = PromptConfig().min_confidence
-        return [any((hit.confidence or 0.0) >= least for hit in scoped.recall(words, k=10)) for words in asked]
+        return [any((hit.confidence or 0.0) >= LEAST for hit in scoped.recall(words, k=10)) for words in asked]
 
 
 if __name__ == "__main__":
