@@ -9,8 +9,9 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from hybrid_memory import HybridMemory, PagingConfig
 from hybrid_memory.context.layout import SUMMARY_HEADINGS
 from hybrid_memory_paging import MEMORY
-from llamaindex_hybrid_memory import HybridChatMemory
-from tests.llamaindex.conftest import Run, assistant, orphans, tokens, user
+from llamaindex_hybrid_memory import HybridChatMemory, from_chat_message
+from tests.doubles import orphans
+from tests.llamaindex.conftest import Run, assistant, tokens, user
 
 SUMMARY_HEADING = SUMMARY_HEADINGS["en"]
 
@@ -65,7 +66,7 @@ class TestThePrompt:
             shown = run(chat, "get")
             sizes.append(tokens(shown))
             assert sizes[-1] <= LIMIT
-            assert not orphans(shown)
+            assert not orphans(map(from_chat_message, shown))
             assert shown[-1] == question or WARNED in shown[-1].content
             assert [m.role for m in shown].count(MessageRole.SYSTEM) == 1
             new = WARNED in shown[-1].content
