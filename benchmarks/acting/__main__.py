@@ -48,16 +48,6 @@ def finished(outcomes: Sequence[Outcome], systems: Sequence[System]) -> Table:
     return table
 
 
-def by_kind(outcomes: Sequence[Outcome], systems: Sequence[System]) -> Table:
-    """The same, a row for each kind of task and a column for each system."""
-    table = Table("tasks finished, by kind", ("kind", *(SYSTEMS[system] for system in systems)))
-    for kind in dict.fromkeys(outcome.task.kind for outcome in outcomes):
-        own = [outcome for outcome in outcomes if outcome.task.kind == kind]
-        shares = {SYSTEMS[system]: _share([each for each in own if each.system == system]) for system in systems}
-        table.rows.append({"kind": kind} | shares)
-    return table
-
-
 def _share(outcomes: Sequence[Outcome]) -> str | None:
     return f"{sum(outcome.finished for outcome in outcomes)}/{len(outcomes)}" if outcomes else None
 
@@ -79,7 +69,7 @@ def show(outcome: Outcome) -> None:
 
 
 def main() -> None:
-    """Print the tables, and write the JSON if asked."""
+    """Print the table, and write the JSON if asked."""
     command = parser(__doc__, "--cache", "--json")
     command.add_argument("--tasks", nargs="+", metavar="WORD", default=[""], help="those with one of these in the name")
     command.add_argument("--systems", nargs="+", choices=SYSTEMS, default=[name for name in SYSTEMS if installed(name)])
@@ -111,10 +101,9 @@ def ran(chosen: argparse.Namespace, embedder: Any) -> list[Outcome]:
 
 
 def tell(chosen: argparse.Namespace, outcomes: Sequence[Outcome]) -> None:
-    """Print the tables and what is unfinished with ours, and write the JSON."""
-    tables = [finished(outcomes, chosen.systems), by_kind(outcomes, chosen.systems)]
-    for table in tables:
-        table.show()
+    """Print the table and what is unfinished with ours, and write the JSON."""
+    table = finished(outcomes, chosen.systems)
+    table.show()
     print("\nnot finished with this memory")
     for outcome in outcomes:
         if outcome.system == "ours" and not outcome.finished:
@@ -124,8 +113,9 @@ def tell(chosen: argparse.Namespace, outcomes: Sequence[Outcome]) -> None:
         system: {each.task.name: each.reason for each in outcomes if each.system == system and each.reason}
         for system in chosen.systems
     }
-    results = {table.title: table.rows for table in tables}
-    write(chosen.json, results, embedder=chosen.embedder, unfinished=unfinished, behind=behind(outcomes))
+    write(
+        chosen.json, {table.title: table.rows}, embedder=chosen.embedder, unfinished=unfinished, behind=behind(outcomes)
+    )
 
 
 if __name__ == "__main__":
