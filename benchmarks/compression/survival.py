@@ -1,18 +1,10 @@
 """Whether literal facts of the beginning of a chat are still in the prompt after many compactions.
 
 A conversation with facts is remembered; then turns of other conversations follow in 30 equal portions (LoCoMo in
-English, meetings in Chinese), the same for every method, each followed by `compact()`. After 1, 3, 10 and 30 of them
-every question is asked of a copy of the store with 2,000 tokens, once with recall and once with ``k=0``, which leaves
-what the summary keeps. *found* is the share of questions whose prompt holds the fact; of several keys of one question
-the mean share, of alternatives any. The question's own words don't count.
-
-sliding window: the newest messages that fit the same budget. expands: evicted stretches that come back word by word.
-
-CrossWOZ: ten conversations make a chat. By domain every fifth verbatim fact is asked for by domain and slot alone, as
-"hotel's price", where the chat has a dozen right answers but one counts; by name every second one that the assistant
-told with the name of its place, which stands in the question. The airline
-conversations are asked which reservations came up; their ids are in results of tools. Their system policy of 1,300
-tokens is kept as the instructions of every prompt; the second time only its first 300 tokens are.
+English, meetings in Chinese), each followed by `compact()`. After 1, 3, 10 and 30 of them every question is asked of a
+copy of the store with 2,000 tokens, once with recall and once with ``k=0``, which leaves what the summary keeps.
+*found* is the share of questions whose prompt holds the fact; of several keys of one question the mean share, of
+alternatives any. The question's own words don't count.
 """
 
 from __future__ import annotations
@@ -23,31 +15,25 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from benchmarks.compression.sets import IDENTITY, MAX_TOKENS, Table, count_tokens, dialogue, load
-from hybrid_memory import CompactionConfig, MemoryConfig, Message, Role, ScopedMemory, open_memory
+from benchmarks.sets import IDENTITY, MAX_TOKENS, count_tokens, dialogue, load
+from benchmarks.tables import Table
+from hybrid_memory import CompactionConfig, MemoryConfig, Message, ScopedMemory, open_memory
 from hybrid_memory.context.layout import RECALLED_TURNS
-from hybrid_memory.text.tokens import message_tokens
-from hybrid_memory_evaluation.methods import COMPARED
 from hybrid_memory_evaluation.probing.probe import holds
 
 STEPS = 30
 AFTER = (1, 3, 10, 30)
 PORTION = 12
-STRATEGIES = (
-    "anchored", "regenerate", "compact", "recursive", "window",
-)  # fmt: skip
-CHATS = 3
-AIRLINE = 6
-POLICY_TOKENS = 300
-RECALL, ALONE, SLIDING = "recall", "k=0", "sliding window"
-ASKED_AIRLINE = "Which reservations, flights and payment methods came up?"
+METHODS = {"recall": RECALLED_TURNS, "k=0": 0}
+
+Found = dict[tuple[str, int], list[float]]
+"""Shares by method and number of compactions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,26 +58,6 @@ class Chat:
     probes: list[Probe]
 
 
-@dataclass(slots=True)
-class Tally:
-    """What was found: shares by method and number of compactions."""
-
-    found: dict[tuple[str, int], list[float]] = field(default_factory=lambda: defaultdict(list))
-    missed: dict[tuple[str, int], list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
-    stretches: int = 0
-    exact: int = 0
-    gaps: int = 0
-    over: int = 0
-
-    def add(self, method: str, after: int, probe: Probe, prompt: str) -> None:
-        """Count one question."""
-        share = probe.found(prompt)
-        self.found[method, after].append(share)
-        if share < 1:
-            lost = [key for key in probe.keys if not holds(prompt, key)]
-            self.missed[method, after].append({"question": probe.question, "lost": lost})
-
-
 def bfcl(data: Path, limit: int | None) -> Iterator[Chat]:
     """Facts that the user told a service or a notebook."""
     for one in load(data, "bfcl_memory", limit):
@@ -105,76 +71,19 @@ def memorybank(data: Path, limit: int | None) -> Iterator[Chat]:
     """Chinese chats with a companion."""
     for one in load(data, "memorybank_zh", limit):
         messages = dialogue(one["turns"], prefix="fact")
-        probes = [
-            Probe(q["question"], tuple(q["keys"])) for q in one["questions"] if not q.get("bad") and q.get("keys")
-        ]
-        yield Chat(messages, probes)
+        asked = [question for question in one["questions"] if not question.get("bad") and question.get("keys")]
+        yield Chat(messages, [Probe(question["question"], tuple(question["keys"])) for question in asked])
 
 
-def crosswoz(data: Path, limit: int | None, *, by_name: bool) -> Iterator[Chat]:
-    """Chinese requests of travellers, ten to a chat; a place is asked about by its name, or only by its domain."""
-    every = load(data, "crosswoz_val")
-    for _ in range(min(CHATS, limit or CHATS)):
-        ten = list(islice(every, 10))
-        turns = [turn for one in ten for turn in one["turns"]]
-        probes = [
-            Probe(f"{subject}的{fact['slot']}是什么？", (fact["value"],))
-            for one in ten
-            for fact in one["facts"]
-            if fact["verbatim"] and (subject := _place(fact, one["facts"]) if by_name else fact["domain"])
-        ]
-        yield Chat(dialogue(turns, prefix="fact"), probes[:: 2 if by_name else 5])
+SETS = {"bfcl_memory": (bfcl, "locomo"), "memorybank_zh": (memorybank, "vcsum_dev")}
+"""The sets, and whose turns follow."""
 
 
-def _place(fact: dict[str, Any], facts: Sequence[dict[str, Any]]) -> str:
-    """The name of the place that the assistant told this about: the only one of its domain in that turn, or none."""
-    if fact["category"] != "sys-inform" or fact["slot"] == "名称":
-        return ""
-    names = {
-        other["value"]
-        for other in facts
-        if other["slot"] == "名称" and other["domain"] == fact["domain"] and other["evidence"] == fact["evidence"]
-    }
-    return names.pop() if len(names) == 1 else ""
-
-
-def airline(data: Path, limit: int | None, *, policy: int | None) -> Iterator[Chat]:
-    """Service with tools; ``policy`` is how many tokens of the system message are kept."""
-    wanted = (one for one in load(data, "tau_airline") if one["facts"])
-    for one in islice(wanted, min(AIRLINE, limit or AIRLINE)):
-        ids = tuple(fact["fact"] for fact in one["facts"])
-        yield Chat(list(_with_calls(one["turns"], policy)), [Probe(ASKED_AIRLINE, (id_,)) for id_ in ids])
-
-
-def _with_calls(turns: Sequence[dict[str, Any]], policy: int | None) -> Iterator[Message]:
-    waiting: list[str] = []
-    for row, turn in enumerate(turns):
-        text, role = turn["text"], Role(turn["speaker"])
-        if role is Role.SYSTEM and policy is not None:
-            text = text[: next(cut for cut in range(len(text), 0, -50) if count_tokens(text[:cut]) <= policy)]
-        if role is Role.TOOL:
-            yield Message(role=role, content=text, tool_call_id=waiting.pop(0), id=f"fact{row}")
-            continue
-        calls = [
-            {"id": f"call{row}.{part}", "name": name, "arguments": arguments}
-            for part, (name, arguments) in enumerate(turn.get("calls") or ())
-        ]
-        waiting = [call["id"] for call in calls]
-        if text or calls:
-            yield Message.of({"role": role, "content": text, "tool_calls": calls, "id": f"fact{row}"})
-
-
-def fillers(data: Path, *, chinese: bool) -> list[Message]:
-    """The turns that follow, the same for every method."""
-    turns = [turn for one in load(data, "vcsum_dev" if chinese else "locomo") for turn in one["turns"]]
-    return dialogue([turn for turn in turns if turn["text"].strip()][: STEPS * PORTION], prefix="filler")
-
-
-def measure(chat: Chat, filler: Sequence[Message], strategy: str, embedder: Any, tally: Tally) -> None:
-    """Count one chat under one strategy."""
+def measure(chat: Chat, filler: Sequence[Message], embedder: Any, found: Found) -> None:
+    """Count one chat."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "chat.db"
-        compaction = CompactionConfig(strategy=COMPARED[strategy], max_tokens=MAX_TOKENS)
+        compaction = CompactionConfig(max_tokens=MAX_TOKENS)
         config = MemoryConfig(url=f"sqlite:///{file}", power_safe=False, compaction=compaction)
         with open_memory(config, embedder=embedder, token_counter=count_tokens) as memory:
             owner = memory.scoped(user="u", session="s")
@@ -185,96 +94,36 @@ def measure(chat: Chat, filler: Sequence[Message], strategy: str, embedder: Any,
                 if step in AFTER:
                     owner.flush(progress=False)
                     copy = file.with_name(f"after{step}.db")
-                    _copy(file, copy)
+                    with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(copy)) as target:
+                        source.backup(target)
                     there = config.model_copy(update={"url": f"sqlite:///{copy}"})
                     with open_memory(there, embedder=embedder, token_counter=count_tokens) as then:
-                        _ask(then.scoped(user="u", session="s"), chat.probes, strategy, step, tally)
-            _expand(owner, [*chat.messages, *filler], tally)
+                        _ask(then.scoped(user="u", session="s"), chat.probes, step, found)
 
 
-def _copy(file: Path, copy: Path) -> None:
-    with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(copy)) as target:
-        source.backup(target)
-
-
-def _ask(owner: ScopedMemory, probes: Sequence[Probe], strategy: str, step: int, tally: Tally) -> None:
+def _ask(owner: ScopedMemory, probes: Sequence[Probe], step: int, found: Found) -> None:
     """Ask every question without recall, then with it: what was recalled for a question stays with it."""
-    for method, k in ((ALONE, 0), (RECALL, RECALLED_TURNS)):
-        prompts: dict[str, str] = {}
+    for method, k in reversed(METHODS.items()):
         for probe in probes:
-            if probe.question not in prompts:
-                context = owner.assemble(probe.question, max_tokens=MAX_TOKENS, identity=IDENTITY, k=k)
-                tally.over += context.tokens > MAX_TOKENS
-                prompts[probe.question] = context.text.removesuffix(probe.question)
-            tally.add(f"{strategy}, {method}", step, probe, prompts[probe.question])
-
-
-def _expand(owner: ScopedMemory, said: Sequence[Message], tally: Tally) -> None:
-    """Whether each stretch expands to the messages that were remembered, and none that was evicted is missing."""
-    rows = {message.id: row for row, message in enumerate(said)}
-    found: list[int] = []
-    for name in owner.summary().handles:
-        messages = owner.expand(name)
-        tally.stretches += 1
-        tally.exact += all(_same(message, said[rows[message.id]]) for message in messages)
-        found += [rows[message.id] for message in messages]
-    first = 1 if said[0].role is Role.SYSTEM else 0  # instructions are never evicted
-    tally.gaps += found != list(range(first, first + len(found)))
-
-
-def _same(one: Message, other: Message) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in ("role", "content", "tool_calls", "tool_call_id"))
-
-
-def slide(chat: Chat, filler: Sequence[Message], tally: Tally) -> None:
-    """Count one chat for the plain sliding window."""
-    for step in AFTER:
-        said = [*chat.messages, *filler[: step * PORTION]]
-        system = [message.text for message in said[:1] if message.role is Role.SYSTEM]
-        for probe in chat.probes:
-            left = MAX_TOKENS - count_tokens("\n\n".join([IDENTITY, *system])) - count_tokens(probe.question) - 11
-            kept: list[str] = []
-            for message in reversed(said[len(system) :]):
-                left -= message_tokens(message, count_tokens)
-                if left < 0:
-                    break
-                kept.insert(0, message.text)
-            tally.add(SLIDING, step, probe, "\n\n".join([*system, *kept]))
+            prompt = owner.assemble(probe.question, max_tokens=MAX_TOKENS, identity=IDENTITY, k=k).text
+            found[method, step].append(probe.found(prompt.removesuffix(probe.question)))
 
 
 def run(data: Path, embedder: Any, limit: int | None) -> Iterator[Table]:
     """A table for each set."""
-    sets: list[tuple[str, list[Chat], bool]] = [
-        ("bfcl_memory", list(bfcl(data, limit)), False),
-        ("memorybank_zh", list(memorybank(data, limit)), True),
-        ("crosswoz_val by domain", list(crosswoz(data, limit, by_name=False)), True),
-        ("crosswoz_val by name", list(crosswoz(data, limit, by_name=True)), True),
-        ("tau_airline, whole policy", list(airline(data, limit, policy=None)), False),
-        (f"tau_airline, {POLICY_TOKENS} tokens of it", list(airline(data, limit, policy=POLICY_TOKENS)), False),
-    ]
-    for name, chats, chinese in sets:
-        filler = fillers(data, chinese=chinese)
-        tally = Tally()
+    for name, (chats_of, others) in SETS.items():
+        turns = [turn for one in load(data, others) for turn in one["turns"] if turn["text"].strip()]
+        filler = dialogue(turns[: STEPS * PORTION], prefix="filler")
+        chats, found = list(chats_of(data, limit)), defaultdict[tuple[str, int], list[float]](list)
         for chat in tqdm(chats, desc=name, disable=None):
-            slide(chat, filler, tally)
-            for strategy in STRATEGIES:
-                measure(chat, filler, strategy, embedder, tally)
+            measure(chat, filler, embedder, found)
         embedder.save()
-        yield _table(name, chats, tally)
-
-
-def _table(name: str, chats: Sequence[Chat], tally: Tally) -> Table:
-    questions = sum(len(chat.probes) for chat in chats)
-    table = Table(
-        f"Survival: {name}, {len(chats)} chats, {questions} questions, found after n compactions",
-        ["method", *map(str, AFTER)],
-        note=f"{tally.exact} of {tally.stretches} stretches expand word by word, sessions with gaps: {tally.gaps}; "
-        f"prompts over budget: {tally.over}",
-    )
-    methods = [f"{strategy}, {method}" for method in (RECALL, ALONE) for strategy in STRATEGIES]
-    for method in [*methods, SLIDING]:
-        row: dict[str, Any] = {str(after): statistics.fmean(tally.found[method, after]) for after in AFTER}
-        table.rows.append(
-            {"method": method, **row, "missed": {str(after): tally.missed[method, after] for after in AFTER}}
+        questions = sum(len(chat.probes) for chat in chats)
+        table = Table(
+            f"Survival: {name}, {len(chats)} chats, {questions} questions, found after n compactions",
+            ["method", *map(str, AFTER)],
         )
-    return table
+        for method in METHODS:
+            shares = {str(after): statistics.fmean(found[method, after]) for after in AFTER}
+            table.rows.append({"method": method} | shares)
+        yield table

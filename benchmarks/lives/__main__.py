@@ -175,7 +175,7 @@ def written(life: Mapping[str, Any], file: Path) -> HybridMemory:
     return memory
 
 
-def measure(life: Mapping[str, Any], embedder: LocalEmbedder, figures: Figures, prompts: Path | None) -> None:
+def measure(life: Mapping[str, Any], embedder: LocalEmbedder, figures: Figures) -> None:
     """Write a life, ask its questions and set its tasks."""
     name, turns = life["name"], life["turns"]
     folder = Path(tempfile.mkdtemp())
@@ -200,8 +200,6 @@ def measure(life: Mapping[str, Any], embedder: LocalEmbedder, figures: Figures, 
             figures.add(f"tasks possible, {k} nearest vectors", name, has(vectors.text(order[:k]), task["need"]))
         alike = vectors.text(vectors.within(order, tokens(text)))
         figures.add("tasks possible, vectors, as many tokens", name, has(alike, task["need"]))
-        if prompts is not None:
-            (prompts / f"{name}-{number}.txt").write_text(prompt, encoding="utf-8")
     shutil.rmtree(folder)
 
 
@@ -321,14 +319,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=HERE / "data", help="a folder of lives")
     parser.add_argument("--only", nargs="*", help="names of lives")
-    parser.add_argument("--prompts", type=Path, help="write the prompts of the tasks into this folder")
     parser.add_argument("--json", type=Path, help="write the figures into this file")
     parser.add_argument("--check", action="store_true", help="fail where a figure is worse than expected.json")
     parser.add_argument("--model", help="a GGUF file, or the beginning of its name in .models, that answers")
     parser.add_argument("--each", type=int, default=10, help="how many questions and tasks of a life a model answers")
     given = parser.parse_args()
-    if given.prompts is not None:
-        given.prompts.mkdir(parents=True, exist_ok=True)
     lives = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(given.data.glob("*.json"))]
     lives = [life for life in lives if not given.only or life["name"] in given.only]
     figures, embedder = Figures(), LocalEmbedder()
@@ -337,7 +332,7 @@ def main() -> int:
         print(json.dumps(answer(given.model, tqdm(asked, disable=None), has, given.json), indent=1, ensure_ascii=False))
         return 0
     for life in tqdm(lives, desc="lives", disable=None):
-        measure(life, embedder, figures, given.prompts)
+        measure(life, embedder, figures)
     means = figures.means()
     for name, value in means.items():
         by = ", ".join(f"{life} {np.mean(values):.2f}" for life, values in figures.values[name].items())

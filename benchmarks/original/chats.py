@@ -11,8 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from benchmarks.compression.sets import load
-from benchmarks.retrieval import when
+from benchmarks.sets import load, when
 from hybrid_memory import Message, Role
 from hybrid_memory_evaluation.probing.probe import holds, plain
 
@@ -51,13 +50,13 @@ class Chat:
             numbers.append((numbers[-1] if numbers else 0) + bool(opens))
         return numbers
 
-    def due(self) -> dict[int, list[tuple[int, Fact]]]:
-        """By the round after which they are asked: facts, each with the rounds that lie between."""
+    def due(self) -> dict[int, list[Fact]]:
+        """Facts by the round after which they are asked."""
         rounds, due = self.rounds, defaultdict(list)
         for fact in self.facts:
             for depth in DEPTHS:
                 if (after := rounds[max(fact.evidence)] + depth) <= rounds[-1]:
-                    due[after].append((depth, fact))
+                    due[after].append(fact)
         return due
 
 
@@ -67,7 +66,7 @@ def chat_of(turns: Sequence[dict[str, Any]], users: set[str], facts: Callable[[d
     at = datetime(2020, 1, 1, tzinfo=UTC)
     spoken = [turn for turn in turns if turn["text"].strip()]
     for row, turn in enumerate(spoken):
-        at = max(at + timedelta(seconds=1), when(str(turn["time"])) or at)
+        at = max(at + timedelta(seconds=1), when(turn["time"]) or at)
         role = Role.USER if turn["speaker"] in users else Role.ASSISTANT
         name = None if turn["speaker"].lower() in ("ai", "usr", "sys") else turn["speaker"]
         messages.append(Message(role=role, name=name, content=turn["text"], id=f"m{row}", at=at))

@@ -11,11 +11,10 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
-from benchmarks.compression.sets import Table
 from benchmarks.paging.policies import Follower
 from benchmarks.paging.runs import AGENT, USER, opened, paged, windowed
+from benchmarks.tables import Table
 from hybrid_memory import HybridMemory, Message
 from hybrid_memory_paging import functions_named
 
@@ -58,13 +57,13 @@ def noted(memory: HybridMemory, texts: Sequence[str]) -> None:
         insert.run(owner, {"content": text})
 
 
-def run(*, max_tokens: int, **_: Any) -> Table:
+def run() -> Table:
     """The share of questions that were answered exactly, by depth."""
     right: dict[int, list[tuple[bool, bool]]] = {depth: [] for depth in DEPTHS}
     for order in range(ORDERS):
         lists = pairs(SEED + order)
         for depth in DEPTHS:
-            right[depth].append(_asked(lists, depth, max_tokens))
+            right[depth].append(_asked(lists, depth))
     table = Table(
         f"nested key-value lookup: exact answers, {PAIRS} pairs, {ORDERS} orders", ("depth", "paged, notes", "window")
     )
@@ -74,14 +73,14 @@ def run(*, max_tokens: int, **_: Any) -> Table:
     return table
 
 
-def _asked(lists: Pairs, depth: int, max_tokens: int) -> tuple[bool, bool]:
+def _asked(lists: Pairs, depth: int) -> tuple[bool, bool]:
     """Whether the answer is right: from notes, and in the plain window."""
     key, value = lists.questions[depth]
     question = f"What is the value of {key}, and if that is a key, the value of that one, and so on to the last?"
     policy = Follower("archival_memory_search")
     with opened() as memory:
         noted(memory, lists.texts)
-        notes = paged(memory, policy, question, max_tokens=max_tokens)
+        notes = paged(memory, policy, question)
     history = [Message(content=text, id=f"pair-{row}") for row, text in enumerate(lists.texts)]
-    plain = windowed(history, policy, question, max_tokens=max_tokens)
-    return notes.text == value, plain.text == value
+    plain = windowed(history, policy, question)
+    return notes == value, plain == value

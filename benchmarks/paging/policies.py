@@ -116,11 +116,6 @@ def _call(line: str) -> dict[str, Any] | None:
     return call if isinstance(call, dict) and isinstance(call.get("arguments"), dict) else None
 
 
-def spoken(prompt: Sequence[Message]) -> list[str]:
-    """The lines of a prompt, without instructions, questions and calls of functions."""
-    return Shown.of(prompt).lines
-
-
 def coverage(words: frozenset[str], text: str) -> float:
     """The share of the words that the text has."""
     return len(words & set(terms(text))) / len(words) if words else 0.0

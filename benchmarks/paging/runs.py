@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from benchmarks.paging.policies import QUESTION
@@ -15,6 +15,9 @@ from hybrid_memory_paging import PagedAgent
 from hybrid_memory_paging.instructions import rendered
 
 AGENT, USER = "assistant", "u"
+MAX_TOKENS = 4000
+"""Of the window."""
+
 IDENTITY = "You answer questions about what was said and noted."
 
 count = token_counter()
@@ -34,26 +37,15 @@ class Policy(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """What a policy said, the last prompt that it was shown, and the tokens of its largest one."""
-
-    text: str
-    prompt: Sequence[Message]
-    most_tokens: int
-
-
 @dataclass
-class Watched:
-    """A policy as a model, whose prompts are noted."""
+class Scripted:
+    """A policy as a model."""
 
     policy: Policy
-    prompts: list[Sequence[Message]] = field(default_factory=list)
     name: str = "scripted"
 
     def complete(self, messages: Sequence[Message]) -> str:
         """What the policy answers."""
-        self.prompts.append(messages)
         return self.policy.complete(messages)
 
     def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,14 +58,13 @@ def size(prompt: Sequence[Message]) -> int:
     return PRIMING + sum(message_tokens(message, count) for message in prompt)
 
 
-def paged(memory: HybridMemory, policy: Policy, question: str, *, max_tokens: int, session: str = "main") -> Answered:
-    """The question to an agent with this memory."""
-    model = Watched(policy)
+def paged(memory: HybridMemory, policy: Policy, question: str, *, session: str = "main") -> str:
+    """The answer of an agent with this memory."""
     agent = PagedAgent(
-        memory, agent=AGENT, user=USER, session=session, model=model, identity=IDENTITY, max_tokens=max_tokens
-    )
-    run = agent.send(asking(question))
-    return Answered(run.text, model.prompts[-1], max(map(size, model.prompts)))
+        memory, agent=AGENT, user=USER, session=session, model=Scripted(policy), identity=IDENTITY,
+        max_tokens=MAX_TOKENS,
+    )  # fmt: skip
+    return agent.send(asking(question)).text
 
 
 def asking(question: str) -> str:
@@ -81,14 +72,13 @@ def asking(question: str) -> str:
     return QUESTION + " ".join(question.split())
 
 
-def windowed(history: Sequence[Message], policy: Policy, question: str, *, max_tokens: int) -> Answered:
-    """The question behind the newest messages that fit the same window, without functions."""
+def windowed(history: Sequence[Message], policy: Policy, question: str) -> str:
+    """The answer to the question behind the newest messages that fit the same window, without functions."""
     asked = Message(content=asking(question))
     head = Message(role=Role.SYSTEM, content=IDENTITY)
 
     def prompt(number: int) -> list[Message]:
         return [head, *rendered([*history[len(history) - number :], asked])]
 
-    beyond = bisect_right(range(len(history) + 1), max_tokens, key=lambda number: size(prompt(number)))
-    shown = prompt(max(beyond - 1, 0))
-    return Answered(policy.complete(shown), shown, size(shown))
+    beyond = bisect_right(range(len(history) + 1), MAX_TOKENS, key=lambda number: size(prompt(number)))
+    return policy.complete(prompt(max(beyond - 1, 0)))

@@ -29,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its f
 
 from benchmarks.peers import environment
 from benchmarks.peers.texts import SEED
+from benchmarks.tables import parser
 
 PARTS = ("quality", "speed")
 
@@ -37,45 +38,30 @@ def ask(options: argparse.Namespace, reasons: dict[str, str], job: dict[str, Any
     """What a memory's process answers, or why there is none."""
     if entry.group in reasons:
         return {"failed": reasons[entry.group]}
-    kept = options.keep and options.keep / f"{job['measure']} {job['of']} {job['limit']} {entry.name}.json"
-    if kept and kept.exists():
-        found: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
-        return found
     started = time.perf_counter()
     result = environment.in_process({**job, "system": entry.name}, options.patience)
     what = result.get("failed", f"{time.perf_counter() - started:.0f} s")
     print(f"  {entry.name}: {what}", file=sys.stderr, flush=True)
-    if kept and "failed" not in result:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(result), encoding="utf-8")
     return result
 
 
 def parsed() -> argparse.Namespace:
     """The options."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder of the conversation sets (*.jsonl.gz); speed needs none")
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--sets", nargs="+", help="of the part quality")
-    parser.add_argument("--limit", type=int, help="conversations of each set")
-    parser.add_argument(
+    command = parser(__doc__, "--limit", "--cache", "--json")
+    command.add_argument("--data", type=Path, help="folder of the conversation sets (*.jsonl.gz); speed needs none")
+    command.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    command.add_argument("--sets", nargs="+", help="of the part quality")
+    command.add_argument(
         "--sizes", nargs="+", default=["1000", "10000", "100000"],
         help="of the part speed: turns of one owner, or OWNERSxTURNS",
     )  # fmt: skip
-    parser.add_argument(
-        "--server", action="append", default=[], metavar="KIND=URL",
-        help="an empty server for the part speed (postgres, redis, milvus) instead of one that is started",
-    )  # fmt: skip
-    parser.add_argument("--only", nargs="+", default=[], help="memories with one of these words in their name")
-    parser.add_argument("--patience", type=float, default=3600, help="seconds that a memory may take for a measure")
-    parser.add_argument("--cache", type=Path, help="keep the vectors here, and use those that are there")
-    parser.add_argument("--keep", type=Path, help="keep every answer here, so that a run that was broken off goes on")
-    parser.add_argument("--env", type=Path, default=environment.PROJECT / ".venv-peers", help="where the peers are")
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--publish", type=Path, help="write the part speed for benchmarks/results here")
-    options = parser.parse_args()
+    command.add_argument("--only", nargs="+", default=[], help="memories with one of these words in their name")
+    command.add_argument("--patience", type=float, default=3600, help="seconds that a memory may take for a measure")
+    command.add_argument("--env", type=Path, default=environment.PROJECT / ".venv-peers", help="where the peers are")
+    command.add_argument("--publish", type=Path, help="write the part speed for benchmarks/results here")
+    options = command.parse_args()
     if options.data is None and set(options.parts) != {"speed"}:
-        parser.error("quality needs --data")
+        command.error("quality needs --data")
     return options
 
 
@@ -119,7 +105,6 @@ def measured(options: argparse.Namespace, cache: Path) -> dict[str, Any]:
     job = {
         "data": options.data and str(options.data.resolve()), "cache": str(cache), "limit": options.limit,
         "only": options.only, "sets": options.sets, "sizes": options.sizes,
-        "servers": dict(server.split("=", 1) for server in options.server),
     }  # fmt: skip
     report: dict[str, Any] = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -18,13 +18,16 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.compression.sets import CachedEmbedder, Table
-from benchmarks.peers.systems import OURS, SYSTEMS, Entry, System, Turn, chosen
-from benchmarks.retrieval import DEPTH, grade, load, messages
+from benchmarks.measures import grade
+from benchmarks.peers.systems import SYSTEMS, Entry, System, Turn, chosen
+from benchmarks.retrieval import DEPTH
+from benchmarks.sets import load, messages
+from benchmarks.tables import Table
+from benchmarks.vectors import KeptVectors
 
 SETS = ("locomo", "realtalk", "memorybank_zh", "longmemeval_oracle")
 MEASURES = ("r@5", "r@10", "all@10", "hit@1", "mrr@20")
-COLUMNS = ("memory", "work", "equal work", *MEASURES, "r@10 to ours", "better than ours")
+COLUMNS = ("memory", "work", *MEASURES)
 
 
 def turns_of(conversation: dict[str, Any]) -> tuple[list[Turn], dict[str, str]]:
@@ -64,11 +67,10 @@ def answers(opened: Callable[[Path], System], conversations: Sequence[dict[str, 
 
 def work(job: dict[str, Any], entry: Entry) -> dict[str, Any]:
     """In the memory's own process: its answers by set, or why it has none."""
-    embedder: Any = CachedEmbedder(Path(job["cache"]))
-    embedder.dim = len(embedder.embed_query("width"))
+    embedder = KeptVectors(Path(job["cache"]))
     found: dict[str, Any] = {}
     for name in job["sets"]:
-        conversations = list(load(Path(job["data"]) / f"{name}.jsonl.gz", job["limit"]))
+        conversations = list(load(Path(job["data"]), name, job["limit"]))
         try:
             found[name] = {"answers": answers(lambda folder: entry.open(embedder, folder), conversations)}
         except Exception as error:  # noqa: BLE001 - whatever a peer raises is its row of this set
@@ -94,7 +96,7 @@ def run(job: dict[str, Any], ask: Callable[[dict[str, Any], Entry], dict[str, An
     answered = {entry.name: ask(asking, entry) for entry in chosen(job["only"])}
     every: dict[str, list[dict[str, float]]] = {}
     for name in sets:
-        conversations = list(load(Path(job["data"]) / f"{name}.jsonl.gz", job["limit"]))
+        conversations = list(load(Path(job["data"]), name, job["limit"]))
         figures: dict[str, dict[str, Any]] = {}
         for system, found in answered.items():
             answer = found if "failed" in found else found[name]
@@ -113,18 +115,11 @@ def run(job: dict[str, Any], ask: Callable[[dict[str, Any], Entry], dict[str, An
 
 
 def table(title: str, figures: dict[str, dict[str, Any]]) -> Table:
-    """The rows, best r@10 first, beside ours."""
+    """The rows, best r@10 first."""
     entries = {entry.name: entry for entry in SYSTEMS}
-    ours = figures.get(OURS["hybrid"], {})
     made = Table(title, COLUMNS)
     for name, row in sorted(figures.items(), key=lambda item: -item[1].get("r@10", -1.0)):
-        entry = entries[name]
-        cells: dict[str, Any] = {"memory": name, "work": entry.work, "note": entry.note, **row}
-        cells["equal work"] = "yes" if entry.work == "hybrid" else "no"
-        if "r@10" in ours and "r@10" in row:
-            cells["r@10 to ours"] = round(row["r@10"] / ours["r@10"], 3) if ours["r@10"] else None
-            cells["better than ours"] = ", ".join(key for key in MEASURES if row[key] > ours[key]) or "no"
-        made.rows.append(cells)
+        made.rows.append({"memory": name, "work": entries[name].work, "note": entries[name].note, **row})
     failures = [f"{name}: {row['failed']}" for name, row in figures.items() if "failed" in row]
     made.note = "".join(f"not measured: {reason}\n" for reason in failures).rstrip()
     return made

@@ -1,17 +1,13 @@
-"""The servers of a measure: one of its own in an empty folder, or one that is given; and what they take."""
+"""The server of a measure, its own in an empty folder, and what its files take."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
-from tests.servers import MilvusServer, RedisServer
-from tests.servers import Server as LocalServer
+from tests.servers import MilvusServer, RedisServer, Server
 
 POSTGRES = {
     "shared_buffers": "1GB", "maintenance_work_mem": "1GB", "max_wal_size": "4GB", "random_page_cost": "1.1",
@@ -20,40 +16,13 @@ POSTGRES = {
 """For all that run on it; the rest, ``fsync`` among it, is PostgreSQL's own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
-    """A server that runs.
-
-    Attributes:
-        process: its number; None if it was given, and may be elsewhere.
-        folder: of its files.
-    """
-
-    url: str
-    process: int | None = None
-    folder: Path | None = None
-
-    def memory(self) -> int | None:
-        """Bytes of its processes, those that they share counted once."""
-        if self.process is None:
-            return None
-        first = psutil.Process(self.process)
-        total = 0
-        for one in (first, *first.children(recursive=True)):
-            try:
-                total += one.memory_full_info().pss
-            except psutil.NoSuchProcess:
-                continue
-        return total
-
-
 @contextmanager
-def serving(kind: str, folder: Path, given: Mapping[str, str]) -> Iterator[Server | None]:
-    """The server of this kind, ``postgres``, ``redis`` or ``milvus``, for as long as it is needed; None for no kind."""
-    if not kind or kind in given:
-        yield Server(given[kind]) if kind else None
+def serving(kind: str, folder: Path) -> Iterator[str | None]:
+    """The URL of a server, ``postgres``, ``redis`` or ``milvus``, for as long as it is needed; None for no kind."""
+    if not kind:
+        yield None
         return
-    started: LocalServer
+    started: Server
     if kind == "postgres":
         from tests.postgres_server import PostgresServer  # noqa: PLC0415 - optional
 
@@ -62,11 +31,8 @@ def serving(kind: str, folder: Path, given: Mapping[str, str]) -> Iterator[Serve
         started = RedisServer(folder, appendfsync="always")
     else:
         started = MilvusServer(folder)
-    here = psutil.Process()
-    before = {child.pid for child in here.children()}
     with started as running:
-        process = next(child.pid for child in here.children() if child.pid not in before)
-        yield Server(running.url, process, folder)
+        yield running.url
 
 
 def bytes_in(folder: Path) -> int:

@@ -3,18 +3,15 @@
 Texts are made from numbers, and so are vectors (384 wide), in microseconds, whose time is taken off: see `texts`.
 Sizes are turns of one owner, or owners with so many turns each (10000x1000) in one store. Every memory runs in a
 process of its own, one after the other, one thread for its arithmetic; a server that it needs is started for it
-alone, on the same machine, or given by --server.
+alone, on the same machine.
 
-search: k = 5, after a warm-up, up to 300 questions or ten seconds, of one owner, or of twenty of the many. Rows are
-compared with ours of the same kind of work (vector, text, or both) on the same server, or else in a file; *to ours*
-is the median by ours, so that below 1 it is faster than ours. Ours of one kind gives the other signals no weight, but
-still searches by both. found: the share of questions whose turn came back. cpu: by the time that this process was
-busy, the server's apart. first: the first question of an owner that nobody asked about before, ours with the store
-opened anew; open: opening it. writes: turns a second that are written one by one and acknowledged, durable where it
-says so; the peers index them at once, ours with the next search. index: turns a second, all the work until they are
-found, ours with the facts that are read from them, which the peers do not read. bulk: turns a second with writing, a
-thousand in a call. client, server: the memory of this process above what it had before the first turn, and what the
-server's processes have when all is stored and asked.
+search: k = 5, after a warm-up, up to 300 questions or ten seconds, of one owner, or of twenty of the many. Ours of one
+kind of work (vector or text) gives the other signals no weight, but still searches by both. found: the share of
+questions whose turn came back. first: the first question of an owner that nobody asked about before, ours with the
+store opened anew. writes: turns a second that are written one by one and acknowledged; the peers index them at once,
+ours with the next search. bulk: turns a second with all the work until they are found, a thousand in a call, ours with
+the facts that are read from them, which the peers do not read. client: the memory of this process above what it had
+before the first turn; disk: of the files, those of the server too.
 """
 
 from __future__ import annotations
@@ -30,11 +27,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.compression.sets import Table
 from benchmarks.peers.own import Own
 from benchmarks.peers.servers import bytes_in, serving
 from benchmarks.peers.systems import OURS, Entry, System, chosen
 from benchmarks.peers.texts import Clustered, Corpus, Shape
+from benchmarks.tables import Table
 from hybrid_memory.ports import Floats
 
 K = 5
@@ -47,15 +44,9 @@ SLOWEST = 200
 """Turns a second; a peer that is slower over two minutes is stopped, and its rate so far told."""
 
 COLUMNS = (
-    "memory", "work", "equal work", "durable", "search p50 ms", "search p95 ms", "search p99 ms", "to ours", "found",
-    "search cpu ms", "first ms", "open ms", "writes/s", "write p99 ms", "index/s", "bulk/s", "client MB", "server MB",
-    "disk MB", "calls",
+    "memory", "work", "search p50 ms", "search p95 ms", "found", "first ms", "writes/s", "bulk/s", "client MB",
+    "disk MB",
 )  # fmt: skip
-
-
-PUBLISHED = tuple(
-    name for name in COLUMNS if name not in {"equal work", "durable", "to ours", "search cpu ms", "calls"}
-)
 
 
 class Timed(Clustered):
@@ -76,14 +67,13 @@ class Clock:
     """Seconds of work, those that the embedder took left out."""
 
     embedder: Timed
-    writing: float = 0.0
-    indexing: float = 0.0
+    spent: float = 0.0
 
-    def run(self, call: Callable[[], Any]) -> float:
-        """Seconds of a call."""
+    def run(self, call: Callable[[], Any]) -> None:
+        """Count the seconds of a call."""
         started, embedding = time.perf_counter(), self.embedder.spent
         call()
-        return time.perf_counter() - started - (self.embedder.spent - embedding)
+        self.spent += time.perf_counter() - started - (self.embedder.spent - embedding)
 
 
 def work(job: dict[str, Any], entry: Entry) -> dict[str, Any]:
@@ -92,17 +82,17 @@ def work(job: dict[str, Any], entry: Entry) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         files = Path(folder) / "files"
         files.mkdir()
-        with serving(entry.server, Path(folder) / "server", job.get("servers", {})) as server:
-            system = entry.open(embedder, files, server.url if server else None)
+        with serving(entry.server, Path(folder) / "server") as server:
+            system = entry.open(embedder, files, server)
             try:
                 found = measured(system, entry, Clock(embedder), shape)
             finally:
                 system.close()
-            taken = {"server MB": server.memory() if server else None, "disk MB": bytes_in(files)}
-            if server and server.folder:
-                taken["disk MB"] = bytes_in(files) + bytes_in(server.folder)
-        rounded = {name: value and round(value / 2**20) for name, value in taken.items()}
-    return found if "failed" in found else {name: row | rounded for name, row in found.items()}
+            taken = bytes_in(files) + (bytes_in(Path(folder) / "server") if server else 0)
+    if "failed" not in found:
+        for row in found.values():
+            row["disk MB"] = round(taken / 2**20)
+    return found
 
 
 def measured(system: System, entry: Entry, clock: Clock, shape: Shape) -> dict[str, Any]:
@@ -112,16 +102,14 @@ def measured(system: System, entry: Entry, clock: Clock, shape: Shape) -> dict[s
     stopped = filled(system, shape, corpus, clock)
     if stopped:
         return {"failed": stopped}
-    figures: dict[str, float | None] = {"bulk/s": round(shape.total / (clock.writing + clock.indexing))}
-    if isinstance(system, Own):
-        figures["index/s"] = round(shape.total / clock.indexing)
-    figures |= first_questions(system, corpus, shape)
+    figures: dict[str, float] = {"bulk/s": round(shape.total / clock.spent)}
+    figures["first ms"] = first_questions(system, corpus, shape)
     rows = {}
     for row in rows_of(entry):
         if isinstance(system, Own):
             system.only = row.options.get("only")
         rows[row.name] = searched(system, corpus, shape)
-    figures |= written(system, corpus, shape)
+    figures["writes/s"] = written(system, corpus, shape)
     figures["client MB"] = round((own_memory() - before) / 2**20)
     return {name: row | figures for name, row in rows.items()}
 
@@ -137,17 +125,13 @@ def filled(system: System, shape: Shape, corpus: Corpus, clock: Clock) -> str | 
     stored = 0
     for batch in shape.batches(BATCH):
         turns = [turn for owner, first, count in batch for turn in corpus.turns(owner, first, count)]
-        if isinstance(system, Own):
-            clock.writing += clock.run(lambda some=turns: system.remember(some))  # type: ignore[misc]
-            clock.indexing += clock.run(system.index)
-        else:
-            clock.indexing += clock.run(lambda some=turns: system.add(some))  # type: ignore[misc]
+        clock.run(lambda some=turns: system.add(some))  # type: ignore[misc]
         stored += len(turns)
-        if not isinstance(system, Own) and clock.indexing > max(120, stored / SLOWEST) and stored < shape.total:
-            return f"stopped after {clock.indexing:.0f} s at {stored:,} turns ({stored / clock.indexing:.0f}/s)"
+        if not isinstance(system, Own) and clock.spent > max(120, stored / SLOWEST) and stored < shape.total:
+            return f"stopped after {clock.spent:.0f} s at {stored:,} turns ({stored / clock.spent:.0f}/s)"
     finish = getattr(system, "finish", None)
     if finish:
-        clock.indexing += clock.run(finish)
+        clock.run(finish)
     return None
 
 
@@ -159,13 +143,10 @@ def asked_of(system: System, shape: Shape, owner: int) -> None:
         system.owner = "u0"  # type: ignore[attr-defined]
 
 
-def first_questions(system: System, corpus: Corpus, shape: Shape) -> dict[str, float]:
-    """How long the first question of an owner takes, and of ours to open the store before."""
-    figures: dict[str, float] = {}
+def first_questions(system: System, corpus: Corpus, shape: Shape) -> float:
+    """Milliseconds that the first question of an owner takes."""
     if isinstance(system, Own):
-        started = time.perf_counter()
         system.reopen()
-        figures["open ms"] = (time.perf_counter() - started) * 1e3
     spent = []
     for owner in range(shape.owners - min(COLD, shape.owners), shape.owners):
         asked_of(system, shape, owner)
@@ -173,7 +154,7 @@ def first_questions(system: System, corpus: Corpus, shape: Shape) -> dict[str, f
         started = time.perf_counter()
         system.search(question, K)
         spent.append((time.perf_counter() - started) * 1e3)
-    return figures | {"first ms": float(np.median(spent))}
+    return float(np.median(spent))
 
 
 def searched(system: System, corpus: Corpus, shape: Shape) -> dict[str, Any]:
@@ -188,24 +169,20 @@ def searched(system: System, corpus: Corpus, shape: Shape) -> dict[str, Any]:
             system.search(question, K)
         calls += [(question, owner, turn) for question, turn in some]
     spent: list[float] = []
-    used: list[float] = []
     found = 0
     for question, owner, turn in sorted(calls):  # now one owner, now another
         if len(spent) >= QUESTIONS[0] and sum(spent) > SECONDS * 1e3:
             break
         asked_of(system, shape, owner)
-        started, busy = time.perf_counter(), time.process_time()
+        started = time.perf_counter()
         ids = system.search(question, K)
         spent.append((time.perf_counter() - started) * 1e3)
-        used.append((time.process_time() - busy) * 1e3)
         found += turn in ids
-    figures = {f"search p{share} ms": float(np.percentile(spent, share)) for share in (50, 95, 99)}
-    return {
-        **figures, "search cpu ms": float(np.median(used)), "calls": len(spent), "found": round(found / len(spent), 2),
-    }  # fmt: skip
+    figures = {f"search p{share} ms": float(np.percentile(spent, share)) for share in (50, 95)}
+    return figures | {"found": round(found / len(spent), 2)}
 
 
-def written(system: System, corpus: Corpus, shape: Shape) -> dict[str, float]:
+def written(system: System, corpus: Corpus, shape: Shape) -> int:
     """How many turns a second are written one by one, by owners that are there."""
     add = system.remember if isinstance(system, Own) else system.add
     spent: list[float] = []
@@ -216,7 +193,7 @@ def written(system: System, corpus: Corpus, shape: Shape) -> dict[str, float]:
         spent.append(time.perf_counter() - started)
         if sum(spent) > SECONDS:
             break
-    return {"writes/s": round(len(spent) / sum(spent)), "write p99 ms": float(np.percentile(spent, 99)) * 1e3}
+    return round(len(spent) / sum(spent))
 
 
 def own_memory() -> int:
@@ -255,13 +232,7 @@ def table(shape: Shape, figures: dict[str, dict[str, Any]]) -> Table:
     measured = [entry for entry in entries if "failed" not in figures[entry.name]]
     order = list(OURS)
     for entry in sorted(measured, key=lambda entry: (order.index(entry.work), figures[entry.name]["search p50 ms"])):
-        row = figures[entry.name]
-        cells = {"memory": entry.name, "work": entry.work, "equal work": "yes", "note": entry.note, **row}
-        cells["durable"] = "yes" if entry.durable else "no"
-        ours = next((figures[one.name] for one in _ours(entry) if "search p50 ms" in figures.get(one.name, {})), None)
-        if ours is not None:
-            cells["to ours"] = round(row["search p50 ms"] / ours["search p50 ms"], 2)
-        made.rows.append(cells)
+        made.rows.append({"memory": entry.name, "work": entry.work, "note": entry.note, **figures[entry.name]})
     failures = [f"{name}: {row['failed']}" for name, row in figures.items() if "failed" in row]
     made.note = "\n".join(f"not measured: {reason}" for reason in failures)
     return made
@@ -272,8 +243,8 @@ def published(tables: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         {
             "title": table["title"],
-            "columns": list(PUBLISHED),
-            "rows": [[_short(row.get(name)) for name in PUBLISHED] for row in table["rows"]],
+            "columns": list(COLUMNS),
+            "rows": [[_short(row.get(name)) for name in COLUMNS] for row in table["rows"]],
         }
         for table in tables
     ]
@@ -281,10 +252,3 @@ def published(tables: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _short(value: Any) -> Any:
     return float(f"{value:.3g}") if isinstance(value, float) else value
-
-
-def _ours(entry: Entry) -> list[Entry]:
-    """Ours of the same work: on the same server, or else in a file. Ours itself is compared with the file."""
-    same = [one for one in chosen((), servers=True) if one.ours and one.work == entry.work]
-    server = "" if entry.ours else entry.server
-    return [one for one in same if one.server == server] + [one for one in same if not one.server]

@@ -63,7 +63,6 @@ class Entry:
     Attributes:
         work: what a search looks at.
         group: of packages that it needs, see `environment.GROUPS`.
-        durable: whether what it has acknowledged survives the process.
         note: what a reader must know to read its rows.
         server: that it runs on, see `servers.serving`.
         owners: whether it keeps owners apart.
@@ -75,7 +74,6 @@ class Entry:
     group: str
     factory: str
     options: Mapping[str, Any] = field(default_factory=dict)
-    durable: bool = False
     note: str = ""
     server: str = ""
     owners: bool = False
@@ -109,46 +107,42 @@ FEW = 100_000
 def _on(server: str) -> tuple[Entry, Entry]:
     """Ours on a server, whole and by vectors alone."""
     name, most = f"ours on {SERVERS[server]}", FEW if server == "milvus" else None
-    whole = Entry(name, "hybrid", "library", "own:Own", durable=True, server=server, owners=True, most=most)
+    whole = Entry(name, "hybrid", "library", "own:Own", server=server, owners=True, most=most)
     alone = replace(whole, name=f"{name}, vectors alone", work="vector", options={"only": "vector"})
     return whole, alone
 
 
 SYSTEMS = (
-    Entry(OURS["hybrid"], "hybrid", "library", "own:Own", durable=True, owners=True),
-    Entry(OURS["vector"], "vector", "library", "own:Own", {"only": "vector"}, durable=True, owners=True),
-    Entry(OURS["text"], "text", "library", "own:Own", {"only": "text"}, durable=True, owners=True),
+    Entry(OURS["hybrid"], "hybrid", "library", "own:Own", owners=True),
+    Entry(OURS["vector"], "vector", "library", "own:Own", {"only": "vector"}, owners=True),
+    Entry(OURS["text"], "text", "library", "own:Own", {"only": "text"}, owners=True),
     *_on("postgres"),
     *_on("redis"),
     *_on("milvus"),
     Entry(
-        "LangChain PGVectorStore (HNSW)", "vector", "pgvector", "pgvector_store:Pgvector", durable=True,
+        "LangChain PGVectorStore (HNSW)", "vector", "pgvector", "pgvector_store:Pgvector",
         server="postgres", owners=True, note="the index made when all is stored, its defaults: not exact",
     ),
     Entry(
         "LangChain PGVectorStore (hybrid, HNSW)", "hybrid", "pgvector", "pgvector_store:Pgvector", {"words": True},
-        durable=True, server="postgres", owners=True, note="tsvector and vectors, fused by reciprocal ranks",
+        server="postgres", owners=True, note="tsvector and vectors, fused by reciprocal ranks",
     ),
     Entry(
-        "mem0 (pgvector, HNSW)", "vector", "mem0", "mem0_store:OnPgvector", durable=True, server="postgres",
+        "mem0 (pgvector, HNSW)", "vector", "mem0", "mem0_store:OnPgvector", server="postgres",
         owners=True, note="infer=False; as installed offline",
     ),
     Entry("LangChain InMemoryVectorStore", "vector", "langchain", "langchain_stores:InMemory"),
     Entry("LangChain FAISS", "vector", "langchain", "langchain_stores:Faiss"),
     Entry("LangChain Ensemble (BM25+FAISS)", "hybrid", "langchain", "langchain_stores:Ensemble"),
     Entry("LangGraph InMemoryStore", "vector", "langgraph", "langgraph_store:Store"),
-    Entry(
-        "LlamaIndex VectorMemoryBlock", "vector", "llamaindex", "llamaindex_stores:Block",
-        note="one message a node, which is its best case; it embeds <message role='...'>text</message>",
-    ),
     Entry("LlamaIndex QueryFusion (BM25+vector)", "hybrid", "llamaindex", "llamaindex_stores:Fusion"),
-    Entry("mem0 (dense)", "vector", "mem0", "mem0_store:Mem0", durable=True, note="infer=False; as installed offline"),
+    Entry("mem0 (dense)", "vector", "mem0", "mem0_store:Mem0", note="infer=False; as installed offline"),
     Entry(
-        "mem0 (dense+BM25)", "hybrid", "mem0", "mem0_store:Mem0", {"words": True}, durable=True,
+        "mem0 (dense+BM25)", "hybrid", "mem0", "mem0_store:Mem0", {"words": True},
         note="infer=False; its BM25 with a list of stop words of ours, as it would fetch its own",
     ),
-    Entry("Chroma", "vector", "chroma", "chroma_store:Chroma", durable=True, owners=True, note="HNSW: not exact"),
-    Entry("LanceDB (FTS+vector, RRF)", "hybrid", "lancedb", "lancedb_store:Lance", durable=True, owners=True),
+    Entry("Chroma", "vector", "chroma", "chroma_store:Chroma", owners=True, note="HNSW: not exact"),
+    Entry("LanceDB (FTS+vector, RRF)", "hybrid", "lancedb", "lancedb_store:Lance", owners=True),
     Entry("bm25s", "text", "bm25s", "lexical:Words", note="its defaults: English stop words, no stemmer"),
     Entry("bm25s (stemmer, CJK bigrams)", "text", "bm25s", "lexical:Words", {"stemmed": True}),
 )  # fmt: skip

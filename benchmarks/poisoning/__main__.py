@@ -14,12 +14,9 @@ into an agent, without the model that would choose what to keep.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast
 
@@ -29,20 +26,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its f
 
 from benchmarks.acting.running import OFFERED, quiet
 from benchmarks.acting.surroundings import SYSTEMS, System, installed
-from benchmarks.compression.sets import Table
 from benchmarks.peers.environment import SETTINGS
 from benchmarks.poisoning.assembled import attacked
 from benchmarks.poisoning.cases import Case, cases
 from benchmarks.poisoning.hosts import HostCase, Verdict, played
 from benchmarks.poisoning.peers import PEERS
+from benchmarks.tables import Table, parser, write
 from hybrid_memory.models.embedders import HashingEmbedder
 
 Outcomes = dict[str, list[tuple[Case, Verdict]]]
 NAMES: dict[str, str] = dict([*SYSTEMS.items(), *((name, name) for name in PEERS)])
 CASES: dict[str, Case] = {case.name: case for case in cases()}
-PACKAGES = (
-    "hybrid-agent-memory", "langchain", "langchain-classic", "langgraph", "langmem", "llama-index-core",
-)  # fmt: skip
 
 
 def there(system: str) -> bool:
@@ -110,35 +104,13 @@ def _share(verdicts: Sequence[Verdict]) -> str | None:
     return f"{sum(not verdict.harms for verdict in verdicts)}/{len(verdicts)}" if verdicts else None
 
 
-def write(path: Path, tables: Sequence[Table], outcomes: Outcomes) -> None:
-    """The tables, and each attack that was not inert, as JSON."""
-    report = {
-        "versions": {name: _version(name) for name in PACKAGES} | {"python": sys.version.split()[0]},
-        "cases": len(CASES),
-        "results": {table.title: table.rows for table in tables},
-        "not inert": {
-            system: {case.name: verdict.harms for case, verdict in pairs if verdict.harms}
-            for system, pairs in outcomes.items()
-        },
-    }
-    path.write_text(json.dumps(report, indent=1, ensure_ascii=False), encoding="utf-8")
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
-
-
 def main() -> int:
     """Print the tables and what was not inert with this memory; 1 if anything was not."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", nargs="+", metavar="WORD", default=[], help="those with all of these in the name")
-    parser.add_argument("--systems", nargs="+", choices=NAMES, default=[*filter(there, NAMES)])
-    parser.add_argument("--show", metavar="CASE", choices=CASES, help="print the last prompts of a case")
-    parser.add_argument("--json", type=Path)
-    chosen = parser.parse_args()
+    command = parser(__doc__, "--json")
+    command.add_argument("--cases", nargs="+", metavar="WORD", default=[], help="those with all of these in the name")
+    command.add_argument("--systems", nargs="+", choices=NAMES, default=[*filter(there, NAMES)])
+    command.add_argument("--show", metavar="CASE", choices=CASES, help="print the last prompts of a case")
+    chosen = command.parse_args()
     quiet()
     os.environ.update(SETTINGS)
     if chosen.show:
@@ -152,8 +124,12 @@ def main() -> int:
     harmed = [(case, verdict) for case, verdict in outcomes.get("ours", []) if verdict.harms]
     for case, verdict in harmed:
         print(f"  {case.name:<64}{', '.join(verdict.harms)} {verdict.reason}")
-    if chosen.json:
-        write(chosen.json, tables, outcomes)
+    not_inert = {
+        system: {case.name: verdict.harms for case, verdict in pairs if verdict.harms}
+        for system, pairs in outcomes.items()
+    }
+    results = {table.title: table.rows for table in tables}
+    write(chosen.json, results, **{"cases": len(CASES), "not inert": not_inert})
     return int(bool(harmed))
 
 

@@ -1,23 +1,16 @@
 """Whether a fact stands before what only follows or asks for it: acknowledgements, questions asked before, exchanges.
 
-    python benchmarks/ranking/answers.py [--embedder hashing]
-
 For each language 14 facts, each with an acknowledgement behind it, in one session; each is asked for in another one.
 A Chinese store of 60 facts, every second one asked for before it was told and acknowledged afterwards; 30 questions.
-Exchanges: a question in one turn, and an answer in the next that has no word of it. Printed is how often the fact comes
-first, and what stands there instead.
+Exchanges: a question in one turn, and an answer in the next that has no word of it. They are asked in
+`tests/long/test_exchanges.py`.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, TypeAlias
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from hybrid_memory import open_memory
 
@@ -143,19 +136,3 @@ def first_hits(case: Case, embedder: Any = None) -> dict[str, str]:
         question: bool(hits) and ids[answers[question]] in hits[0].record.sources for question, hits in found.items()
     }
     return {question: hits[0].record.text if hits else "" for question, hits in found.items() if not right[question]}
-
-
-def main() -> None:
-    """Print the counts."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--embedder", help="a name that open_memory knows; the local one by default")
-    options = parser.parse_args()
-    for name, case in CASES.items():
-        wrong = first_hits(case, options.embedder)
-        print(f"{name}: {len(case[1]) - len(wrong)} of {len(case[1])}")
-        for question, text in wrong.items():
-            print(f"  {question}  ->  {text}")
-
-
-if __name__ == "__main__":
-    main()

@@ -7,7 +7,7 @@ and foreign ones weigh the same, so that a share of one half means: as many such
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -19,6 +19,9 @@ from benchmarks.ranking.learn import Model, bends_of, hats, knots_of
 from hybrid_memory.arrays import Array
 from hybrid_memory.recall.recall import answered, evidence
 from hybrid_memory.recall.signals import Curve
+
+LEAST = 0.2
+"""The confidence that counts as an answer; prompts say where no turn reaches it."""
 
 RIDGE = 1.0
 BENDS = 5.0
@@ -74,8 +77,3 @@ def auroc(yes: Sequence[float], no: Sequence[float]) -> float:
     """The probability that one of the first has more than one of the others; ties count one half."""
     pairs = np.array(yes)[:, None] - np.array(no)[None, :]
     return float(np.mean((pairs > 0) + 0.5 * (pairs == 0)))
-
-
-def passing(shares: Mapping[str, Sequence[float]], least: float) -> dict[str, float]:
-    """The share of the questions of each kind that reach a confidence."""
-    return {kind: float(np.mean(np.array(values) >= least)) for kind, values in shares.items() if len(values)}

@@ -14,9 +14,8 @@ import numpy as np
 from tqdm import tqdm
 
 import hybrid_memory.recall.recall as flow
-from benchmarks.measures import counted
 from benchmarks.ranking.conversations import OWN, conversations
-from benchmarks.retrieval import Clock, messages, when
+from benchmarks.sets import Clock, counted, messages, when
 from benchmarks.vectors import KeptVectors
 from hybrid_memory import HybridMemory, MemoryConfig, Message, open_memory
 from hybrid_memory.arrays import Array
@@ -56,9 +55,9 @@ class Asked:
     features: dict[str, Array]
 
 
-def collect(data: Path, name: str, embedder: KeptVectors, *, step: int = 1) -> list[Asked]:
+def collect(data: Path, name: str, embedder: KeptVectors) -> list[Asked]:
     """All questions of a set; ours meet some that were asked before."""
-    chats = [one for number, one in enumerate(conversations(data, name)) if number % step == 0]
+    chats = list(conversations(data, name))
     asked: list[Asked] = []
     for number, one in enumerate(tqdm(chats, desc=name, disable=None)):
         strangers = [
@@ -91,7 +90,7 @@ def _asked(name: str, one: dict[str, Any], strangers: list[dict[str, Any]], embe
             evidence = {str(turn) for turn in question.get("evidence") or ()}
             if kind == "own" and not evidence:
                 kind = "none"  # noqa: PLW2901
-            clock.now = when(str(question.get("time"))) or clock.now
+            clock.now = when(question.get("time")) or clock.now
             wanted: list[Measured] = []
             with _watched(wanted):
                 scoped.recall(question["question"], k=K)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.retrieval import load
+from benchmarks.sets import load
 
 HERE = Path(__file__).parent / "conversations"
 OWN = {"own_en": "en_peers_*.txt", "own_zh": "zh_*.txt", "own_assistant": "en_assistant_*.txt"}
@@ -30,9 +30,9 @@ def conversations(data: Path, name: str) -> Iterator[dict[str, Any]]:
     if name in OWN:
         yield from map(_read, sorted(HERE.glob(OWN[name])))
     elif name == "friendsqa":
-        yield from _joined(list(load(data / f"{name}.jsonl.gz", None)))
+        yield from _joined(list(load(data, name)))
     else:
-        yield from load(data / f"{name}.jsonl.gz", None)
+        yield from load(data, name)
 
 
 def _read(path: Path) -> dict[str, Any]:

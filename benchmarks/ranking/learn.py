@@ -94,21 +94,8 @@ def relevance(asked: Asked) -> Array:
     return np.asarray(0.7 * asked.features["vector"] + 0.3 * asked.features["text"])
 
 
-def learn(
-    questions: Sequence[Asked],
-    *,
-    importance: Mapping[str, float] | None = None,
-    ridge: float = RIDGE,
-    bends: float = BENDS,
-) -> Model:
-    """The model of these questions; those without evidence among their candidates teach nothing.
-
-    Args:
-        questions: to learn from.
-        importance: of the questions of a set, 1 where it is not named.
-        ridge: of the penalty on worth.
-        bends: of that on second differences.
-    """
+def learn(questions: Sequence[Asked]) -> Model:
+    """The model of these questions; those without evidence among their candidates teach nothing."""
     known = [one for one in questions if one.labels.any() and not one.labels.all()]
     columns = [np.concatenate([one.features[feature] for one in known]) for _, feature in FEATURES]
     knots = [knots_of(column) for column in columns]
@@ -118,10 +105,9 @@ def learn(
         block = hats(column, places)
         blocks.append(block * fading[:, None] if signal in FADING else block)
     design = np.concatenate(blocks, axis=1).astype(np.float32)
-    each = np.array([(importance or {}).get(one.set, 1.0) for one in known])
-    penalty = ridge * np.eye(design.shape[1]) + bends * bends_of([1, *map(len, knots)])
+    penalty = RIDGE * np.eye(design.shape[1]) + BENDS * bends_of([1, *map(len, knots)])
     penalty[0, 0] = 0.0
-    solved = _solved(design, known, each, penalty)
+    solved = _solved(design, known, penalty)
     ends = np.cumsum([1, *map(len, knots)])
     worth = [solved[start:end] for start, end in pairwise(ends)]
     return Model(float(solved[0]), knots, worth)
@@ -155,12 +141,12 @@ def bends_of(sizes: Sequence[int]) -> Array:
     return np.asarray(bends.T @ bends)
 
 
-def _solved(design: Floats, questions: Sequence[Asked], each: Array, penalty: Array) -> Array:
+def _solved(design: Floats, questions: Sequence[Asked], penalty: Array) -> Array:
     sizes = [len(one.labels) for one in questions]
     starts = np.cumsum([0, *sizes[:-1]])
     row_of = np.repeat(np.arange(len(questions)), sizes)
     wanted = np.concatenate([one.labels for one in questions]) > 0
-    share = np.where(wanted, (each / np.add.reduceat(wanted.astype(float), starts))[row_of], 0.0)
+    share = np.where(wanted, (1 / np.add.reduceat(wanted.astype(float), starts))[row_of], 0.0)
 
     def loss(solution: Array) -> tuple[float, Array]:
         scores = (design @ solution.astype(np.float32)).astype(np.float64)

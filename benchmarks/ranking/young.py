@@ -1,19 +1,17 @@
 """How many questions a prompt answers from memory while the memory is young, and what else it lets through.
 
-    python benchmarks/ranking/young.py --data PATH [--cache PATH] [--turns 6 15 30 60] [--smaller 0 0.3]
+    python benchmarks/ranking/young.py --data PATH [--cache PATH]
 
 For each question a store is filled with so many turns: its evidence and what stands around it. It is asked the question
 itself, two questions of other conversations, and four requests to which no memory belongs, for all of them by
-`recall`. Shown is the share with a hit of the confidence that prompts need by default. ``--smaller`` are values of
+`recall`. Shown is the share with a hit of a confidence of 0.2, with and without
 `hybrid_memory.recall.recall.SMALLER`; 0 is what was learned from large stores, as it stands.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
-import tempfile
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,15 +20,18 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.measures import counted
+from benchmarks.ranking.certainty import LEAST
 from benchmarks.ranking.conversations import OWN, conversations
-from benchmarks.retrieval import Clock, messages, when
+from benchmarks.sets import Clock, counted, messages, when
+from benchmarks.tables import parser
 from benchmarks.vectors import KeptVectors
 from hybrid_memory import MemoryConfig, open_memory
-from hybrid_memory.config import OrchestrationConfig, PromptConfig, RecallConfig
+from hybrid_memory.config import OrchestrationConfig, RecallConfig
 from hybrid_memory.recall import recall as confidence
 
 SETS = (*OWN, "memorybank_en", "memorybank_zh", "locomo")
+TURNS = (6, 15, 30, 60)
+VALUES = (0.0, confidence.SMALLER)
 QUESTIONS = 40
 FOREIGN = 2
 REQUESTS = {
@@ -52,26 +53,18 @@ KINDS = ("own", "foreign", "request")
 
 def main() -> None:
     """Print a row for each set, size and value."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the conversation sets (*.jsonl.gz)")
-    parser.add_argument("--cache", type=Path, help="keep the vectors here, and use those that are there")
-    parser.add_argument("--sets", nargs="+", default=list(SETS))
-    parser.add_argument("--turns", nargs="+", type=int, default=[6, 15, 30, 60])
-    parser.add_argument("--smaller", nargs="+", type=float, default=[0.0, confidence.SMALLER])
-    chosen = parser.parse_args()
-    embedder = KeptVectors(chosen.cache or Path(tempfile.mkdtemp()))
+    chosen = parser(__doc__, "--data", "--cache").parse_args()
+    embedder = KeptVectors(chosen.cache)
     print(f"{'set':16}{'turns':>6}{'smaller':>9}{'n':>5}" + "".join(f"{kind:>9}" for kind in KINDS))
-    for name in chosen.sets:
-        for turns in chosen.turns:
-            for smaller, (count, shares) in measured(chosen.data, name, turns, chosen.smaller, embedder).items():
+    for name in SETS:
+        for turns in TURNS:
+            for smaller, (count, shares) in measured(chosen.data, name, turns, embedder).items():
                 row = "".join(f"{shares[kind]:9.2f}" for kind in KINDS)
                 print(f"{name:16}{turns:6}{smaller:9.2f}{count:5}{row}", flush=True)
         embedder.save()
 
 
-def measured(
-    data: Path, name: str, turns: int, values: list[float], embedder: KeptVectors
-) -> dict[float, tuple[int, dict[str, float]]]:
+def measured(data: Path, name: str, turns: int, embedder: KeptVectors) -> dict[float, tuple[int, dict[str, float]]]:
     """For each value, how many questions there were, and the share of each kind that gets memories."""
     chance = random.Random(0)  # noqa: S311 - no secret
     asked = [
@@ -82,7 +75,7 @@ def measured(
     ]
     chance.shuffle(asked)
     asked = asked[:QUESTIONS]
-    passed: dict[float, dict[str, list[bool]]] = {value: {kind: [] for kind in KINDS} for value in values}
+    passed: dict[float, dict[str, list[bool]]] = {value: {kind: [] for kind in KINDS} for value in VALUES}
     for one, question in asked:
         young = around(one["turns"], question["evidence"], turns)
         if young is None:
@@ -92,8 +85,8 @@ def measured(
         put = [("own", question["question"])]
         put += [("foreign", other["question"]) for other in chance.sample(others, min(FOREIGN, len(others)))]
         put += [("request", request) for request in REQUESTS[language]]
-        at = when(str(question.get("time")))
-        for value in values:
+        at = when(question.get("time"))
+        for value in VALUES:
             confidence.SMALLER = value
             for (kind, _), hit in zip(put, passing(young, [words for _, words in put], at, embedder), strict=True):
                 passed[value][kind].append(hit)
@@ -128,8 +121,7 @@ def passing(turns: list[dict[str, Any]], asked: list[str], at: datetime | None, 
             memory.scoped(user="u", session=session).remember(said)
         memory.flush(progress=False)
         scoped = memory.scoped(user="u")
-        least = PromptConfig().min_confidence
-        return [any((hit.confidence or 0.0) >= least for hit in scoped.recall(words, k=10)) for words in asked]
+        return [any((hit.confidence or 0.0) >= LEAST for hit in scoped.recall(words, k=10)) for words in asked]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Learns the judgement of sentences from labelled ones, and measures it on others.
 
-    python benchmarks/sentences [--examples FOLDER] [--tests FOLDER] [--cache FOLDER] [--write]
+    python benchmarks/sentences [--cache FOLDER] [--write]
 
 Printed is, out of fold and on the tests: how well claims are told from what only sounds like one (AUROC), the share of
 claims that is found where 95 % of what is claimed is one, the kinds of what is claimed and should not be, and how often
@@ -9,7 +9,6 @@ what is held for likely is so. With ``--write`` the network is learned from all 
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -23,7 +22,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.ranking.certainty import auroc
 from benchmarks.sentences.training import (
-    EXAMPLES,
     Example,
     Lessons,
     calibrated,
@@ -32,6 +30,7 @@ from benchmarks.sentences.training import (
     lessons,
     saved,
 )
+from benchmarks.tables import parser
 from benchmarks.vectors import KeptVectors
 from hybrid_memory.arrays import Array, Floats
 from hybrid_memory.facts.judge import (
@@ -101,14 +100,11 @@ def calibration(likely: Array, claims: npt.NDArray[np.bool_]) -> None:
 
 def main() -> None:
     """Print how well it does, and write the weights if asked."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--examples", type=Path, default=EXAMPLES)
-    parser.add_argument("--tests", type=Path, default=Path(__file__).with_name("tests"))
-    parser.add_argument("--cache", type=Path, default=Path(".vectors"))
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args()
+    command = parser(__doc__, "--cache")
+    command.add_argument("--write", action="store_true")
+    options = command.parse_args()
     embedder = KeptVectors(options.cache)
-    known, unknown = list(examples(options.examples)), list(examples(options.tests))
+    known, unknown = list(examples()), list(examples(Path(__file__).with_name("tests")))
     rows = embedder.embed_documents([asked(one.text, one.before) for one in known])
     tested = embedder.embed_documents([asked(one.text, one.before) for one in unknown])
     embedder.save()

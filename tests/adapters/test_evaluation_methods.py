@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from itertools import cycle
@@ -15,6 +15,7 @@ from hybrid_memory.text.tokens import estimate_tokens, message_tokens
 from hybrid_memory_evaluation.methods.method import Prompt, Replay, Setting
 from langchain_hybrid_memory import evaluation as langchain
 from llamaindex_hybrid_memory import evaluation as llamaindex
+from tests.doubles import orphans
 
 STOCK = {method.name: method for method in (*langchain.methods(), *llamaindex.methods())}
 NAMES = list(STOCK)
@@ -25,8 +26,6 @@ WORDS = {
     "chinese": ("订单{}在哪里？", "订单{}正在路上。", "第一个订单是哪个？"),
 }
 LANGUAGES = list(WORDS)
-SUMMARISING = ["langchain-summarization", "langchain-summary-buffer", "langchain-summary", "llamaindex-summary-buffer"]
-
 ToldOnce = Callable[[str, str], tuple[Replay, list[Prompt]]]
 
 
@@ -86,36 +85,6 @@ def told_once() -> Iterator[ToldOnce]:
         yield made
 
 
-def unpaired(prompt: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Ids of results that don't follow their call, and of calls without a result."""
-    waiting: list[str] = []
-    wrong = []
-    for message in prompt:
-        if message["role"] == "tool":
-            wrong += [] if message["tool_call_id"] in waiting else [message["tool_call_id"]]
-            waiting = [id_ for id_ in waiting if id_ != message["tool_call_id"]]
-        else:
-            wrong += waiting
-            waiting = [call["id"] for call in message.get("tool_calls", ())]
-    return wrong + waiting
-
-
-class Writer:
-    """Answers with numbered summaries."""
-
-    name = "writer"
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def complete(self, messages: Sequence[Message]) -> str:
-        self.asked.append("\n".join(message.text for message in messages))
-        return f"Summary number {len(self.asked)}."
-
-    def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
-        raise AssertionError("the memories ask for text")
-
-
 @pytest.mark.parametrize(("name", "language"), [*zip(NAMES, cycle(LANGUAGES), strict=False)])
 class TestAll:
     def test_a_question_stands_last_behind_the_system_message_and_the_newest_turn(
@@ -143,7 +112,7 @@ class TestAll:
         self, name: str, language: str, told_once: ToldOnce
     ) -> None:
         _, prompts = told_once(name, language)
-        assert not any(unpaired(prompt.messages) for prompt in prompts)
+        assert not any(orphans(map(Message.model_validate, prompt.messages)) for prompt in prompts)
         # The second call of the model in an exchange answers to the result of the first.
         for number, prompt in enumerate(prompts[1::2], 1):
             (call,) = prompt.messages[-2]["tool_calls"]

@@ -48,6 +48,7 @@ from langchain_hybrid_memory import (
 from llamaindex_hybrid_memory import HybridChatMemory as LlamaIndexMemory
 from llamaindex_hybrid_memory import from_chat_message
 from llamaindex_hybrid_memory.messages import from_chat_messages
+from tests.doubles import orphans
 from tests.langchain.conftest import ScriptedChat
 from tests.llamaindex.conftest import ScriptedLLM
 
@@ -332,16 +333,8 @@ def test_one_script_of_events(host: str, face: str, opened: Open) -> None:
 def check_prompts(prompts: Sequence[Sequence[Message]], host: str) -> None:
     assert len(prompts) >= len(CHATS) * 5
     for prompt in prompts:
-        waiting: set[str | None] = set()
         # A history of messages is the log as it was said, and shows a model what was interrupted.
-        for message in prompt if host != "lcel" else ():
-            if message.role is Role.TOOL:
-                assert message.tool_call_id in waiting, "no result without its call"
-                waiting.discard(message.tool_call_id)
-                continue
-            assert not waiting, "no call without its result"
-            waiting = {call.id for call in message.tool_calls}
-        assert not waiting
+        assert host == "lcel" or not orphans(prompt)
         everything = "\n".join(message.text for message in prompt)
         assert len({found[1] for found in MARK.finditer(everything)}) == 1, "one user's words only"
 

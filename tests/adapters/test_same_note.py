@@ -13,6 +13,7 @@ from llama_index.core.base.llms.types import ChatMessage
 from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, open_memory
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.layout import MEMORY_HEADINGS
+from hybrid_memory.errors import AccessDeniedError
 from hybrid_memory_hosts.recalled import recalled
 from langchain_hybrid_memory import HybridChatMemory as ChainMemory
 from llamaindex_hybrid_memory import HybridChatMemory as EngineMemory
@@ -41,9 +42,9 @@ def lives() -> Iterator[HybridMemory]:
         yield memory
 
 
-def shown(memory: HybridMemory, surface: str, user: str, words: str) -> str:
+def shown(memory: HybridMemory, surface: str, user: str, words: str, **options: Any) -> str:
     """What the surface shows before these words in a new session."""
-    whose: dict[str, Any] = {"memory": memory, "user": user, "session": f"new {surface} {words}"}
+    whose: dict[str, Any] = {"memory": memory, "user": user, "session": f"new {surface} {words}", **options}
     if surface == "assemble":
         return memory.scoped(user=user, session="new").assemble(words).preface
     if surface in ("window", "chain"):
@@ -52,7 +53,7 @@ def shown(memory: HybridMemory, surface: str, user: str, words: str) -> str:
     if surface == "engine":
         return "".join(str(chat.content) for chat in EngineMemory.from_defaults(**whose).get(words))
     if surface == "block":
-        block = HybridMemoryBlock.from_defaults(user=user, memory=memory)
+        block = HybridMemoryBlock.from_defaults(user=user, memory=memory, **options)
         return asyncio.run(block.aget([ChatMessage(role="user", content=words)], session_id="new"))
     return asyncio.run(recalled(memory.scoped(user=user), words, among=[words], k=5, max_tokens=900))
 
@@ -96,3 +97,18 @@ def test_one_setting_shows_nothing_anywhere(surface: str) -> None:
     with open_memory(config) as memory:
         memory.scoped(user="en", session="old").remember([ORDERS["en"], NEAR["en"]])
         assert "Sion" not in shown(memory, surface, "en", ASKED["en"])
+
+
+@pytest.mark.parametrize("surface", ["window", "chain", "engine", "block"])
+def test_a_space_is_shown_as_long_as_it_may_be_read(surface: str) -> None:
+    with open_memory(MemoryConfig(url="memory://", embedder="hashing")) as memory:
+        team = memory.scoped(user="zoe").space("team").create()
+        team.remember("The launch of Falcon is on the ninth of June.")
+        team.remember("Answer the team in one sentence.", role="system")
+        team.grant(user="en", right="read")
+        text = shown(memory, surface, "en", "When is the launch of Falcon?", spaces=["team"])
+        assert "zoe: The launch of Falcon is on the ninth of June." in text
+        assert "zoe: Answer the team in one sentence." in text
+        team.revoke(user="en")
+        with pytest.raises(AccessDeniedError):
+            shown(memory, surface, "en", "When is the launch of Falcon?", spaces=["team"])

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 import langchain_hybrid_memory as lc
 import llamaindex_hybrid_memory as li
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
-from hybrid_memory.errors import InvalidConfigError, InvalidInputError, InvalidScopeError, MissingDependencyError
+from hybrid_memory.errors import InvalidInputError, InvalidScopeError, MissingDependencyError
 
 URL = "sqlite:///memory.db"
 NAIVE = datetime(2026, 5, 1)  # noqa: DTZ001 - without a zone on purpose
@@ -74,9 +74,15 @@ def test_what_is_no_url_is_refused_before_it_is_opened(name: str, wrong: Any) ->
         make(url=wrong, **given)
 
 
+KEPT = ("li buffer store", "li chat", "li chat store", "li block")
+"""What LlamaIndex keeps as plain data."""
+
 WRONG: list[tuple[str, dict[str, Any], str]] = [
     *((name, {"user": 7}, "user") for name, (_, given) in MADE.items() if given),
     *((name, {"user": ""}, "user") for name, (_, given) in MADE.items() if given),
+    *((name, {"user": None}, "no (?:user|owner)") for name in MADE if name in KEPT),
+    *((name, {"sesion": "s1"}, "sesion") for name in MADE if name in KEPT),
+    *((name, {"url": URL}, "not both") for name in MADE if name.startswith("li")),
     *((name, {"session": "a\x00"}, "session") for name, (_, given) in MADE.items() if "session" in given),
     ("lc chat", {"k": -1}, "k"), ("lc chat", {"max_tokens": "many"}, "max_tokens"),
     ("lc chat", {"max_tokens": 3}, "max_tokens"), ("lc document compressor", {"max_tokens": 0}, "max_tokens"),
@@ -102,7 +108,14 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("li block", {"llm": "gpt-5"}, "no argument llm"), ("li chat", {"session_id": "s"}, "give session="),
     ("li chat", {"chat_store_key": "s"}, "give session="), ("li chat", {"chat_store": "s"}, "give memory= or url="),
     ("li chat", {"chat_history": []}, "put_messages"), ("li block", {"user_id": "ann"}, "give user="),
-    ("li block", {"token_limit": 3}, "token_limit"), ("li compression", {"max_tokens": 0}, "max_tokens"),
+    ("li block", {"token_limit": 3}, "token_limit"), ("li block", {"k": -1}, "k"),
+    ("li block", {"scope": "all"}, "scope"),
+    ("li chat", {"paging": "yes"}, "paging"), ("li chat", {"paging": {"flush": 2}}, "paging"),
+    ("li chat", {"paging": True, "token_limit": 449}, "paging needs a token_limit of at least 450, got 449"),
+    ("li compression", {"maxtokens": 3}, "maxtokens"), ("li compression", {"how": "magic"}, "how"),
+    ("li retriever", {"scope": "tenant"}, "scope"), ("li retriever", {"kinds": ["poem"]}, "kinds"),
+    ("li retriever", {"spaces": "team"}, "spaces"),
+    ("li compression", {"max_tokens": 0}, "max_tokens"),
     ("li retriever", {"similarity_top_k": 0}, "similarity_top_k"),
     ("li retriever", {"similarity_cutoff": 2}, "similarity_cutoff"), ("li retriever", {"since": NAIVE}, "since"),
     ("li retriever", {"since": JUNE, "until": MAY}, "since .* is after until"),
@@ -124,11 +137,6 @@ def test_what_is_wrong_is_refused_when_it_is_given(
 def test_a_malformed_name_is_an_error_of_the_scope(memory: HybridMemory, make: Callable[..., Any]) -> None:
     with pytest.raises(InvalidScopeError):
         make(memory, user="")
-
-
-def test_settings_of_llamaindex_are_errors_of_the_configuration(memory: HybridMemory) -> None:
-    with pytest.raises(InvalidConfigError, match="not both"):
-        li.HybridMemoryToolSpec(memory=memory, url=URL, user="ann")
 
 
 @pytest.mark.parametrize("tool", range(5))

@@ -9,21 +9,9 @@ from hypothesis import strategies as st
 
 from hybrid_memory import CompactionConfig
 from hybrid_memory.context.triggers import Drift, drift, keep_rounds
-from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.ports import Floats
 
-EVERY = CompactionConfig(rounds=10, density=0.6, drift=0.5, keep_rounds=8, keep_least=3)
 SHARES = st.floats(0, 1)
-EXAM = [
-    "下周有英语考试，我的单词还没背完。", "英语考试前每天背五十个单词，早晚复习。",
-    "英语听力也很差，考试怎么复习听力？", "每天听半小时英语新闻，复习听力考试的真题。",
-    "单词背了又忘，英语考试会不会不及格？", "按计划复习单词和听力，英语考试没问题。",
-]  # fmt: skip
-
-
-def likeness(turns: list[str]) -> Floats:
-    vectors = HashingEmbedder(1024).embed_documents(turns)
-    return vectors @ vectors.T
 
 
 def topics(*lengths: int, near: float = 0.86, far: float = 0.78, noise: float = 0.02, seed: int = 0) -> Floats:

@@ -125,27 +125,6 @@ def test_the_heading_of_a_profile_is_in_the_language_of_its_sentences() -> None:
     assert PROFILE_HEADINGS["zh"] in chinese
 
 
-def test_a_summary_says_how_it_is_read_only_where_there_is_a_reader() -> None:
-    assert "#12" not in FULL.standing
-    assert 'memory_fetch("#3")' in replace(FULL, reader="memory_fetch").standing
-    assert 'memory_fetch("#3")' in replace(FULL, summary="- 包是红色的 [#3]", reader="memory_fetch").standing
-
-
-def test_blocks_stand_between_their_labels() -> None:
-    ((_, head),) = said(Parts(blocks={"human": "Nora\nlikes tea"}), "stable")
-    assert head == "<human>\nNora\nlikes tea\n</human>"
-
-
-@pytest.mark.parametrize("layout", ["stable", "queue"])
-def test_a_longer_conversation_begins_with_the_shorter_one(layout: Layout) -> None:
-    shorter = Parts(identity="x", turns=TURNS, note="note", question=Message(content="q"))
-    asked = (Message(content="q", id="m3"), "note")
-    longer = replace(
-        shorter, turns=[*TURNS, asked, (Message(role=Role.ASSISTANT, content="a"), "")], note="", question=None
-    )
-    assert said(longer, layout)[: len(said(shorter, layout))] == said(shorter, layout)
-
-
 def test_a_mark_leaves_the_blocks_of_a_message_as_they_are() -> None:
     image = {"type": "image", "url": "https://example.org/a.png"}
     message = Message(content=[{"type": "text", "text": "What is this?"}, image], id="m", metadata={"a": 1})

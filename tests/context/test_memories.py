@@ -80,29 +80,6 @@ def test_a_window_keeps_the_order_of_what_is_said_and_invents_nothing(history: l
     assert all(any(message is said for said in rest) for message in shown if message.role is not Role.TOOL)
 
 
-def test_a_whole_conversation_is_kept() -> None:
-    history = [
-        Message(content="q"),
-        call("a", "b"),
-        result("a"),
-        result("b"),
-        Message(role=Role.ASSISTANT, content="x"),
-    ]
-    assert window(history, 5) == window(history, 100) == history
-
-
-@pytest.mark.parametrize("limit", [1, 2, 3, 4])
-def test_a_cut_through_a_tool_exchange_leaves_all_of_it_out(limit: int) -> None:
-    history = [
-        Message(content="q"),
-        call("a"),
-        result("a"),
-        Message(role=Role.ASSISTANT, content="x"),
-        Message(content="w"),
-    ]
-    assert window(history, limit) == [history[-1]]
-
-
 def test_a_last_turn_longer_than_the_limit_is_kept_whole() -> None:
     rounds = [message for name in "abcd" for message in (call(name), result(name))]
     history = [Message(content="old"), Message(content="q"), *rounds]
@@ -121,11 +98,6 @@ def test_a_second_result_of_a_call_is_left_out() -> None:
     exchange = window([question, call("a", "b"), first, second, result("b")], 10)
     assert [message.tool_call_id for message in exchange] == [None, None, "a", "b"]
     assert exchange[2] is first
-
-
-def test_without_hits_there_is_no_note() -> None:
-    assert memory_note([]) == ""
-    assert memory_note([], bare=True) == MEMORY_HEADINGS["en"]
 
 
 @pytest.mark.parametrize(

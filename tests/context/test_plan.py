@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import CompactionConfig, Context, Hit, HybridMemory, Line, Message, Role, Section
-from hybrid_memory.context.context import Piece, context_of
+from hybrid_memory.context.context import context_of
 from hybrid_memory.context.layout import SUMMARY_HEADINGS
 from hybrid_memory.context.memories import Memories
 from hybrid_memory.context.plan import plan
@@ -50,11 +50,6 @@ def test_every_part_of_a_prompt_has_its_place_in_the_plan(see: See) -> None:
     assert all(piece.shown and piece.tokens > 0 for piece in context.plan)
     assert [piece.handle for piece in context.plan if piece.section == "turns"] == ["#10", "#20"]
     assert context.dropped == ()
-
-
-def test_a_piece_says_what_it_is() -> None:
-    piece = Piece("turns", "user: Hello", 1200, "whole")
-    assert repr(piece) == "<Piece turns: user: Hello (1,200 tokens) whole>"
 
 
 @pytest.mark.parametrize(("reader", "way"), [(None, "shortened"), ("look_up", "digested for look_up")])

@@ -88,12 +88,6 @@ def test_what_a_tool_of_the_memory_answered_is_never_digested(name: str, reader:
     assert found.tool_call_id == "c"
 
 
-def test_nor_is_what_the_reader_answered_under_another_name() -> None:
-    message = Message(role=Role.TOOL, content=LONG, tool_call_id="c", name="read_on")
-    assert short(message, reader="read_on").text == READ_BEFORE["en"].format(name="read_on")
-    assert short(message, reader="look_up").text != READ_BEFORE["en"].format(name="read_on")
-
-
 @pytest.mark.parametrize("reader", READERS)
 def test_each_text_block_is_shortened(reader: str) -> None:
     blocks: list[dict[str, Any]] = [
@@ -139,12 +133,6 @@ def test_long_arguments_of_a_call_stay_an_object(reader: str) -> None:
     assert "memory_fetch" not in json.dumps([write.arguments, run.arguments])
     assert untouched is calls[2]
     assert message.tool_calls == calls
-
-
-def test_arguments_that_are_long_without_a_long_text_are_shortened_too() -> None:
-    call = ToolCall(name="plot", arguments={"points": [[number, number * 7] for number in range(900)]}, id="c")
-    (found,) = short(Message(role=Role.ASSISTANT, tool_calls=[call])).tool_calls
-    assert estimate_tokens(found.written_arguments) <= 150
 
 
 @given(st.text(min_size=1).filter(str.strip), st.integers(40, 300), st.sampled_from(READERS), st.booleans())
@@ -206,13 +194,6 @@ def test_the_sentences_of_one_long_line_are_chosen_one_by_one() -> None:
     shown = about(" ".join(sentences), "What is the code of the door?")
     assert sentences[200] in shown
     assert "left out" in shown
-
-
-def test_one_long_word_is_cut() -> None:
-    shown = about("x" * 9000, "What is this?")
-    assert shown.splitlines()[1].startswith("xxx")
-    assert " left out …]" in shown
-    assert estimate_tokens(shown) <= 100
 
 
 def test_the_lines_chosen_are_the_same_in_every_process() -> None:

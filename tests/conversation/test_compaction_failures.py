@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from typing import Any, get_args
 
@@ -67,36 +66,8 @@ def test_a_model_that_fails_costs_nothing(face: Face, session_with: SessionWith,
         model.release()
 
 
-class Recovering:
-    """Fails, then answers these objects; keeps what it was asked."""
-
-    def __init__(self, failures: int, *answers: dict[str, Any]) -> None:
-        self.prompts: list[str] = []
-        self.failures = failures
-        self.answers = list(answers)
-
-    def __call__(self, messages: list[dict[str, str]]) -> str:
-        self.prompts.append("\n".join(message["content"] for message in messages))
-        if len(self.prompts) <= self.failures:
-            raise ConnectionError("model host is offline")
-        return json.dumps(self.answers.pop(0), ensure_ascii=False)
-
-
 def facts(text: str, *turns: int) -> dict[str, Any]:
     return {"facts": [{"text": text, "turns": list(turns)}]}
-
-
-def test_a_poor_second_answer_costs_no_critical_item(face: Face, session_with: SessionWith) -> None:
-    alice = session_with(Recovering(1, facts("They spoke.")))
-    face(alice).remember([*SAID, *LATEST])
-    face(alice).compact(keep=2)
-    face(alice).assemble(k=0)
-    kept = " ".join(line.text for line in face(alice).summary())
-    assert "2024-07-01" in kept
-    assert "nora@example.org" in kept
-    audit = face(alice).summary().audit
-    assert audit.in_summary <= sum(item in kept for item in items_of(alice)) + 1
-    assert_nothing_is_lost(alice)
 
 
 def test_what_a_model_drops_is_put_back(face: Face, session_with: SessionWith) -> None:

@@ -32,20 +32,6 @@ def test_rounds_fire_at_their_limit_and_the_newest_stay(face: Face, session_with
     assert [rounds_of(context) for context in shown[:10]] == [1, 2, 3, 4, 5, 3, 4, 5, 3, 4]
 
 
-def test_tokens_fire_at_the_share_that_flush_gives(face: Face, session_with: SessionWith) -> None:
-    alice = session_with(rounds=None, max_tokens=1000, flush=0.5, keep_ratio=0.25)
-    before = 0
-    for number in range(60):
-        context = say(face, alice, f"Chair {number} stands beside the table in the room with the blue wall.")
-        if context.compacted:
-            break
-        before = context.tokens
-    assert context.compacted.startswith("tokens: ")
-    assert context.compacted.endswith(" of 500")
-    assert 450 < before <= 500
-    assert context.tokens <= 500
-
-
 def test_of_small_talk_fewer_rounds_stay(face: Face, session_with: SessionWith) -> None:
     kept = []
     for text in ("Haha, ok.", "哈哈，好的", "The chair stands beside the window.", "椅子在这里，窗边还有一张桌子。"):

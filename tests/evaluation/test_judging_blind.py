@@ -13,10 +13,6 @@ from hybrid_memory.models.language import as_language_model
 from hybrid_memory_evaluation.judging import MAX_ANSWER, MAX_EVIDENCE, MAX_PROBE, Judge
 from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind
 
-METHODS = (
-    "anchored regenerate compact recursive window llmlingua none SummarizationMiddleware ConversationBufferMemory "
-    "ChatSummaryMemoryBuffer LangChain LlamaIndex hybrid"
-).split()
 PROBES = [
     Probe(f"probe-of-{kind}", kind, f"What about {kind}?", "Redis 缓存", ("Redis",), ("m1",), by="ledger-of-anchored")
     for kind in ProbeKind

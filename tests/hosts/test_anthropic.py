@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from anthropic import Anthropic
 from anthropic.lib.tools import ToolError
 from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
 
-from hybrid_memory import HybridMemory, ScopedMemory
+from hybrid_memory import ScopedMemory
 from hybrid_memory_hosts.anthropic import HybridMemoryTool
 from tests.doubles import texts
 from tests.faces import Open
@@ -119,41 +117,26 @@ def test_what_is_wrong_is_told_the_model(ann: ScopedMemory, command: dict[str, A
     assert ann.files().list() == []
 
 
-class Claude:
-    """A server that speaks the Messages API: says what it was told to say, and keeps what it was asked."""
+class Claude(httpx2.MockTransport):
+    """Speaks the Messages API: calls the tool with these inputs one after the other, and keeps what it was asked."""
 
     def __init__(self, inputs: list[dict[str, Any]]) -> None:
+        super().__init__(self._answer)
         self.asked: list[dict[str, Any]] = []
-        calls = iter(inputs)
-        claude = self
+        self._calls = iter(inputs)
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                claude.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-                given = next(calls, None)
-                said: dict[str, Any] = {"type": "text", "text": "Done."}
-                if given is not None:
-                    said = {"type": "tool_use", "id": f"toolu_{len(claude.asked)}", "name": "memory", "input": given}
-                body = json.dumps(
-                    {
-                        "id": f"msg_{len(claude.asked)}", "type": "message", "role": "assistant", "model": "claude",
-                        "content": [said], "stop_reason": "end_turn" if given is None else "tool_use",
-                        "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1},
-                    }
-                ).encode()  # fmt: skip
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *args: Any) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-        self._thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02})
-        self._thread.start()
+    def _answer(self, request: httpx2.Request) -> httpx2.Response:
+        self.asked.append(json.loads(request.content))
+        given, number = next(self._calls, None), len(self.asked)
+        said: dict[str, Any] = {"type": "text", "text": "Done."}
+        if given is not None:
+            said = {"type": "tool_use", "id": f"toolu_{number}", "name": "memory", "input": given}
+        message = {
+            "id": f"msg_{number}", "type": "message", "role": "assistant", "model": "claude", "content": [said],
+            "stop_reason": "end_turn" if given is None else "tool_use", "stop_sequence": None,
+            "usage": {"input_tokens": 1, "output_tokens": 1},
+        }  # fmt: skip
+        return httpx2.Response(200, json=message)
 
     @property
     def results(self) -> list[tuple[str, bool]]:
@@ -163,11 +146,6 @@ class Claude:
         # Of one conversation a client sends all anew, or only what came since.
         found = {block["tool_use_id"]: block for block in blocks if block["type"] == "tool_result"}
         return [(str(block["content"]), bool(block.get("is_error"))) for block in found.values()]
-
-    def close(self) -> None:
-        self.server.shutdown()
-        self._thread.join()
-        self.server.server_close()
 
 
 SCRIPT: list[dict[str, Any]] = [
@@ -180,15 +158,14 @@ SCRIPT: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture
-def claude() -> Iterator[Claude]:
-    server = Claude(SCRIPT)
-    yield server
-    server.close()
-
-
-def check_run(claude: Claude, memory: HybridMemory) -> None:
-    """What the model saw, and what any other host finds now."""
+def test_the_sdks_runner_calls_it(opened: Open) -> None:
+    memory, claude = opened(embedder="none"), Claude(SCRIPT)
+    tool = HybridMemoryTool(memory.scoped(user="ann", session="s1"))
+    with Anthropic(api_key="none", max_retries=0, http_client=httpx2.Client(transport=claude)) as client:
+        final = client.beta.messages.tool_runner(
+            model="claude", max_tokens=100, messages=[{"role": "user", "content": "Plan my trip."}], tools=[tool]
+        ).until_done()
+    assert [block.type for block in final.content] == ["text"]
     assert claude.asked[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
     assert [failed for _, failed in claude.results] == [False, False, True, False, True, False]
     assert "old_str `Madrid` did not appear verbatim in /memories/trip.md" in claude.results[2][0]
@@ -197,14 +174,3 @@ def check_run(claude: Claude, memory: HybridMemory) -> None:
     assert elsewhere.files().read("/trips/lisbon.md") == "The trip goes to Lisbon.\n- Buy tickets\n"
     assert texts(elsewhere.recall("Where does the trip go?", k=1)) == ["The trip goes to Lisbon."]
     assert str(elsewhere.recall("trip Lisbon", k=1)[0].record.origin) == "assistant"
-
-
-def test_the_sdks_runner_calls_it(claude: Claude, ann: ScopedMemory, opened: Open) -> None:
-    memory = opened(embedder="none")
-    tool = HybridMemoryTool(memory.scoped(user="ann", session="s1"))
-    with Anthropic(api_key="none", base_url=claude.url, max_retries=0) as client:
-        final = client.beta.messages.tool_runner(
-            model="claude", max_tokens=100, messages=[{"role": "user", "content": "Plan my trip."}], tools=[tool]
-        ).until_done()
-    assert [block.type for block in final.content] == ["text"]
-    check_run(claude, memory)

@@ -87,11 +87,6 @@ class Scripted(Model):
         return str([item["content"] for item in self.inputs[-1] if item.get("role") == "user"][-1])
 
 
-@pytest.fixture
-def alice(memory: HybridMemory) -> ScopedMemory:
-    return memory.scoped(user="alice", session="s1")
-
-
 async def run(agent: Agent[Any], words: str, **options: Any) -> Any:
     return (await Runner.run(agent, words, **options)).final_output
 

@@ -107,11 +107,6 @@ class Scripted:
 
 
 @pytest.fixture
-def alice(memory: HybridMemory) -> ScopedMemory:
-    return memory.scoped(user="alice", session="s1")
-
-
-@pytest.fixture
 def whose(memory: HybridMemory) -> Callable[[str], ScopedMemory]:
     """The memory for the deps of a run: a user, in one session."""
     return lambda user: memory.scoped(user=user, session="s1")

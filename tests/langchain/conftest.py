@@ -118,22 +118,6 @@ def invoke(request: pytest.FixtureRequest) -> Iterator[Invoke]:
             yield _async
 
 
-def orphans(prompt: Sequence[BaseMessage]) -> list[str]:
-    """What a provider would refuse: calls without results right behind them, results without a call."""
-    wrong: list[str] = []
-    waiting: set[str | None] = set()
-    for message in prompt:
-        if message.type == "tool":
-            name = getattr(message, "tool_call_id", None)
-            if name not in waiting:
-                wrong.append(f"result {name} without its call")
-            waiting.discard(name)
-            continue
-        wrong += [f"call {name} without its result" for name in waiting]
-        waiting = {call["id"] for call in message.tool_calls} if isinstance(message, AIMessage) else set()
-    return wrong + [f"call {name} without its result" for name in waiting]
-
-
 def calls(*wanted: tuple[str, dict[str, Any]], start: int = 0) -> AIMessage:
     made = [{"name": name, "args": args, "id": f"c{row}"} for row, (name, args) in enumerate(wanted, start)]
     return AIMessage("", tool_calls=made)

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from hybrid_memory import HybridMemory
-from hybrid_memory.errors import AccessDeniedError, InvalidInputError
+from hybrid_memory.errors import InvalidInputError
 from langchain_hybrid_memory import HybridChatMemory
 
 MARKS = re.compile(r"(?:<(user_profile|summary|memory)>\n.*?\n</\1>(?:\n\n|$))+", re.DOTALL)
@@ -95,17 +95,3 @@ def test_what_says_nothing_is_neither_stored_nor_searched(memory: HybridMemory, 
     assert load(face, silent, {"input": " "}) == "Human: Are you there?"
     silent.return_messages = True
     assert load(face, silent, {"input": HumanMessage("")}) == [HumanMessage("Are you there?")]
-
-
-@pytest.mark.parametrize("options", [{}, {"window": 2}], ids=["assembled", "window"])
-def test_the_spaces_that_the_user_may_read_are_shown(memory: HybridMemory, face: Call, options: dict[str, Any]) -> None:
-    team = memory.scoped(user="zoe").space("team").create()
-    team.remember("The launch of Falcon is on the ninth of June.")
-    team.remember("Answer the team in one sentence.", role="system")
-    asking = chat(memory, spaces=["team"], **options)
-    with pytest.raises(AccessDeniedError):
-        load(face, asking, {"input": "When is the launch of Falcon?"})
-    team.grant(user="alice", right="read")
-    shown = load(face, asking, {"input": "When is the launch of Falcon?"})
-    assert "zoe: The launch of Falcon is on the ninth of June." in shown
-    assert "zoe: Answer the team in one sentence." in shown

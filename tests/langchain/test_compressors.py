@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any
@@ -13,7 +12,7 @@ from blockbuster import blockbuster_ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware, ContextEditingMiddleware
+from langchain.agents.middleware import AgentMiddleware
 from langchain_classic.retrievers import ContextualCompressionRetriever
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import BaseDocumentCompressor, Document
@@ -25,8 +24,6 @@ from langchain_core.tools import tool
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from langchain_hybrid_memory import HybridDocumentCompressor
 from tests.langchain.conftest import Invoke, ScriptedChat
-
-EDITS = "edits" in inspect.signature(ContextEditingMiddleware).parameters
 
 DOCUMENTS = [
     Document("It rains in Berlin. The train is late.", metadata={"page": 1}, id="a"),

@@ -17,7 +17,8 @@ from hybrid_memory import Event, EventKind, HybridMemory, ScopedMemory
 from hybrid_memory.text.tokens import message_tokens, schema_tokens
 from hybrid_memory_paging import MEMORY
 from langchain_hybrid_memory import HybridMemoryMiddleware, from_langchain
-from tests.langchain.conftest import ScriptedChat, orphans, results, said
+from tests.doubles import orphans
+from tests.langchain.conftest import ScriptedChat, results, said
 
 if TYPE_CHECKING:
     from tests.faces import Open
@@ -97,7 +98,7 @@ def test_a_long_conversation_pages(opened: Open, invoke: Invoke, url: str, *, ch
     assert sum(warned(prompt[-1]) for prompt in model.prompts) == len(warnings)
 
     for prompt in model.prompts:
-        assert not orphans(prompt)
+        assert not orphans(map(from_langchain, prompt))
         assert tokens(memory, layer, prompt) <= MAX_TOKENS
     last = model.prompts[-1]
     assert last[0].text.startswith(f"Be kind.\n\n{MEMORY}")

@@ -104,11 +104,6 @@ def test_fields_of_a_profile_are_wanted_beside_the_attributes_that_everybody_has
     assert "- home" not in task
 
 
-def test_braces_in_a_description_stay_as_they_are() -> None:
-    task = asked_for([event(1, "Hello.")], fields=[("shape", "text", "{own} or {0}")])[0]
-    assert task.endswith("- shape (text): {own} or {0}")
-
-
 def test_of_a_long_turn_what_may_be_a_fact_is_shown() -> None:
     filler = "The weather report went on and on about clouds over the northern hills. "
     text = filler * 40 + "By the way, I live in the old mill. " + filler * 40

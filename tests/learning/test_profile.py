@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum
 from typing import Annotated, Any, Literal
@@ -17,7 +16,6 @@ from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.facts.attributes import attribute
 from hybrid_memory.facts.fact import USER
 from hybrid_memory.facts.profiling import check_profile_type, own_facts, profile_fields, profile_of
-from hybrid_memory.facts.values import near_key
 
 BEGIN = datetime(2024, 3, 1, tzinfo=UTC)
 GONE = [FactState.ENDED, FactState.SUPERSEDED, FactState.DONE, FactState.DROPPED]
@@ -77,14 +75,6 @@ def test_the_order_of_facts_does_not_matter(data: st.DataObject, known: list[Fac
     assert all(again.history(name) == profile.history(name) for name in UserProfile.model_fields)
 
 
-@given(facts())
-def test_a_union_with_itself_changes_nothing(known: list[Fact]) -> None:
-    profile = profile_of(known, UserProfile)
-    twice = [*known, *(replace(each, id=each.id + 1000) for each in known)]
-    assert profile_of(twice, UserProfile) == profile
-    assert profile_of(known + known, UserProfile).sources == profile.sources
-
-
 @given(facts(), NAMES, st.sampled_from(["", "  ", "None", "N/A", "未知"]))
 def test_an_empty_value_never_erases(known: list[Fact], name: str, empty: str) -> None:
     more = [*known, fact(name, empty, 999, confidence=1.0, importance=1.0)]
@@ -98,19 +88,6 @@ def test_nothing_but_what_stands_is_in_the_profile(known: list[Fact]) -> None:
     assert profile == profile_of(standing, UserProfile)
     shown = {number for entries in profile.sources.values() for entry in entries for number in entry.facts}
     assert shown <= {each.id for each in standing}
-
-
-@given(facts(), st.sampled_from(GONE))
-def test_a_retraction_leaves_a_value_in_the_history_alone(known: list[Fact], state: FactState) -> None:
-    until = BEGIN + timedelta(days=99)
-    profile = profile_of([*known, fact("likes", "opera", 500)], UserProfile)
-    assert "opera" in profile.likes
-    taken_back = fact("likes", "opera", 500, state=state, valid_to=until)
-    profile = profile_of([*known, taken_back], UserProfile)
-    assert profile == profile_of(known, UserProfile)
-    assert "opera" not in profile.text
-    (entry,) = (entry for entry in profile.history("likes") if entry.value == "opera")
-    assert (entry.state, entry.valid_to, entry.facts) == (state, until, (500,))
 
 
 @given(facts())
@@ -127,22 +104,6 @@ def test_sources_are_never_lost(known: list[Fact]) -> None:
             entries = [entry for entry in profile.sources.get(name, ()) if each.id in entry.facts]
             assert len(entries) == each.current
             assert all(set(each.sources) <= set(entry.sources) for entry in entries)
-
-
-@given(facts())
-def test_each_value_of_a_list_stands_once_and_has_an_entry(known: list[Fact]) -> None:
-    profile = profile_of(known, UserProfile)
-    for name in ("technical_stack", "likes", "dislikes", "preferences", "interests"):
-        values = getattr(profile, name)
-        assert len({near_key(value) for value in values}) == len(values)
-        assert [entry.value for entry in profile.sources.get(name, ())] == values
-
-
-@given(facts())
-def test_lists_go_from_the_important_to_the_less_and_then_from_new_to_old(known: list[Fact]) -> None:
-    for entries in profile_of(known, UserProfile).sources.values():
-        ranks = [(entry.importance, entry.valid_from) for entry in entries]
-        assert ranks == sorted(ranks, reverse=True)
 
 
 def test_a_scalar_takes_the_surest_then_the_most_told_then_the_newest_value() -> None:
@@ -183,12 +144,6 @@ def test_likes_and_dislikes_stand_apart_and_a_mixed_list_says_which_is_which() -
     mixed = profile_of(known, Mixed)
     assert mixed.tastes == ["jazz", "dislikes coriander", "不喜欢香菜"]
     assert (mixed.likes, mixed.dislikes) == ([], ["early flights"])
-
-
-def test_the_same_thing_liked_and_disliked_is_never_one_value() -> None:
-    known = [fact("likes", "jazz", 1), fact("dislikes", "Jazz", 2)]
-    profile = profile_of(known, UserProfile)
-    assert (profile.likes, profile.dislikes) == (["jazz"], ["Jazz"])
 
 
 @pytest.mark.parametrize(
@@ -256,11 +211,6 @@ def test_the_history_tells_all_values_from_old_to_new() -> None:
     assert profile.history("goals") == ()
     with pytest.raises(InvalidInputError, match=r"no field 'job': choose one of name, birthday, home"):
         profile.history("job")
-
-
-def test_goals_stand_until_they_are_reached() -> None:
-    known = [fact("goal", "learn Dutch", 1, state=FactState.OPEN), fact("goal", "run 10 km", 2, state=FactState.DONE)]
-    assert profile_of(known, UserProfile).goals == ["learn Dutch"]
 
 
 def test_facts_about_others_are_not_the_users() -> None:
@@ -350,12 +300,6 @@ def test_a_list_keeps_the_important_values_where_it_takes_only_so_many() -> None
     assert len(profile.history("pets")) == 3
 
 
-class Sound(UserProfile):
-    """Nothing is wrong with it."""
-
-    nickname: str | None = None
-
-
 def _broken(**fields: Any) -> type[UserProfile]:
     annotations = {name: kind for name, (kind, _) in fields.items()}
     values = {name: value for name, (_, value) in fields.items()}
@@ -392,22 +336,3 @@ def test_a_field_cannot_take_the_place_of_what_every_profile_has(name: str) -> N
 def test_what_is_no_profile_type_is_refused(given: Any) -> None:
     with pytest.raises(InvalidConfigError, match="subclass of"):
         check_profile_type(given)
-
-
-@pytest.mark.parametrize("schema", [UserProfile, Traveller, Sound])
-def test_a_sound_type_is_taken(schema: type[UserProfile]) -> None:
-    check_profile_type(schema)
-    assert not profile_of([], Sound)
-
-
-OTHER = [
-    ("C", "C++"), ("C++", "C#"), ("bus", "bu"), ("tennis", "tenni"), ("Java", "JavaScript"),
-    ("Python 3.1", "Python 31"), ("10:30", "1030"), ("5%", "5"), ("猫", "狗"), ("😀", "😡"), ("!!!", "???"),
-    ("plans", "planes"),
-]  # fmt: skip
-
-
-@given(st.text(min_size=1))
-def test_every_value_has_a_key_and_its_case_does_not_count(value: str) -> None:
-    assert near_key(value)
-    assert near_key(value.upper().lower()) == near_key(value.upper().lower().casefold())

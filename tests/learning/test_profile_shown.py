@@ -69,19 +69,9 @@ def test_a_chinese_profile_has_chinese_labels_though_its_tools_have_latin_names(
     )
 
 
-def test_fields_of_ones_own_have_the_chinese_name_of_their_attribute() -> None:
-    known = profile(("allergy", "花生"), ("smoker", "不"), ("language", "会说"), schema=Eater)
-    assert known.text == "会说：会说\n过敏：花生\nsmoker：否"
-
-
 def test_a_chinese_word_in_an_english_profile_makes_it_no_chinese_one() -> None:
     told = [("name", "Ann"), ("home", "Ghent"), ("likes", "sushi"), ("avoids", "pork"), ("language", "中文")]
     assert profile(*told).text.startswith("name: Ann\nlives in: Ghent\nspeaks: 中文\n")
-
-
-def test_what_no_field_holds_does_not_choose_the_language() -> None:
-    told = [("home", "Lisbon"), ("profession", "baker"), ("allergy", "hazelnuts"), ("habit", "每周四早上学葡萄牙语")]
-    assert profile(*told).text == "lives in: Lisbon\nprofession: baker\nallergies and needs: allergic to hazelnuts"
 
 
 def test_by_hand_filled_profiles_are_shown_too() -> None:

@@ -20,7 +20,6 @@ from llama_index.core.base.llms.types import (
     CompletionResponseAsyncGen,
     CompletionResponseGen,
     LLMMetadata,
-    MessageRole,
     ToolCallBlock,
 )
 from llama_index.core.llms.function_calling import FunctionCallingLLM
@@ -127,20 +126,6 @@ def words(messages: Sequence[ChatMessage] | None) -> list[str]:
 
 def tokens(messages: Sequence[ChatMessage]) -> int:
     return sum(message_tokens(from_chat_message(message), estimate_tokens) for message in messages)
-
-
-def orphans(shown: Sequence[ChatMessage]) -> list[str]:
-    """Results whose call does not stand before them, and calls without a result."""
-    open_calls: set[str] = set()
-    found = []
-    for message in shown:
-        if message.role is MessageRole.TOOL:
-            name = str(message.additional_kwargs.get("tool_call_id"))
-            if name not in open_calls:
-                found.append(f"result of {name}")
-            open_calls.discard(name)
-        open_calls |= {str(block.tool_call_id) for block in message.blocks if isinstance(block, ToolCallBlock)}
-    return [*found, *(f"call {name}" for name in open_calls)]
 
 
 TRAVELS: dict[str, Callable[[Any], Any]] = {

@@ -10,7 +10,6 @@ import pytest
 from blockbuster import blockbuster_ctx
 
 from hybrid_memory import HybridMemory
-from hybrid_memory.errors import InvalidConfigError, InvalidScopeError
 from llamaindex_hybrid_memory import HybridBufferStore, HybridChatMemory, HybridChatStore, HybridMemoryBlock
 from llamaindex_hybrid_memory.bound import Bound
 from tests.llamaindex.conftest import user, words
@@ -74,28 +73,3 @@ async def test_the_first_use_of_a_url_does_not_block_the_loop(config: str, kind:
     with blockbuster_ctx():
         await put(one, CODE)
         assert "4711" in await read(one)
-
-
-EVERY: list[tuple[dict[str, Any], type[Exception]]] = [
-    ({}, InvalidScopeError),
-    ({"user": ""}, InvalidScopeError),
-    ({"user": 7}, InvalidScopeError),
-    ({"user": "alice", "sesion": "s1"}, InvalidConfigError),
-    ({"user": "alice", "url": "sqlite:///m.db"}, InvalidConfigError),
-]
-OWN: list[tuple[type[Bound], dict[str, Any], type[Exception]]] = [
-    (HybridChatMemory, {"session": "s1"}, InvalidScopeError),
-    (HybridChatMemory, {"user": "alice", "k": -1}, InvalidConfigError),
-    (HybridChatMemory, {"user": "alice", "token_limit": 49}, InvalidConfigError),
-    (HybridMemoryBlock, {"user": "alice", "k": -1}, InvalidConfigError),
-    (HybridMemoryBlock, {"user": "alice", "token_limit": 10}, InvalidConfigError),
-    (HybridMemoryBlock, {"user": "alice", "scope": "all"}, InvalidConfigError),
-]
-
-
-@pytest.mark.parametrize(("kind", "wrong", "error"), [*((kind, *one) for kind in KINDS for one in EVERY), *OWN])
-def test_wrong_arguments_are_named(
-    store: HybridMemory, kind: type[Bound], wrong: dict[str, Any], error: type[Exception]
-) -> None:
-    with pytest.raises(error):
-        kind.from_defaults(**wrong, memory=store)

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from llama_index.core.base.llms.types import ChatMessage, LLMMetadata, ToolCallBlock
+from llama_index.core.base.llms.types import ChatMessage, LLMMetadata
 from llama_index.core.llms import MockLLM
 from llama_index.core.settings import Settings
 
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
 from hybrid_memory.config.memory import DEFAULT_TOKENS
-from hybrid_memory.errors import AccessDeniedError, InvalidConfigError
+from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.text.tokens import estimate_tokens
 from llamaindex_hybrid_memory import HybridChatMemory
 from tests.llamaindex.conftest import Run, assistant, user
@@ -21,12 +21,6 @@ from tests.llamaindex.conftest import Run, assistant, user
 MARKS = re.compile(r"(?:<(user_profile|summary|memory)>\n.*?\n</\1>(?:\n\n|$))+", re.DOTALL)
 
 IN_MEMORY = MemoryConfig(url="memory://", embedder="hashing")
-
-
-def call(*ids: str) -> ChatMessage:
-    return ChatMessage(
-        role="assistant", blocks=[ToolCallBlock(tool_call_id=call_id, tool_name="weather") for call_id in ids]
-    )
 
 
 def recalled(message: ChatMessage) -> str:
@@ -166,15 +160,3 @@ def test_a_session_without_memory_recalls_and_stores_nothing(run: Run) -> None:
         assert "secret" not in str([event.payload for event in memory.scoped(user="alice").events()])
         with pytest.raises(InvalidConfigError, match="remember=False"):
             HybridChatMemory.from_defaults(user="alice", memory=memory, remember=False, paging=True)
-
-
-def test_the_spaces_that_the_user_may_read_are_shown(store: HybridMemory, run: Run) -> None:
-    team = store.scoped(user="zoe").space("team").create()
-    team.remember("The launch of Falcon is on the ninth of June.")
-    memory = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, spaces=["team"])
-    run(memory, "put", user("When is the launch of Falcon?"))
-    with pytest.raises(AccessDeniedError, match="user='alice' may not assemble in the space 'team'"):
-        run(memory, "get")
-    team.grant(user="alice", right="read")
-    (shown,) = run(memory, "get")
-    assert "zoe: The launch of Falcon is on the ninth of June." in shown.content

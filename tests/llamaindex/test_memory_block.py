@@ -13,10 +13,9 @@ from llama_index.core.memory import Memory
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import StaticPool
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, open_memory
-from hybrid_memory.config import PromptConfig
+from hybrid_memory import HybridMemory, Message
 from hybrid_memory.context.layout import MEMORY_HEADINGS
-from hybrid_memory.errors import AccessDeniedError, StoreUnavailableError
+from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.text.tokens import estimate_tokens
 from llamaindex_hybrid_memory import HybridChatStore, HybridMemoryBlock, from_chat_message
 from llamaindex_hybrid_memory.memory_block import fresh
@@ -163,14 +162,6 @@ class TestAFailingStore:
         assert texts(written(store)) == texts(chatter(16))[:-left]
 
 
-@pytest.fixture
-def unsure() -> Iterator[HybridMemory]:
-    """A store whose prompts show whatever a recall finds."""
-    config = MemoryConfig(url="memory://", embedder="hashing", prompt=PromptConfig(min_confidence=0))
-    with open_memory(config, token_counter=estimate_tokens) as memory:
-        yield memory
-
-
 class TestContent:
     async def test_profile_summary_and_what_is_recalled(self, store: HybridMemory) -> None:
         block = HybridMemoryBlock.from_defaults(user="alice", memory=store, token_limit=300)
@@ -187,15 +178,3 @@ class TestContent:
         assert "paint the house blue" in summary
         assert note.startswith(f"<memory>\n{HEADING}")
         assert "My cat is called Pixel." in note
-
-
-async def test_the_block_shows_spaces_as_long_as_they_may_be_read(store: HybridMemory) -> None:
-    team = store.scoped(user="zoe").space("team").create()
-    team.remember("The launch of Falcon is on the ninth of June.")
-    team.grant(user="alice", right="read")
-    block = HybridMemoryBlock.from_defaults(user="alice", memory=store, spaces=["team"])
-    asked = [user("When is the launch of Falcon?")]
-    assert "zoe: The launch of Falcon is on the ninth of June." in await block.aget(asked, session_id="s1")
-    team.revoke(user="alice")
-    with pytest.raises(AccessDeniedError):
-        await block.aget(asked, session_id="s1")

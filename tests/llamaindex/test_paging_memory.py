@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
-from llama_index.core.tools import FunctionTool
 
 from hybrid_memory import HybridMemory, PagingConfig
 from hybrid_memory.context.layout import SUMMARY_HEADINGS
-from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory_paging import MEMORY
-from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryToolSpec
-from tests.llamaindex.conftest import Run, assistant, orphans, tokens, user
+from llamaindex_hybrid_memory import HybridChatMemory, from_chat_message
+from tests.doubles import orphans
+from tests.llamaindex.conftest import Run, assistant, tokens, user
 
 SUMMARY_HEADING = SUMMARY_HEADINGS["en"]
 
@@ -27,21 +24,11 @@ def paged(memory: HybridMemory, *, user: str = "alice", session: str = "s1", **s
     return HybridChatMemory.from_defaults(user=user, session=session, memory=memory, **settings)
 
 
-def tool(memory: HybridMemory, name: str, **settings: Any) -> FunctionTool:
-    settings = {"user": "alice", "session": "s1", **settings}
-    (found,) = HybridMemoryToolSpec(memory=memory, paging=True, names=[name], **settings).to_tool_list()
-    return found
-
-
 def fact(number: int) -> list[ChatMessage]:
     return [
         user(f"Box {number} in the cellar holds {7 * number} green apples, and nobody has opened it for years."),
         assistant(f"I see: box {number}. Thank you for telling me all of that."),
     ]
-
-
-def warnings(shown: Sequence[ChatMessage]) -> int:
-    return sum(WARNED in (message.content or "") for message in shown)
 
 
 def warned(memory: HybridMemory, *, user: str = "alice", session: str = "s1") -> list[str | None]:
@@ -79,7 +66,7 @@ class TestThePrompt:
             shown = run(chat, "get")
             sizes.append(tokens(shown))
             assert sizes[-1] <= LIMIT
-            assert not orphans(shown)
+            assert not orphans(map(from_chat_message, shown))
             assert shown[-1] == question or WARNED in shown[-1].content
             assert [m.role for m in shown].count(MessageRole.SYSTEM) == 1
             new = WARNED in shown[-1].content
@@ -120,16 +107,3 @@ class TestSettings:
         for off in (False, None):
             plain = paged(store, paging=off)
             assert (plain.paging, plain.k, plain.profile) == (None, 5, None)
-
-    @pytest.mark.parametrize(
-        ("settings", "why"),
-        [
-            ({"token_limit": 449}, "paging needs a token_limit of at least 450, got 449"),
-            ({"paging": "yes"}, "paging: "),
-            ({"paging": {"flush": 2}}, "paging"),
-            ({"token_limit": "many"}, "token_limit: "),
-        ],
-    )
-    def test_what_cannot_be_is_refused(self, store: HybridMemory, settings: dict[str, Any], why: str) -> None:
-        with pytest.raises(InvalidConfigError, match=why):
-            paged(store, **settings)

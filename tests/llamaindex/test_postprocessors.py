@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 from blockbuster import blockbuster_ctx
@@ -21,10 +20,8 @@ from llama_index.core.schema import (
     NodeWithScore,
     TextNode,
 )
-from pydantic import ValidationError
 
 from hybrid_memory import HybridMemory
-from hybrid_memory.errors import InvalidConfigError
 from llamaindex_hybrid_memory import CompressionPostprocessor
 
 Apply = Callable[..., list[NodeWithScore]]
@@ -120,16 +117,3 @@ def test_every_kind_of_node_is_shortened_and_pictures_stay(store: HybridMemory, 
         assert "My sister lives in Lisbon." in words
     if max_tokens == 1000:
         assert ids(left) == ["index", "document", "node", "film", "picture"]
-
-
-def test_what_is_wrong_is_refused(store: HybridMemory) -> None:
-    with pytest.raises(InvalidConfigError, match="not both"):
-        CompressionPostprocessor(memory=store, url="sqlite:///other.db")
-    wrong: list[tuple[type[Any], str, Any]] = [
-        (CompressionPostprocessor, "maxtokens", 3),
-        (CompressionPostprocessor, "max_tokens", 0),
-        (CompressionPostprocessor, "how", "magic"),
-    ]
-    for kind, name, value in wrong:
-        with pytest.raises(ValidationError, match=name):
-            kind(memory=store, **{name: value})

@@ -16,7 +16,7 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, TextNode
 from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
 from hybrid_memory import HybridMemory, MemoryConfig, RecordKind, open_memory
-from hybrid_memory.errors import InvalidConfigError, InvalidInputError
+from hybrid_memory.errors import InvalidConfigError
 from llamaindex_hybrid_memory import HybridMemoryRetriever
 from tests.doubles import Deriving
 
@@ -104,16 +104,6 @@ def assert_ids_are_stable(store: HybridMemory, ask: Ask) -> None:
     assert all(name.startswith("t1") for name in found)
     store.rebuild()
     assert names() == found
-
-
-def test_what_is_wrong_is_refused(told: HybridMemory) -> None:
-    with pytest.raises(InvalidConfigError, match="not both"):
-        HybridMemoryRetriever(memory=told, url="sqlite:///other.db", user="alice")
-    for wrong in ({"similarity_top_k": 0}, {"scope": "tenant"}, {"kinds": ["poem"]}, {"spaces": "team"}):
-        with pytest.raises(InvalidConfigError, match=next(iter(wrong))):
-            HybridMemoryRetriever(memory=told, user="alice", **wrong)
-    with pytest.raises(InvalidInputError, match="session"):
-        HybridMemoryRetriever(memory=told, user="alice", scope="session").retrieve("sister")
 
 
 @pytest.mark.parametrize("mode", list(FUSION_MODES))

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.tools import FunctionTool
 
 from hybrid_memory import HybridMemory
 from llamaindex_hybrid_memory.tools import HybridMemoryToolSpec
 from tests.llamaindex.conftest import Run
-
-Scripted = Callable[..., Any]
 
 
 @pytest.fixture
@@ -25,10 +21,6 @@ def filled(store: HybridMemory) -> HybridMemory:
 def one(memory: HybridMemory, name: str, **whose: Any) -> FunctionTool:
     (tool,) = HybridMemoryToolSpec(memory=memory, names=[name], **(whose or {"user": "alice"})).to_tool_list()
     return tool
-
-
-def results(messages: list[ChatMessage]) -> list[str]:
-    return [message.content or "" for message in messages if message.role is MessageRole.TOOL]
 
 
 @pytest.mark.parametrize(

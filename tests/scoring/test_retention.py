@@ -43,21 +43,3 @@ def test_records_are_retained_as_the_scalar_formula_says(
 @given(ages, importances, uses, half_lives)
 def test_something_is_left_and_never_more_than_all(age: float, importance: float, used: int, half_life: float) -> None:
     assert 0 < one(age, importance, used, half_life) <= 1
-
-
-def test_half_is_left_after_a_half_life_of_what_matters_least_and_was_never_used() -> None:
-    assert one(DAY) == pytest.approx(0.5)
-    assert one(3 * DAY) == pytest.approx(0.125)
-
-
-def test_what_matters_most_lasts_eight_times_as_long_and_a_use_as_long_again() -> None:
-    assert one(8 * DAY, importance=1.0) == pytest.approx(0.5)
-    assert one(4 * DAY, used=3) == pytest.approx(0.5)
-
-
-def test_what_lies_ahead_is_remembered_fully() -> None:
-    assert one(-DAY) == one(0.0) == 1.0
-
-
-def test_no_records_give_no_figures() -> None:
-    assert retention(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64), DAY).shape == (0,)

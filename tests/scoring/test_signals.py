@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import fields
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from hybrid_memory import Signals, Weights
 from hybrid_memory.arrays import Array, Numbers
 from hybrid_memory.recall import signals
 
@@ -26,10 +22,6 @@ def placed(draw: st.DrawFn) -> tuple[Array, Numbers, Numbers]:
     places = draw(st.lists(st.tuples(st.integers(1, 4), st.integers(0, 9)), min_size=1, max_size=25, unique=True))
     relevance = draw(hnp.arrays(np.float64, len(places), elements=st.floats(0, 1, width=32)))
     return relevance, np.array([p[0] for p in places]), np.array([p[1] for p in places])
-
-
-def test_signals_and_weights_have_the_same_fields() -> None:
-    assert [field.name for field in fields(Signals)] == [field.name for field in fields(Weights)]
 
 
 @given(cosines, st.floats(-1, 1))
@@ -51,32 +43,12 @@ def test_what_has_no_vector_yet_counts_as_average_beside_what_has_one() -> None:
     assert signals.vector_signal(np.full(2, np.nan), average=0.8) == pytest.approx([0.0, 0.0])
 
 
-def test_equal_similarities_are_all_average() -> None:
-    assert signals.vector_signal(np.array([0.5, 0.5]), average=0.5) == pytest.approx([0.5, 0.5])
-
-
 @given(bm25)
 def test_the_text_signal_is_bounded_and_keeps_the_order(scores: Array) -> None:
     signal = signals.text_signal(scores)
     assert ((signal >= 0) & (signal <= 1)).all()
     assert (np.diff(signal[np.argsort(scores, kind="stable")]) >= 0).all()
     assert signal.max() == (1.0 if scores.max() > 0 else 0.0)
-
-
-@given(placed(), st.floats(0, 0.5), st.randoms(use_true_random=False))
-def test_neighbours_and_segments_are_bounded_in_any_order(
-    candidates: tuple[Array, Numbers, Numbers], average: float, chance: object
-) -> None:
-    relevance, segments, ordinals = candidates
-    beside = signals.neighbour_signal(relevance, segments, ordinals, average)
-    around = signals.segment_signal(relevance, segments)
-    top = max(relevance.max(), average)
-    for signal in (beside, around):
-        assert ((signal >= 0) & (signal <= top + 1e-12)).all()
-    shuffled = np.array(chance.sample(range(len(relevance)), len(relevance)))  # type: ignore[attr-defined]
-    again = signals.neighbour_signal(relevance[shuffled], segments[shuffled], ordinals[shuffled], average)
-    assert again == pytest.approx(beside[shuffled])
-    assert signals.segment_signal(relevance[shuffled], segments[shuffled]) == pytest.approx(around[shuffled])
 
 
 @given(placed(), st.floats(0, 0.5))
@@ -147,19 +119,3 @@ def test_the_temporal_signal_falls_with_the_distance_from_the_nearest_span() -> 
     )
     assert signals.temporal_signal(at, [(0.0, week), (3 * week, 4 * week)])[3] == 1
     assert signals.temporal_signal(at, []).tolist() == [0] * 5
-
-
-@pytest.mark.parametrize("empty", [signals.vector_signal(np.zeros(0), 0.0), signals.text_signal(np.zeros(0))])
-def test_no_candidates_give_no_signals(empty: Array) -> None:
-    none = np.zeros(0, dtype=np.int64)
-    assert len(empty) == 0
-    assert len(signals.neighbour_signal(np.zeros(0), none, none, 0.5)) == 0
-    assert len(signals.segment_signal(np.zeros(0), none)) == 0
-
-
-def test_substance_of_the_formula_is_what_the_docstring_says() -> None:
-    from hybrid_memory.index.derive import substance  # noqa: PLC0415 - beside its formula
-
-    assert substance("") == 0
-    assert substance("x" * 600) == substance("x" * 10_000) == pytest.approx(1)
-    assert substance("x" * 40) == pytest.approx(math.log(2) / math.log(16))

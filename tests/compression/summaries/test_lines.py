@@ -8,7 +8,6 @@ from hybrid_memory import Line, Message, Role, Section
 from hybrid_memory.context.compact import audited, critical_items, measured, remaining, unsaid
 from hybrid_memory.context.lines import (
     CRITICAL,
-    MAX_LINE_CHARS,
     THRESHOLD,
     SummaryRoom,
     candidates,
@@ -16,7 +15,6 @@ from hybrid_memory.context.lines import (
     cost,
     importance,
     judged,
-    line_of,
     merged,
     prose,
     shown,
@@ -51,12 +49,6 @@ def test_candidates_are_the_sentences_that_are_worth_a_line() -> None:
 def test_a_system_message_is_always_worth_a_line() -> None:
     (found,) = candidates([event(1, "Answer with short sentences.", Role.SYSTEM)], "off")
     assert found.importance >= 0.9
-
-
-def test_a_long_line_is_cut() -> None:
-    found = line_of(event(1, "x"), "word " * 200, Section.FACTS, 0.5)
-    assert len(found.text) == MAX_LINE_CHARS
-    assert found.text.endswith("…")
 
 
 def test_prose_leaves_out_code_tags_and_media() -> None:
@@ -165,16 +157,6 @@ def test_a_sentence_goes_to_its_section_in_both_languages(text: str, section: Se
     assert judged(text).section is section
 
 
-@given(st.text(max_size=300))
-def test_scores_lie_between_0_and_1(text: str) -> None:
-    assert 0 <= judged(text).score <= 1
-    assert 0 <= importance(text) <= 1
-
-
-def test_a_cue_late_in_a_message_counts() -> None:
-    assert importance(f"{'We walked along the river. ' * 40} My name is Nora.") >= CRITICAL
-
-
 @pytest.mark.parametrize(
     ("text", "items"),
     [
@@ -227,23 +209,6 @@ def test_coverage_is_the_share_of_the_words_that_were_said() -> None:
     assert [found.coverage for found in measured(candidates(span, "off"), span)] == [1.0, 1.0]
     (made_up,) = measured([line("tiles of Lisbon")], span)
     assert made_up.coverage == 0.5
-
-
-@pytest.mark.parametrize("size", [60, 120, 400])
-@pytest.mark.parametrize(
-    "rule",
-    [
-        "Never deploy on Fridays.", "The plumber is called Jonas, his phone is 0171 2345678.",
-        "The audit is on 14 March.", "We decided to use Postgres.", "禁止在周五上线。", "水管工的电话是13812345678。",
-        "审计在3月14日。",
-    ],
-)  # fmt: skip
-def test_what_is_critical_precedes_talk_and_a_series_takes_one_line(rule: str, size: int) -> None:
-    talk = "Round {n}: we walked along the river and looked at the ducks for a long while."
-    span = [event(1, rule), *(event(n, talk.format(n=n)) for n in range(2, 40))]
-    kept = texts(chosen(candidates(span, "light"), max_tokens=size, count=estimate_tokens))
-    assert f"user: {rule}" in kept
-    assert sum("river" in text for text in kept) <= 1
 
 
 CRITICAL_LINES = {

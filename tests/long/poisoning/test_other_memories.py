@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
 from benchmarks.poisoning import __main__ as poisoning
-from benchmarks.poisoning.__main__ import CASES, by_family, by_system, offered, run, write
+from benchmarks.poisoning.__main__ import CASES, by_family, by_system, offered, run
 from benchmarks.poisoning.hosts import HostCase, Verdict
 from benchmarks.poisoning.peers import PEERS
 from hybrid_memory.models.embedders import HashingEmbedder
@@ -48,7 +45,7 @@ def test_other_memories_are_attacked_in_the_same_way(host: str, system: str, obe
     assert verdict.reached or system == "summarization"
 
 
-def test_ways_that_only_this_memory_has_are_compared_with_nobody(tmp_path: Path) -> None:
+def test_ways_that_only_this_memory_has_are_compared_with_nobody() -> None:
     own = [case for case in CASES.values() if offered(case, "ours") and not offered(case, "bare")]
     assert len(own) == len(CASES) - sum(offered(case, "bare") for case in CASES.values())
     hosted = next(case for case in CASES.values() if offered(case, "bare"))
@@ -62,6 +59,3 @@ def test_ways_that_only_this_memory_has_are_compared_with_nobody(tmp_path: Path)
         ("1/1", 0, 1), ("0/1", 1, 0), (None, 0, 0),
     ]  # fmt: skip
     assert tables[1].rows[-1]["all"] == "1/2"
-    write(tmp_path / "out.json", tables, outcomes)
-    told = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
-    assert told["not inert"]["ours"] == {own[0].name: ["system", "acted"]}
