@@ -516,25 +516,14 @@ class RowIndex(SemanticIndex):
         """The owner's records as they were read for this status, or as they are now."""
         return self.owner_columns(owner) if status is None or status.columns is None else status.columns
 
-    def train(self, owner: Scope) -> None:
-        """Nothing: rows are searched as they are."""
-
     def vectors_of(self, owner: Scope, ids: Sequence[int | bytes]) -> dict[int | bytes, Floats]:
         """The vectors of these records of the owner."""
         numbers = np.array([number for number in ids if isinstance(number, int)], dtype=np.int64)
         rows, present = self.vector_rows(owner, numbers)
         return dict(zip(numbers[present].tolist(), rows[present], strict=True))
 
-    def matches(self, mine: Columns, query: Query, where: Where, k: int) -> Matches:
-        """The k best of the owner's records; see `SemanticIndex.search`."""
-        return mine.search(query, where, k)
-
-    def counts(self, mine: Columns, owner: Scope, words: Sequence[str], near: str = "") -> dict[str, int]:
-        """See `SemanticIndex.terms`."""
-        return mine.counts(words, near)
-
     def search(self, query: Query, where: Where, k: int) -> Matches:
-        return self.matches(self.owner_columns(where.scope), query, where, k)
+        return self.owner_columns(where.scope).search(query, where, k)
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
         return self.owner_columns(where.scope).around(ids, where, radius)
@@ -543,11 +532,10 @@ class RowIndex(SemanticIndex):
         return self.owner_columns(owner).vector_rows(ids)
 
     def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
-        return self.counts(self.owner_columns(owner), owner, words, near)
+        return self.owner_columns(owner).counts(words, near)
 
     def corrections(self, words: Sequence[str], owner: Scope, status: Status | None = None) -> dict[str, str]:
-        mine = self._snapshot(owner, status)
-        return corrected(words, lambda words, near: self.counts(mine, owner, words, near))
+        return corrected(words, self._snapshot(owner, status).counts)
 
     def explore(
         self,
@@ -565,15 +553,15 @@ class RowIndex(SemanticIndex):
         for search in searches:
             query = search.query
             if query is not None and not isinstance(query, np.ndarray):
-                query = self._chosen(self.counts(mine, owner, query))
-            matches.append(self.matches(mine, query, search.where, search.k))
+                query = self._chosen(mine.counts(query))
+            matches.append(mine.search(query, search.where, search.k))
         places = mine.around(np.unique(np.concatenate([_NO_IDS, *(each.ids for each in matches)])), where, radius)
         similarity = np.full(len(places.ids), np.nan, dtype=np.float32)
         if vector is not None:
             rows, present = mine.vector_rows(places.ids)
             if present.any():
                 similarity[present] = rows[present] @ vector
-        return Explored(matches, places, similarity, self.counts(mine, owner, words))
+        return Explored(matches, places, similarity, mine.counts(words))
 
     def records(self, owner: Scope, ids: Sequence[int]) -> list[Record]:
         """Those of these records that the owner has, in the given order."""

@@ -7,8 +7,7 @@ import sqlite3
 from collections.abc import Collection, Sequence
 from typing import Any, Unpack
 
-from hybrid_memory.engines.sqlite.database import Database
-from hybrid_memory.engines.sqlite.rows import mark_unscrubbed
+from hybrid_memory.engines.sqlite.database import Database, mark_unscrubbed
 from hybrid_memory.engines.stored import (
     EVENT_FIELDS,
     digest,
