@@ -174,7 +174,7 @@ def test_indexes_agree_on_every_condition(
 ) -> None:
     oracle, index = engines
     vector = unit(np.arange(DIM) - 3)
-    assert_same_ranking(index.nearest(vector, where, 7), oracle.nearest(vector, where, ALL), 7, where)
+    assert_same_ranking(index.search(vector, where, 7), oracle.search(vector, where, ALL), 7, where)
     words = ["berlin", "猫", "marathon"]
     assert_same_ranking(index.matching(words, where, 7), oracle.matching(words, where, ALL), 7, where)
     assert index.latest(where, 7).tolist() == oracle.latest(where, 7).tolist()

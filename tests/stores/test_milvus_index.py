@@ -121,7 +121,7 @@ def test_the_parameters_of_the_index_reach_the_server(
     described = client.describe_index("parameters_vectors", "vector")
     assert (described["index_type"], described.get("params")) == expected
     assert described["metric_type"] == "IP"
-    assert index.nearest(VECTOR, Where(ALICE), 99).ids.tolist() == list(range(30, 0, -1))
+    assert index.search(VECTOR, Where(ALICE), 99).ids.tolist() == list(range(30, 0, -1))
     client.close()
     index.close()
 
@@ -135,7 +135,7 @@ def test_embedded_lite_keeps_everything_for_the_next_time(tmp_path: Path) -> Non
     index.close()
     again = MilvusIndex(url)
     assert again.size() == oracle.size()
-    assert_same_ranking(again.nearest(VECTOR, Where(ALICE), 7), oracle.nearest(VECTOR, Where(ALICE), ALL), 7)
+    assert_same_ranking(again.search(VECTOR, Where(ALICE), 7), oracle.search(VECTOR, Where(ALICE), ALL), 7)
     words = terms("marathon cat 北京")
     assert_same_ranking(again.matching(words, Where(ALICE), 7), oracle.matching(words, Where(ALICE), ALL), 7)
     again.close()
@@ -157,7 +157,7 @@ def test_more_hidden_stretches_than_a_filter_holds(index: MilvusIndex) -> None:
     single = tuple((number, number) for number in range(20_000, 20_000 + 2 * (POSITIONS + 1), 2))
     for many in (far, single):
         where = Where(ALICE, hidden=((6, 450), *many))
-        assert index.nearest(VECTOR, where, 5).ids.tolist() == [5, 4, 3, 2, 1]
+        assert index.search(VECTOR, where, 5).ids.tolist() == [5, 4, 3, 2, 1]
         assert sorted(index.matching(["cat"], where, 5).ids.tolist()) == [1, 2, 3, 4, 5]
         assert index.latest(where, 3).tolist() == [5, 4, 3]
         assert index.columns(ids(5, 6), where, 0).ids.tolist() == [5]
@@ -177,8 +177,8 @@ def test_an_approximate_index_still_gives_as_many_as_asked_for(
     index.upsert(ALICE, entries, after=0, upto=500)
     index.put_vectors(EMBEDDER, {number: b"%d" % number for number in range(1, 501)}, rows)
     index.train(ALICE)
-    assert index.nearest(VECTOR, Where(ALICE, categories=frozenset({"task"})), 10).ids.tolist() == far[::-1]
-    assert len(index.nearest(VECTOR, Where(ALICE), 450).ids) == 450
+    assert index.search(VECTOR, Where(ALICE, categories=frozenset({"task"})), 10).ids.tolist() == far[::-1]
+    assert len(index.search(VECTOR, Where(ALICE), 450).ids) == 450
     index.close()
 
 
@@ -188,8 +188,8 @@ def test_more_records_than_a_query_hands_out(index: MilvusIndex, monkeypatch: py
         monkeypatch.setattr(module, "WINDOW", 100)
     fill(index, 250)
     newest = list(range(250, 0, -1))
-    assert index.nearest(VECTOR, Where(ALICE), 220).ids.tolist() == newest[:220]
-    assert index.nearest(VECTOR, Where(ALICE, hidden=((50, 250),)), 60).ids.tolist() == newest[201:]
+    assert index.search(VECTOR, Where(ALICE), 220).ids.tolist() == newest[:220]
+    assert index.search(VECTOR, Where(ALICE, hidden=((50, 250),)), 60).ids.tolist() == newest[201:]
     assert index.latest(Where(ALICE), 999).tolist() == newest
     assert len(index.matching(["cat"], Where(ALICE), 999).ids) == 100
     index._vectors._state.put({f"sum:{owner_key(ALICE)}": None})
@@ -205,17 +205,17 @@ def test_two_clients_see_what_the_other_wrote(index: MilvusIndex, milvus_server:
     fill(index, 5)
     fill(other, 5, BOB, first=6)
     assert other.status(ALICE).applied == index.status(ALICE).applied == 6
-    assert other.nearest(VECTOR, Where(ALICE), 9).ids.tolist() == [5, 4, 3, 2, 1]
+    assert other.search(VECTOR, Where(ALICE), 9).ids.tolist() == [5, 4, 3, 2, 1]
     mine, theirs = (one.matching(["cat"], Where(BOB), 9) for one in (index, other))
     assert mine.ids.tolist() == theirs.ids.tolist() == [6, 7, 8, 9, 10]
     assert mine.scores.tolist() == theirs.scores.tolist()
     assert not other.upsert(ALICE, [entry_of(make_record(20))], after=0, upto=20)
     other.delete([5])
-    assert index.nearest(VECTOR, Where(ALICE), 9).ids.tolist() == [4, 3, 2, 1]
+    assert index.search(VECTOR, Where(ALICE), 9).ids.tolist() == [4, 3, 2, 1]
     other.delete(None)
     assert index.size().records == 0
     fill(index, 2)
-    assert other.nearest(VECTOR, Where(ALICE), 9).ids.tolist() == [2, 1]
+    assert other.search(VECTOR, Where(ALICE), 9).ids.tolist() == [2, 1]
     other.close()
 
 
@@ -249,7 +249,7 @@ def test_after_a_restart_the_same_object_works_on(server: MilvusServer, url: str
     corpus.fill(oracle)
     server.kill()
     for call in (
-        lambda: index.nearest(VECTOR, Where(ALICE), 5),
+        lambda: index.search(VECTOR, Where(ALICE), 5),
         lambda: index.matching(["cat"], Where(ALICE), 5),
         lambda: index.upsert(ALICE, [], after=0, upto=1),
         lambda: index.get([1]),
@@ -260,7 +260,7 @@ def test_after_a_restart_the_same_object_works_on(server: MilvusServer, url: str
             call()
     server.start()
     assert index.size() == oracle.size()
-    assert_same_ranking(index.nearest(VECTOR, Where(ALICE), ALL), oracle.nearest(VECTOR, Where(ALICE), ALL), ALL)
+    assert_same_ranking(index.search(VECTOR, Where(ALICE), ALL), oracle.search(VECTOR, Where(ALICE), ALL), ALL)
     words = terms("marathon cat 北京")
     assert_same_ranking(index.matching(words, Where(BOB), ALL), oracle.matching(words, Where(BOB), ALL), ALL)
     everything = ids(*range(1, 61))

@@ -62,7 +62,7 @@ def ids(*numbers: int) -> Ids:
 
 
 def nearest(index: SqliteIndex, number: int, k: int = 1, owner: Scope = OWNER) -> list[int]:
-    found: list[int] = index.nearest(vector(number), Where(owner), k).ids.tolist()
+    found: list[int] = index.search(vector(number), Where(owner), k).ids.tolist()
     return found
 
 
@@ -125,7 +125,7 @@ def test_searches_go_on_while_others_write_and_delete(filled: Store) -> None:
     def searching() -> None:
         try:
             while not over.is_set():
-                assert filled.index.nearest(vector(100), Where(OWNER), 3).ids[0] == 101
+                assert filled.index.search(vector(100), Where(OWNER), 3).ids[0] == 101
         except BaseException as error:  # noqa: BLE001 - told below
             failed.append(error)
 
@@ -142,7 +142,7 @@ def test_searches_go_on_while_others_write_and_delete(filled: Store) -> None:
         thread.join()
     assert failed == []
     left = set(range(1, 361)) - {5 * step + part for step in range(12) for part in (1, 2)}
-    assert set(filled.index.nearest(vector(100), Where(OWNER), 500).ids.tolist()) == left
+    assert set(filled.index.search(vector(100), Where(OWNER), 500).ids.tolist()) == left
     total = filled.index.status(OWNER, sums=True).total
     assert total is not None
     np.testing.assert_allclose(total, np.sum([vector(number - 1) for number in left], axis=0), atol=0.2)

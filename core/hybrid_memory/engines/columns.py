@@ -356,7 +356,7 @@ class Columns:
         return visible
 
     def nearest(self, vector: Floats, where: Where, k: int) -> Matches:
-        """See `SemanticIndex.nearest`."""
+        """Of the records with a vector those with the highest inner product; see `IndexEngine.search`."""
         rows = self._with_vector()
         if where != Where(where.scope.owner):
             rows = rows[self.visible(where, rows)]

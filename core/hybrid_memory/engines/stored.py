@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -116,16 +116,6 @@ def record_of(scope: Scope, values: Mapping[str, Any]) -> Record:
         "origin": Origin(values["origin"]),
     }
     return Record(**{**values, **instants, **typed, "scope": scope})
-
-
-def origin_labels(origins: Collection[Origin]) -> tuple[bool, list[str]]:
-    """`Where.origins` as a condition on stored labels, for engines that store no label for ``imported``.
-
-    True with the labels of which a record must have one, or False with those of which it must have none.
-    """
-    if Origin.IMPORTED in origins:
-        return False, [origin.value for origin in Origin if origin not in origins]
-    return True, sorted(origins)
 
 
 def row_of(owner: int, record: Record) -> dict[str, Any]:

@@ -356,10 +356,6 @@ class SemanticIndex(IndexEngine):
         """The stored vectors for these content hashes."""
         return {key: vector for key, vector in self.vectors(keys).items() if isinstance(key, bytes)}
 
-    def nearest(self, vector: Floats, where: Where, k: int) -> Matches:
-        """The k records with the highest inner product with the vector, which may have any length."""
-        return self.search(vector, where, k)
-
     def matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
         """The k records with the highest BM25 over any of the terms; scores are positive.
 
@@ -381,14 +377,6 @@ class SemanticIndex(IndexEngine):
         ``status`` see `explore`.
         """
         return corrected(words, lambda words, near: self.terms(owner, words, near=near))
-
-    def similar(self, vector: Floats, owner: Scope, ids: Ids) -> Floats:
-        """The inner product with each of these records, NaN without a vector; shape (n,)."""
-        rows, present = self.vector_rows(owner, ids)
-        scores = np.full(len(ids), np.nan, dtype=np.float32)
-        if present.any():
-            scores[present] = rows[present] @ vector
-        return scores
 
     def likeness(self, owner: Scope, ids: Ids) -> Floats:
         """The inner products among these records, of shape (n, n); 0 if one of the two has no vector yet."""
@@ -426,7 +414,9 @@ class SemanticIndex(IndexEngine):
         places = self.columns(np.unique(np.concatenate(found)), where, radius)
         similarity = np.full(len(places.ids), np.nan, dtype=np.float32)
         if vector is not None:
-            similarity = self.similar(vector, where.scope.owner, places.ids)
+            rows, present = self.vector_rows(where.scope.owner, places.ids)
+            if present.any():
+                similarity[present] = rows[present] @ vector
         return Explored(matches, places, similarity, self.terms(where.scope.owner, words) if words else {})
 
     def fetch(self, ids: Ids, owner: Scope) -> Fetched:

@@ -33,14 +33,13 @@ class Admission(Enum):
 
 
 class Breaker:
-    """Counts consecutive slow failures; callable from any thread.
+    """Refuses calls after one that failed slowly, until there is an answer again; callable from any thread.
 
     A caller that `admit` does not refuse reports the outcome with `succeeded` or `failed`. If a probe never reports,
     because its thread was interrupted, another caller probes again after the longest pause.
 
     Args:
-        failures: the number of consecutive failures after which calls are refused.
-        pause: seconds until the first probe; doubled by each failed one, up to ``longest``.
+        pause: seconds from the first failure until a probe; doubled by each failed one, up to ``longest``.
         longest: the most seconds between two probes.
         clock: a monotonic clock, in seconds.
 
@@ -51,18 +50,15 @@ class Breaker:
     def __init__(
         self,
         *,
-        failures: int = 1,
         pause: float = 1.0,
         longest: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.failure: Exception | None = None
-        self._least = failures
         self._pause = pause
         self._longest = longest
         self._clock = clock
         self._lock = threading.Lock()
-        self._failed = 0
         self._rounds = 0
         self._probing = False
         self._next_probe = 0.0
@@ -70,7 +66,7 @@ class Breaker:
     @property
     def refusing(self) -> bool:
         """Whether calls are refused, except for an occasional probe."""
-        return self._failed >= self._least
+        return self.failure is not None
 
     def call(
         self,
@@ -111,10 +107,8 @@ class Breaker:
 
     def admit(self) -> Admission:
         """Whether to make a call now."""
-        if self._failed < self._least:
-            return Admission.YES
         with self._lock:
-            if self._failed < self._least:  # meanwhile
+            if not self.refusing:
                 return Admission.YES
             if self._clock() < self._next_probe:
                 return Admission.NO
@@ -123,21 +117,17 @@ class Breaker:
 
     def succeeded(self) -> None:
         """Record an answer: calls are made again."""
-        if self._failed:
-            with self._lock:
-                self._failed, self._rounds, self._probing, self.failure = 0, 0, False, None
+        with self._lock:
+            self._rounds, self._probing, self.failure = 0, False, None
 
     def failed(self, error: Exception) -> None:
         """Record a failure."""
         with self._lock:
             if self.refusing and self._clock() < self._next_probe and not self._probing:
                 return  # begun before the calls were refused: it says nothing new
-            self._failed += 1
-            self._probing = False
-            if self.refusing:
-                self.failure = error
-                self._next_probe = self._clock() + min(self._pause * 2.0 ** min(self._rounds, 32), self._longest)
-                self._rounds += 1
+            self._probing, self.failure = False, error
+            self._next_probe = self._clock() + min(self._pause * 2.0 ** min(self._rounds, 32), self._longest)
+            self._rounds += 1
 
 
 MAX_HANGING = 4

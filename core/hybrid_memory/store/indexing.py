@@ -30,7 +30,6 @@ from hybrid_memory.runtime.tracing import Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.engine import anchor_of, anchored, astray
 from hybrid_memory.store.projection import Newest, Projection, projections
-from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.vectors import Pending, content_key, passages, put_vectors
 from hybrid_memory.store.view import at_positions
@@ -526,9 +525,8 @@ async def _derived(run: Runner, services: Services, owner: Scope, events: Sequen
         else event
         for event in events
     ]
-    news = learnt(services, events)
-    sessions = list(dict.fromkeys(event.scope.session for event in news if event.kind is EventKind.MESSAGE))
-    return derive(news, await run.call(services.index.tails, owner, sessions) if sessions else {})
+    sessions = list(dict.fromkeys(event.scope.session for event in events if event.kind is EventKind.MESSAGE))
+    return derive(events, await run.call(services.index.tails, owner, sessions) if sessions else {})
 
 
 def _unmade(count: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import ClassVar, Literal
@@ -33,7 +34,7 @@ from hybrid_memory.engines.milvus.tables import (
 )
 from hybrid_memory.engines.stored import to_micros
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
-from hybrid_memory.index.bm25 import occurrences, ranked_occurrences
+from hybrid_memory.index.bm25 import ranked
 from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, SemanticIndex, Status, Use
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS
@@ -238,8 +239,8 @@ class MilvusIndex(SemanticIndex):
         while counts and k > 0:
             limit = min(limit, WINDOW)
             rows = self._catalog.matching(" ".join(counts), narrowing.expression, limit)
-            texts = {row["id"]: row["terms"] for row in rows if narrowing.visible(row["turn"])}
-            found = ranked_occurrences(occurrences(texts, [*counts]), [*counts.values()], records, length, k)
+            texts = ((row["id"], Counter(row["terms"].split())) for row in rows if narrowing.visible(row["turn"]))
+            found = ranked(texts, counts, records, length, k)
             if len(found.ids) >= k or len(rows) < limit or limit == WINDOW:
                 return found
             limit *= 4

@@ -14,7 +14,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
-from hybrid_memory.engines.stored import origin_labels, plain, record_of, to_micros
+from hybrid_memory.engines.stored import plain, record_of, to_micros
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.message import Origin
@@ -147,8 +147,9 @@ def _conditions(where: Where) -> Iterator[str]:
 
 
 def _origins(where: Where) -> tuple[bool, list[str]]:
-    one_of, names = origin_labels(where.origins)
-    return one_of, [digest("origin", name) for name in names]
+    """`Where.origins` as labels, of which ``imported`` has none: whether to have one of these, or none of them."""
+    one_of = Origin.IMPORTED not in where.origins
+    return one_of, [digest("origin", one.value) for one in Origin if (one in where.origins) == one_of]
 
 
 def _predicate(where: Where, visible: Callable[[int], bool]) -> Callable[[Row], bool]:

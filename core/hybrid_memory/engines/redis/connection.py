@@ -259,20 +259,6 @@ def warn_of_eviction(connection: RedisConnection, what: str) -> None:
         )
 
 
-def drop_older(connection: RedisConnection) -> None:
-    """Delete an older index, which a module searched: it is derived again from the log, under other keys."""
-    mark = f"{connection.prefix}:embedder"
-    if not connection.call("EXISTS", mark):
-        return
-    older = tuple(f"{connection.prefix}:{part}:".encode() for part in ("index", "record", "owner-of"))
-    cursor, looked = 0, False
-    while cursor or not looked:
-        answer, keys = connection.call("SCAN", cursor, "MATCH", f"{connection.prefix}:*", "COUNT", 1_000)
-        connection.calls([("UNLINK", key) for key in keys if key.startswith(older)])
-        cursor, looked = int(answer), True
-    connection.call("DEL", mark)
-
-
 def size_bytes(connection: RedisConnection) -> int:
     """The size of the append-only files, or of the used memory without them."""
     answer = connection.info("all")

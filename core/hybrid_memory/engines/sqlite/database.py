@@ -252,8 +252,8 @@ class Database:
     def scrub(self, patience: int = BUSY_SECONDS) -> None:
         """Remove all erased data from the file and its write-ahead log, by writing the file anew.
 
-        `PRAGMA secure_delete` overwrites deleted data and freed pages, but not the copies that SQLite leaves behind when
-        it moves entries between pages. And the write-ahead log keeps everything until it is emptied.
+        `PRAGMA secure_delete` overwrites deleted data and freed pages, but not the copies that SQLite leaves behind
+        when it moves entries between pages. And the write-ahead log keeps everything until it is emptied.
         """
         self._check_open()
         try:

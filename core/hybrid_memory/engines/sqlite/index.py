@@ -173,7 +173,9 @@ class SqliteIndex(RowIndex):
                 "INSERT INTO vectors(record, key, vector) VALUES (?, ?, ?)",
                 [(record, keys[record], known[keys[record]]) for _, record in given],
             )
-            changed = {owner: connection.execute(_NEXT, (owner,)).fetchall()[0][0] for owner in {one for one, _ in given}}
+            changed = {
+                owner: connection.execute(_NEXT, (owner,)).fetchall()[0][0] for owner in {one for one, _ in given}
+            }
             connection.executemany(
                 "UPDATE records SET pending = 0, changed = ? WHERE id = ?",
                 [(changed[owner], record) for owner, record in given],
