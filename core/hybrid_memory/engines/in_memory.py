@@ -114,11 +114,22 @@ class InMemoryLog(EventLog):
     ) -> Appended:
         with self._lock:
             self._check_open()
-            gone = set(positions)
             last = max(map(_last, self._owners.get(owner.owner, {}).values()), default=0)
             if seen is not None and last > seen:
                 raise OutdatedError(f"events of {owner} were appended up to {last}, beyond {seen}")
             before = self._owners.get(owner.owner, {}), self._by_id, self._dropped, self._positions
+            self.destroy(owner, positions, rewritten)
+            try:
+                return self.append(owner, [note])[0]
+            except BaseException:
+                self._owners[owner.owner], self._by_id, self._dropped, self._positions = before
+                raise
+
+    def destroy(self, owner: Scope, positions: Sequence[int], rewritten: Payloads) -> None:
+        """Destroy these events, and rewrite others, without a note."""
+        with self._lock:
+            self._check_open()
+            gone = set(positions)
             mine = {
                 kind: [
                     replace(event, payload=_copied(rewritten[event.position])) if event.position in rewritten else event
@@ -133,11 +144,6 @@ class InMemoryLog(EventLog):
                 if entry.position not in gone or key[0].owner != owner.owner
             }
             self._keep(owner, mine, dropped)
-            try:
-                return self.append(owner, [note])[0]
-            except BaseException:
-                self._owners[owner.owner], self._by_id, self._dropped, self._positions = before
-                raise
 
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
         with self._lock:
@@ -230,57 +236,26 @@ class InMemoryArchive(Archive):
     """An archive that exists as long as the process."""
 
     def __init__(self) -> None:
-        self._owners: dict[Scope, dict[int, Event]] = {}
-        self._lock = threading.Lock()
-        self._closed = False
+        self._log = InMemoryLog()
 
     def put(self, events: Sequence[Event]) -> None:
-        with self._lock:
-            self._check_open()
-            for event in events:
-                mine = self._owners.setdefault(event.scope.owner, {})
-                mine.setdefault(event.position, replace(event, payload=_copied(event.payload)))
+        for event in events[:1]:
+            self._log.restore(event.scope, events)
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
-        with self._lock:
-            self._check_open()
-            mine = self._owners.get(scope.owner, {})
-            events = [mine[at] for at in sorted(mine) if scope.session in (None, mine[at].scope.session)]
-        return Selection(**which).of(events)
+        return self._log.read(scope, **which)
 
     def erase(self, owner: Scope, positions: Sequence[int], rewritten: Payloads) -> None:
-        with self._lock:
-            self._check_open()
-            gone = set(positions)
-            self._owners[owner.owner] = {
-                position: replace(event, payload=_copied(rewritten.get(position, event.payload)))
-                for position, event in self._owners.get(owner.owner, {}).items()
-                if position not in gone
-            }
+        self._log.destroy(owner, positions, rewritten)
 
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
-        with self._lock:
-            self._check_open()
-            heads = {owner: max(events) for owner, events in self._owners.items() if events}
-        return heads if scope is None else {owner: head for owner, head in heads.items() if owner == scope.owner}
+        return self._log.heads(scope)
 
     def size(self) -> LogSize:
-        with self._lock:
-            self._check_open()
-            stored = [event for events in self._owners.values() for event in events.values()]
-        scopes = {e.scope for e in stored if e.scope.session is not None or e.kind is EventKind.MESSAGE}
-        return LogSize(
-            owners=len({event.scope.owner for event in stored}), sessions=len(scopes), events=len(stored), bytes=0
-        )
+        return self._log.size()
 
     def close(self) -> None:
-        with self._lock:
-            self._closed = True
-            self._owners = {}
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise MemoryClosedError
+        self._log.close()
 
 
 @dataclass(slots=True)
