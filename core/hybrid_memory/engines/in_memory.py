@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.engines.stored import micros_or_none, to_micros
+from hybrid_memory.engines.stored import columns_of
 from hybrid_memory.errors import EmbedderMismatchError, IdConflictError, MemoryClosedError, OutdatedError
 from hybrid_memory.index.bm25 import ranked
 from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, SemanticIndex, Status, Use
@@ -372,15 +372,7 @@ class InMemoryIndex(SemanticIndex):
             seeds = [rows[number].record for number in ids.tolist() if number in rows]
             near = {(seed.segment, seed.ordinal + step) for seed in seeds for step in range(-radius, radius + 1)}
             found = [row.record for row in self._rows(where) if (row.record.segment, row.record.ordinal) in near]
-        return RecordColumns.of(
-            [
-                (
-                    *(record.id, record.segment, record.ordinal, len(record.text), to_micros(record.at)),
-                    *(record.importance, record.uses, micros_or_none(record.last_used) or 0),
-                )
-                for record in found
-            ]
-        )
+        return columns_of(found)
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         with self._lock:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
+from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Origin
@@ -116,6 +117,19 @@ def record_of(scope: Scope, values: Mapping[str, Any]) -> Record:
         "origin": Origin(values["origin"]),
     }
     return Record(**{**values, **instants, **typed, "scope": scope})
+
+
+def columns_of(records: Iterable[Record]) -> RecordColumns:
+    """The columns of these records."""
+    return RecordColumns.of(
+        [
+            (
+                *(record.id, record.segment, record.ordinal, len(record.text), to_micros(record.at)),
+                *(record.importance, record.uses, micros_or_none(record.last_used) or 0),
+            )
+            for record in records
+        ]
+    )
 
 
 def row_of(owner: int, record: Record) -> dict[str, Any]:
