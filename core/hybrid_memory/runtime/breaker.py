@@ -11,7 +11,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import ParamSpec, TypeVar
 
-from hybrid_memory.errors import ModelError
+from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.runtime.tasks import INTERACTIVE, current_priority
 
 P = ParamSpec("P")
@@ -39,6 +39,7 @@ class Breaker:
     because its thread was interrupted, another caller probes again after the longest pause.
 
     Args:
+        place: what is called, as errors name it.
         pause: seconds from the first failure until a probe; doubled by each failed one, up to ``longest``.
         longest: the most seconds between two probes.
         clock: a monotonic clock, in seconds.
@@ -49,12 +50,14 @@ class Breaker:
 
     def __init__(
         self,
+        place: str = "",
         *,
         pause: float = 1.0,
         longest: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.failure: Exception | None = None
+        self._place = place
         self._pause = pause
         self._longest = longest
         self._clock = clock
@@ -73,26 +76,24 @@ class Breaker:
         run: Callable[[], T],
         *,
         probe: Callable[[], object],
-        refusal: Callable[[Exception | None], Exception],
         answered: Callable[[Exception], bool],
     ) -> T:
-        """The result of the call; while calls are refused, an immediate error.
+        """The result of the call; while calls are refused, an immediate `StoreUnavailableError`.
 
         Args:
             run: the call; a failure counts if it took `SLOW_SECONDS`.
             probe: quickly checks whether there would be an answer, and raises if not.
-            refusal: makes the error from the last failure.
             answered: whether an error is an answer, which does not count as a failure however long it took.
         """
         admission = self.admit()
         if admission is Admission.NO:
-            raise refusal(self.failure)
+            raise self._refusal(self.failure)
         if admission is Admission.PROBE:
             try:
                 probe()
             except Exception as error:
                 self.failed(error)
-                raise refusal(error) from error
+                raise self._refusal(error) from error
         began = self._clock()
         try:
             answer = run()
@@ -104,6 +105,9 @@ class Breaker:
             raise
         self.succeeded()
         return answer
+
+    def _refusal(self, failure: Exception | None) -> StoreUnavailableError:
+        return StoreUnavailableError(f"{self._place} is not asked, as it did not answer lately: {failure}")
 
     def admit(self) -> Admission:
         """Whether to make a call now."""

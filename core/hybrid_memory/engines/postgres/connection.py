@@ -100,7 +100,7 @@ class PostgresConnection:
         self.schema, self.address = address.schema, address.place
         self.read_only = read_only
         self._closed = False
-        self._breaker = Breaker()
+        self._breaker = Breaker(f"Postgres at {self.address}")
         self._owners: dict[Scope, int] = {}
         self._whole = True
         self._timeouts = (engine_timeout, CALL_SECONDS)
@@ -261,9 +261,6 @@ class PostgresConnection:
         return self._breaker.call(
             lambda: self._tried("use", pooled),
             probe=self._ping,
-            refusal=lambda failure: StoreUnavailableError(
-                f"Postgres at {self.address} is not asked, as it did not answer lately: {failure}"
-            ),
             answered=lambda error: (
                 not isinstance(error.__cause__, OperationalError) or isinstance(error.__cause__, PoolTimeout)
             ),

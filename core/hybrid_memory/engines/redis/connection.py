@@ -81,7 +81,7 @@ class RedisConnection:
         self.address = f"{address.host}:{address.port}"
         self._closed = False
         self._secrets = (address.password, address.user)
-        self._breaker = Breaker()
+        self._breaker = Breaker(f"Redis at {self.address}")
         self._client: Any = self._attempted("connect to", lambda: self._opened(address, CALL_SECONDS), retry=False)
         self._hurried: Any = self._opened(address, min(engine_timeout, CALL_SECONDS))  # it connects at the first call
         try:
@@ -144,9 +144,6 @@ class RedisConnection:
         return self._breaker.call(
             lambda: self._tried(verb, run, retry=retry),
             probe=self._ping,
-            refusal=lambda failure: StoreUnavailableError(
-                f"Redis at {self.address} is not asked, as it did not answer lately: {failure}"
-            ),
             answered=lambda error: isinstance(error.__cause__, ResponseError),
         )
 
