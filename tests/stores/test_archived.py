@@ -22,7 +22,7 @@ from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.log.views import ArchivedLog
 from hybrid_memory.ports import EventLog
 from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS, assert_readings_agree, draft
-from tests.stores.test_engines_agree import assert_the_same_after, do, sqlite_log, state, steps
+from tests.stores.test_engines_agree import assert_the_same_after, do, state, steps
 
 if TYPE_CHECKING:
     from tests.stores.conftest import OpenStore
@@ -112,7 +112,7 @@ def assert_consistent(log: EventLog, seed: int) -> None:
 @given(done=steps, seed=st.integers())
 def test_it_reads_like_a_log_that_never_expired(engine: str, done: list[Any], seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        hot = InMemoryLog() if engine == "memory" else sqlite_log(folder)
+        hot = InMemoryLog() if engine == "memory" else SqliteLog(Database(Path(folder) / "memory.db", power_safe=False))
         with closing(ArchivedLog(hot, InMemoryArchive())) as log:
             assert_the_same_after(with_notes_of_their_own(done), log)
             assert_consistent(log, seed)

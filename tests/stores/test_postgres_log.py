@@ -15,7 +15,7 @@ from hybrid_memory.engines.postgres import PostgresConnection, PostgresLog
 from hybrid_memory.engines.postgres.pool import PatientConnection
 from hybrid_memory.errors import IdConflictError, StoreUnavailableError
 from hybrid_memory.ports import Appended
-from hybrid_memory.testing.drafts import ALICE, OWNERS, draft
+from hybrid_memory.testing.drafts import ALICE, draft
 from tests.doubles import wait_until
 from tests.postgres_server import PostgresServer
 
@@ -33,43 +33,6 @@ def log(url: str) -> Iterator[PostgresLog]:
     log = PostgresLog(PostgresConnection(url))
     yield log
     log.close()
-
-
-def test_many_writers_append_at_once_and_a_follower_misses_nothing(url: str) -> None:
-    """A position lower than one that was seen is never seen later, though numbers are given out side by side."""
-    clients, threads, batches, size = 2, 6, 10, 3
-    logs = [PostgresLog(PostgresConnection(url)) for _ in range(clients)]
-    reader = PostgresLog(PostgresConnection(url))
-    followed: list[str] = []
-    positions: list[int] = []
-
-    def write(client: int, thread: int) -> None:
-        for batch in range(batches):
-            first = 10_000 * client + 1_000 * thread + size * batch
-            logs[client].append(ALICE, [draft(first + n, session=f"s{client}-{thread}") for n in range(size)])
-            logs[client].append(OWNERS[thread % len(OWNERS)], [draft(first)])
-
-    def follow() -> None:
-        events = reader.read(ALICE, after=positions[-1] if positions else 0)
-        followed.extend(event.id for event in events)
-        positions.extend(event.position for event in events)
-
-    with ThreadPoolExecutor(max_workers=clients * threads) as pool:
-        writing = [pool.submit(write, client, thread) for client in range(clients) for thread in range(threads)]
-        while not all(job.done() for job in writing):
-            follow()
-        for job in writing:
-            job.result()
-    follow()
-    events = reader.read(ALICE)
-    assert [event.id for event in events] == followed
-    assert positions == sorted(set(positions))
-    for client in range(clients):
-        for thread in range(threads):
-            mine = [event.id for event in reader.read(replace(ALICE, session=f"s{client}-{thread}"))]
-            assert mine == [f"e{10_000 * client + 1_000 * thread + n}" for n in range(batches * size)]
-    for one in (*logs, reader):
-        one.close()
 
 
 def test_a_writer_that_is_slow_to_commit_holds_up_those_of_its_owner_alone(url: str) -> None:

@@ -63,11 +63,6 @@ def keys_of(index: RedisIndex, server: RedisServer) -> set[bytes]:
         return set(client.scan_iter(f"{index._connection.prefix}:*", count=1000))
 
 
-def test_the_server_has_no_module(index: RedisIndex) -> None:
-    names = {module[1] for module in index._connection.call("MODULE", "LIST")}
-    assert names <= {b"vectorset"}  # built into Redis 8
-
-
 def test_two_stores_on_one_server_keep_apart(redis_server: RedisServer) -> None:
     urls = [f"{redis_server.url}{part}" for part in ("?prefix=apart", "?prefix=apart-2", "/3?prefix=apart")]
     indexes = [RedisIndex(RedisConnection(url)) for url in urls]
