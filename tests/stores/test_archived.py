@@ -16,12 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import Event, EventKind, Scope
-from hybrid_memory.engines.in_memory import InMemoryArchive, InMemoryLog
+from hybrid_memory.engines.in_memory import InMemoryLog
 from hybrid_memory.engines.sqlite import Database, SqliteLog
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.log.views import ArchivedLog
 from hybrid_memory.ports import EventLog
 from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS, assert_readings_agree, draft
+from tests.archives import InMemoryArchive
 from tests.stores.test_engines_agree import assert_the_same_after, do, state, steps
 
 if TYPE_CHECKING:

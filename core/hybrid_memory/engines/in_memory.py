@@ -1,4 +1,4 @@
-"""Log, archive and index in plain Python and NumPy: the store of ``memory://``, and the oracle of the tests."""
+"""Log and index in plain Python and NumPy: the store of ``memory://``, and the oracle of the tests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hybrid_memory.index.bm25 import ranked
 from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, SemanticIndex, Status, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import Appended, Archive, Draft, EventLog, LogSize, Payloads, Reading, Selection
+from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Payloads, Reading, Selection
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.engine import Engine
 
@@ -230,32 +230,6 @@ def _digest(payload: dict[str, Any]) -> bytes:
 def _copied(payload: dict[str, Any]) -> dict[str, Any]:
     copy: dict[str, Any] = json.loads(json.dumps(payload))
     return copy
-
-
-class InMemoryArchive(Archive):
-    """An archive that exists as long as the process."""
-
-    def __init__(self) -> None:
-        self._log = InMemoryLog()
-
-    def put(self, events: Sequence[Event]) -> None:
-        for event in events[:1]:
-            self._log.restore(event.scope, events)
-
-    def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
-        return self._log.read(scope, **which)
-
-    def erase(self, owner: Scope, positions: Sequence[int], rewritten: Payloads) -> None:
-        self._log.destroy(owner, positions, rewritten)
-
-    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
-        return self._log.heads(scope)
-
-    def size(self) -> LogSize:
-        return self._log.size()
-
-    def close(self) -> None:
-        self._log.close()
 
 
 @dataclass(slots=True)

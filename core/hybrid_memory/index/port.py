@@ -284,15 +284,6 @@ class IndexEngine(Protocol):
         ...
 
 
-def stacked(vectors: Mapping[Any, Floats], ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """The vectors of these ids as rows (zeros without one), and which have one; shapes (n, dim) and (n,)."""
-    rows = np.zeros((len(ids), len(next(iter(vectors.values()), ()))), dtype=np.float32)
-    present = np.array([number in vectors for number in ids.tolist()], dtype=np.bool_)
-    for row in np.flatnonzero(present):
-        rows[row] = vectors[int(ids[row])]
-    return rows, present
-
-
 def corrected(words: Sequence[str], counts: Callable[[Sequence[str], str], dict[str, int]]) -> dict[str, str]:
     """See `SemanticIndex.corrections`; ``counts`` answers as `IndexEngine.terms` for words, or near one."""
     doubtful = [word for word in words if allowed_edits(word)]
@@ -386,7 +377,12 @@ class SemanticIndex(IndexEngine):
 
     def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """The vectors of these records (zeros without one), and which have one; shapes (n, dim) and (n,)."""
-        return stacked(self.vectors(ids.tolist(), owner) if len(ids) else {}, ids)
+        vectors = self.vectors(ids.tolist(), owner) if len(ids) else {}
+        rows = np.zeros((len(ids), len(next(iter(vectors.values()), ()))), dtype=np.float32)
+        present = np.array([number in vectors for number in ids.tolist()], dtype=np.bool_)
+        for row in np.flatnonzero(present):
+            rows[row] = vectors[int(ids[row])]
+        return rows, present
 
     def explore(
         self,

@@ -97,8 +97,7 @@ def check_file(path: Path, key: Key | None = None) -> Iterator[Finding]:
                 yield Finding("integrity", "ok", "SQLite finds no damage in the file")
             else:
                 yield Finding("integrity", "wrong", "; ".join(problems), RESTORE)
-            indexed = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors'").fetchone() is not None
-            for what, sql in LEFTOVERS.items() if indexed else ():
+            for what, sql in LEFTOVERS.items() if version == VERSION else ():
                 (count,) = connection.execute(sql).fetchone()
                 if count:
                     yield Finding("orphans", "wrong", f"{count:,} {what}", REBUILD)
