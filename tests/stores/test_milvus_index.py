@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -19,13 +18,11 @@ from hybrid_memory.engines.milvus.connection import Address
 from hybrid_memory.engines.milvus.rows import POSITIONS, STRETCHES, owner_key
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.index.record import Where
-from hybrid_memory.ports import Use
 from hybrid_memory.testing.corpus import (
     ALICE,
     BOB,
     DIM,
     EMBEDDER,
-    START,
     assert_same_ranking,
     entry_of,
     ids,
@@ -262,17 +259,4 @@ def test_after_a_restart_the_same_object_works_on(server: MilvusServer, url: str
         index.columns(everything, Where(ALICE), 1).ids.tolist()
         == oracle.columns(everything, Where(ALICE), 1).ids.tolist()
     )
-    index.close()
-
-
-def test_uses_add_up_over_threads(url: str) -> None:
-    index = MilvusIndex(url)
-    index.upsert(ALICE, [entry_of(make_record(1))], after=0, upto=1)
-
-    def use(_: int) -> None:
-        assert index.upsert(ALICE, [], after=1, upto=1, uses={1: Use(1, START), 99: Use(1, START)})
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(use, range(16)))
-    assert (index.get([1])[0].uses, index.get([1])[0].last_used) == (16, START)
     index.close()

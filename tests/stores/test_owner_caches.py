@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -16,7 +15,7 @@ from hybrid_memory.engines.sqlite import Database, SqliteIndex
 from hybrid_memory.engines.sqlite import index as sqlite_index
 from hybrid_memory.index.record import Where
 from hybrid_memory.ports import Entry, Ids
-from tests.stores.conftest import DIM, NOON, Store, vector
+from tests.stores.conftest import DIM, NOON, vector
 
 OWNER = Scope(user="alice")
 
@@ -116,33 +115,3 @@ def test_too_many_changes_make_all_anew(index: SqliteIndex, monkeypatch: pytest.
         left = [n for n in range(1, 41) if n > first + 2]
         assert columns(index) == sorted(nearest(index, 1, 100)) == left
     assert index._db.query("SELECT count(*) FROM gone")[0][0] <= 5
-
-
-def test_searches_go_on_while_others_write_and_delete(filled: Store) -> None:
-    over = threading.Event()
-    failed: list[BaseException] = []
-
-    def searching() -> None:
-        try:
-            while not over.is_set():
-                assert filled.index.search(vector(100), Where(OWNER), 3).ids[0] == 101
-        except BaseException as error:  # noqa: BLE001 - told below
-            failed.append(error)
-
-    threads = [threading.Thread(target=searching) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for step in range(12):
-        filled.write(list(range(120 + 20 * step, 140 + 20 * step)))
-        filled.index.delete([5 * step + 1, 5 * step + 2])
-        if step % 4 == 0:
-            filled.index.scrub()
-    over.set()
-    for thread in threads:
-        thread.join()
-    assert failed == []
-    left = set(range(1, 361)) - {5 * step + part for step in range(12) for part in (1, 2)}
-    assert set(filled.index.search(vector(100), Where(OWNER), 500).ids.tolist()) == left
-    total = filled.index.status(OWNER, sums=True).total
-    assert total is not None
-    np.testing.assert_allclose(total, np.sum([vector(number - 1) for number in left], axis=0), atol=0.2)
