@@ -190,23 +190,9 @@ class VisibleLog(DelegatingLog):
     """
 
     def __init__(self, log: EventLog, stretches: Stretches, horizon: Horizon | None = None) -> None:
-        super().__init__(log)
+        super().__init__(log if horizon is None else ReadOnlyLog(log))
         self._hidden = stretches
         self._horizon = horizon
-
-    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
-        self._check_present()
-        return super().append(owner, drafts, seen=seen)
-
-    def erase(
-        self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
-    ) -> Appended:
-        self._check_present()
-        return super().erase(owner, positions, rewritten, note, seen=seen)
-
-    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        self._check_present()
-        super().restore(owner, events)
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         wanted = Selection(**which)
@@ -240,10 +226,6 @@ class VisibleLog(DelegatingLog):
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         return len(self.read(owner.owner, after=after))
-
-    def _check_present(self) -> None:
-        if self._horizon is not None:
-            raise InvalidInputError("this view of the past is read-only: write to the memory itself")
 
 
 _ARCHIVED = (EventKind.MESSAGE,)
