@@ -10,7 +10,7 @@ from itertools import count
 import psycopg
 import pytest
 
-from hybrid_memory import EventKind, Scope
+from hybrid_memory import Scope
 from hybrid_memory.engines.postgres import PostgresConnection, PostgresLog
 from hybrid_memory.engines.postgres.pool import PatientConnection
 from hybrid_memory.errors import IdConflictError, StoreUnavailableError
@@ -169,31 +169,3 @@ def test_a_pool_that_is_exhausted_says_so(url: str, monkeypatch: pytest.MonkeyPa
         log._db.write(held)
     assert log.append(ALICE, [draft(1)])[0].fresh
     log.close()
-
-
-def test_what_was_erased_leaves_the_tables_with_the_next_scrub(
-    postgres_server: PostgresServer, log: PostgresLog, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """A vacuum alone leaves the newest rows of a page where they were."""
-    words = "xylophone{} quartz passphrase"
-    log.append(ALICE, [draft(0)])
-    at = [
-        one.position
-        for one in log.append(ALICE, [draft(n + 1, payload={"content": words.format(n)}) for n in range(9)])
-    ]
-    log.erase(ALICE, at, {}, draft(100, kind=EventKind.ERASED))
-
-    def left() -> set[int]:
-        postgres_server.execute("CHECKPOINT")
-        files = [file.read_bytes() for file in (postgres_server.data / "base").rglob("*") if file.is_file()]
-        return {n for n in range(9) if any(words.format(n).encode() in file for file in files)}
-
-    assert left() == set(range(9)), "the test looks in the wrong place"
-    monkeypatch.setattr("hybrid_memory.engines.postgres.connection.REWRITTEN_BYTES", 0)
-    log.scrub()
-    log.scrub()
-    assert left()
-    assert ["VACUUM FULL" in message for message in caplog.messages].count(True) == 1
-    monkeypatch.undo()
-    log.scrub()
-    assert left() == set()

@@ -51,7 +51,10 @@ def memory(url: str) -> Iterator[HybridMemory]:
         yield memory
 
 
-def test_forgotten_words_leave_the_tables_of_log_and_index(postgres_server: PostgresServer, url: str) -> None:
+def test_forgotten_words_leave_the_tables_of_log_and_index(
+    postgres_server: PostgresServer, url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of large tables, which are not rewritten, it is warned: a vacuum alone leaves the newest rows of a page."""
     with open_memory(MemoryConfig.of({"url": url, **QUIET})) as memory:
         alice = memory.scoped(user="alice", session="s1")
         alice.remember([f"The xylophagous quagga number {number} sleeps." for number in range(9)])
@@ -63,7 +66,12 @@ def test_forgotten_words_leave_the_tables_of_log_and_index(postgres_server: Post
             return [file.name for file in files if b"xylophag" in file.read_bytes()]
 
         assert len(left()) > 1, "the test looks in the wrong place"
-        alice.forget(query="xylophagous quagga")
+        with monkeypatch.context() as patch:
+            patch.setattr("hybrid_memory.engines.postgres.connection.REWRITTEN_BYTES", 0)
+            alice.forget(query="xylophagous quagga")
+            assert left()
+            assert ["VACUUM FULL" in message for message in caplog.messages].count(True) == 1
+        alice.forget(query="nothing of the kind")
         assert left() == []
 
 

@@ -120,15 +120,6 @@ def test_a_plain_store_has_no_key_to_change(open_store: OpenStore) -> None:
         open_store().database.rekey(RAW)
 
 
-def test_what_is_no_key_leaves_the_old_one(open_store: OpenStore) -> None:
-    store = open_store(key=RAW)
-    store.write([1])
-    with pytest.raises(InvalidConfigError, match="32 bytes"):
-        store.database.rekey("")
-    store.close()
-    assert open_store(key=RAW).log.count(ALICE) == 1
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes the POSIX way")
 def test_a_store_whose_rekeying_was_killed_has_one_of_both_keys(open_store: OpenStore, tmp_path: Path) -> None:
     with closing(open_store(key=bytes(32))) as store:
