@@ -71,16 +71,14 @@ class Changes:
     Attributes:
         number: the number to ask from the next time.
         epoch: another value than before means that ``rows`` are all records, and older ones are void.
-        rows: new and changed records, in the order of their ids; see `ROW`.
+        rows: new and changed records; see `ROW`.
         gone: ids of removed records, older than the rows.
-        marks: what else the engine wants to know the next time.
     """
 
     number: int = 0
     epoch: int = 0
     rows: Sequence[Row] = ()
     gone: Sequence[int] = ()
-    marks: Any = None
 
 
 class Terms:
@@ -150,7 +148,7 @@ class Columns:
     """The records of an owner at one instant. It never changes: `after` makes the next one.
 
     Attributes:
-        number, epoch, marks: see `Changes`.
+        number, epoch: see `Changes`.
         table: a row for each record that there is or was, with the numbers of `ROW` and its labels as numbers.
         alive: the rows of records that there are.
         words: how many terms each row has, plus one.
@@ -169,7 +167,6 @@ class Columns:
     terms: tuple[Terms, ...] = ()
     labels: dict[str | None, int] = field(default_factory=dict)
     metadata: dict[int, dict[str, Any]] = field(default_factory=dict)
-    marks: Any = None
 
     @property
     def nbytes(self) -> int:
@@ -185,11 +182,6 @@ class Columns:
         """The rows of records that there are, by id."""
         rows = np.flatnonzero(self.alive)
         return rows[np.argsort(self.ids[rows], kind="stable")]
-
-    @property
-    def last(self) -> int:
-        """The highest id of a record that there is; 0 without any."""
-        return int(self.ids[self.order[-1]]) if len(self.order) else 0
 
     @cached_property
     def places(self) -> tuple[Ids, Ids]:
@@ -228,8 +220,7 @@ class Columns:
             return replace(Columns(), epoch=changes.epoch).after(changes)
         rows, number = changes.rows, max(changes.number, self.number)
         if not rows and not changes.gone:
-            same = (number, changes.marks) == (self.number, self.marks)
-            return self if same else self._ordered(replace(self, number=number, marks=changes.marks))
+            return self if number == self.number else self._ordered(replace(self, number=number))
         alive, metadata = self.alive.copy(), {**self.metadata}
         alive[self._rows(np.array([*changes.gone], dtype=np.int64))[0]] = False
         new = [row for row in rows if row[_TERMS] is not None]
@@ -274,7 +265,6 @@ class Columns:
             terms=terms,
             labels=self.labels,
             metadata=metadata,
-            marks=changes.marks,
         )
         if not new and not changes.gone:
             self._ordered(made)
