@@ -250,7 +250,7 @@ class Database:
         return int(row[0])  # not remembered here: the transaction may still roll back
 
     def scrub(self, patience: int = BUSY_SECONDS) -> None:
-        """Remove all erased data from the file and its write-ahead log, by writing the file anew.
+        """Remove all erased data from the file and its write-ahead log, by rewriting the file.
 
         `PRAGMA secure_delete` overwrites deleted data and freed pages, but not the copies that SQLite leaves behind
         when it moves entries between pages. And the write-ahead log keeps everything until it is emptied.
