@@ -227,7 +227,7 @@ configs = st.builds(
     power_safe=st.booleans(), cache_megabytes=st.integers(0, 10**6),
     cleaning=st.sampled_from(["off", "light"]),
     recall=recalls, compaction=compactions, learning=learnings, retention=retentions,
-    redaction=st.builds(RedactionConfig, kinds=kinds, keep_original=st.booleans()), orchestration=orchestrations,
+    redaction=st.builds(RedactionConfig, kinds=kinds), orchestration=orchestrations,
 )  # fmt: skip
 
 

@@ -262,14 +262,15 @@ def test_what_is_kept_of_others_stays_when_somebody_forgets(
         services = memory._runtime.services
         caches: list[LruCache[Any, Any]] = [services.state(RecallProjection).answers]
         caches.append(services.state(FactsProjection).known)
-        filled: list[int] = []
-        read = SqliteIndex._rows
+        filled: list[Scope] = []
+        read = SqliteIndex.changes
 
-        def noted(self: SqliteIndex, owner: int, ids: Any, terms: str | None) -> Any:
-            filled.extend([owner] if ids else [])
-            return read(self, owner, ids, terms)
+        def noted(self: SqliteIndex, owner: Scope, known: Any) -> Any:
+            changes = read(self, owner, known)
+            filled.extend([owner] if changes.rows or changes.gone else [])
+            return changes
 
-        monkeypatch.setattr(SqliteIndex, "_rows", noted)
+        monkeypatch.setattr(SqliteIndex, "changes", noted)
         alice.forget(query=CANARY)
         hits = [cache.hits for cache in caches]
         bob.recall("chairs")

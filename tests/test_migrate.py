@@ -14,7 +14,6 @@ import pytest
 
 from hybrid_memory import Event, HybridMemory, MemoryConfig, Record, Scope, ScopedMemory, open_memory
 from hybrid_memory.documents.items import GetItem, PutItem
-from hybrid_memory.engines.in_memory import InMemoryArchive
 from hybrid_memory.errors import (
     InvalidInputError,
     ModelError,
@@ -23,6 +22,7 @@ from hybrid_memory.errors import (
 )
 from hybrid_memory.log.views import ArchivedLog
 from hybrid_memory.models.embedders import HashingEmbedder
+from tests.archives import InMemoryArchive
 from tests.doubles import FaultyEmbedder, Line, end_of, line_to, texts
 from tests.faces import Child, Face, Open
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.runtime.breaker import Admission, Breaker
 
 
@@ -34,7 +35,7 @@ def test_calls_are_refused_after_a_failure_but_for_a_probe_at_growing_pauses() -
 
 def test_only_a_slow_failure_that_is_no_answer_opens_it() -> None:
     clock = Clock()
-    breaker = Breaker(clock=clock)
+    breaker = Breaker("it", clock=clock)
     probes: list[float] = []
 
     def failing(seconds: float, *, answered: bool = False) -> str:
@@ -46,15 +47,14 @@ def test_only_a_slow_failure_that_is_no_answer_opens_it() -> None:
             breaker.call(
                 run,
                 probe=lambda: probes.append(clock.now),
-                refusal=lambda failure: LookupError(f"refused: {failure}"),
                 answered=lambda _: answered,
             )
-        except (OSError, LookupError) as error:
+        except (OSError, StoreUnavailableError) as error:
             return str(error)
         return ""
 
     assert [failing(0.1), failing(9, answered=True), failing(9)] == ["failed"] * 3
-    assert failing(9) == "refused: failed"
+    assert failing(9) == "it is not asked, as it did not answer lately: failed"
     clock.now += 1
     assert failing(0.1) == "failed"
     assert len(probes) == 1

@@ -1,10 +1,9 @@
-"""The example of a configuration file, on real servers and with mistakes in it."""
+"""The example of a configuration file, on real servers."""
 
 from __future__ import annotations
 
 import hashlib
-import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 
 from hybrid_memory import Weights, open_memory
-from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
+from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.ports import Floats
 from hybrid_memory.text.tokenize import terms
 
@@ -30,7 +29,6 @@ recall:
   weights: {{exact: 0.15, vector: 0.5, temporal: 0.2, text: 0.15, neighbours: 0, segment: 0, importance: 0}}
   cache_ttl: 5 minutes
 """
-ARCHIVE = 'after: 30 days, url: "{url}"'
 SAID = ["My order is number A-4711.", "我昨天把自行车停在了北京西站。", "The concert is in the Elbphilharmonie."]
 
 
@@ -67,33 +65,6 @@ def test_the_example_starts_a_memory_on_real_servers(file: Path) -> None:
         assert (stats.embedder, stats.events > 2, stats.records) == ("text-embedding-v4", True, 3)
     with open_memory(str(file), embedder=embed) as memory:
         assert [message.text for message in memory.scoped(user="alice").history()] == SAID
-
-
-@pytest.fixture
-def listener() -> Iterator[socket.socket]:
-    """A port at which all servers of a file are said to be; who connects to it is noticed."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
-        listener.setblocking(False)
-        yield listener
-
-
-def example(listener: socket.socket) -> str:
-    """The example with all its servers at the port of the listener, and an outbox."""
-    at = f"127.0.0.1:{listener.getsockname()[1]}"
-    archive = ARCHIVE.format(url=f"clickhouse://{at}/default")
-    return "outbox: outbox.db\n" + EXAMPLE.format(index=f"milvus://{at}", log=f"redis://{at}/0", archive=archive)
-
-
-def test_the_whole_example_connects_to_its_servers(listener: socket.socket, tmp_path: Path) -> None:
-    """Otherwise the test above would show nothing."""
-    file = tmp_path / "memory.yaml"
-    file.write_text(example(listener), "utf-8")
-    port = listener.getsockname()[1]
-    listener.close()
-    with pytest.raises(StoreUnavailableError, match=f"Redis at 127.0.0.1:{port}"):
-        open_memory(file, embedder=embed)
 
 
 def test_a_model_by_name_must_be_given(file: Path) -> None:

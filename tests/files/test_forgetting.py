@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -141,13 +140,3 @@ def test_an_agent_forgets_what_it_wrote_into_a_file_with_its_tools(alice: Scoped
     code = shown.rpartition("code='")[2].partition("'")[0]
     assert "Forgotten" in tool.run(alice, {"handles": [f"#{hit.record.turn}"], "code": code}).text
     assert alice.files().read("/plans.md") == "- Buy milk\n"
-
-
-def test_a_file_on_disk_holds_no_residue(opened: Open, tmp_path: Path) -> None:
-    memory = opened(embedder="none")
-    ann = memory.scoped(user="ann")
-    ann.files().write("/plans.md", TEXT)
-    ann.files().edit("/plans.md", "Monday", "Tuesday")
-    ann.forget(query=CANARY)
-    memory.close()
-    assert all(CANARY.encode() not in path.read_bytes() for path in tmp_path.rglob("memory.db*"))

@@ -112,11 +112,8 @@ def traces(number: int) -> list[bytes]:
     word = own(number)
     forms = [half.encode(code) for half in (word[:8], word[8:]) for code in ("utf-8", "utf-16-le", "utf-16-be")]
     escaped = [json.dumps(half).strip('"').encode() for half in (word[:8], word[8:])]
-    # The text index writes of a term only what differs from the term before it: of a pair of characters five bytes.
-    terms_left = (
-        [pair.encode()[1:] for pair in map("".join, pairwise(word))] if number % 3 == 1 else [word[4:].encode()]
-    )
-    return [*forms, *escaped, *terms_left, vector(number).tobytes()[:24]]
+    pairs = [pair.encode() for pair in map("".join, pairwise(word))] if number % 3 == 1 else []  # terms of Chinese
+    return [*forms, *escaped, *pairs, vector(number).tobytes()[:24]]
 
 
 def heads(content: bytes) -> np.ndarray[Any, np.dtype[Any]]:

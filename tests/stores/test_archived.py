@@ -4,8 +4,8 @@ import itertools
 import logging
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -16,13 +16,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import Event, EventKind, Scope
-from hybrid_memory.engines.in_memory import InMemoryArchive, InMemoryLog
+from hybrid_memory.engines.in_memory import InMemoryLog
 from hybrid_memory.engines.sqlite import Database, SqliteLog
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.log.views import ArchivedLog
 from hybrid_memory.ports import EventLog
 from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS, assert_readings_agree, draft
-from tests.stores.test_engines_agree import assert_the_same_after, do, sqlite_log, state, steps
+from tests.archives import InMemoryArchive
+from tests.doubles import Line
+from tests.stores.test_engines_agree import assert_the_same_after, do, state, steps
 
 if TYPE_CHECKING:
     from tests.stores.conftest import OpenStore
@@ -32,56 +34,12 @@ EVER = NOON + timedelta(days=10_000)
 KINDS = [EventKind.MESSAGE, EventKind.CLAIM]
 
 
-class FrailArchive(InMemoryArchive):
-    """An archive that fails from a call on, before or after it has done what was asked; it counts the calls."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.calls: list[str] = []
-        self.down = False
-        self.broken: tuple[str, int] | None = None
-
-    @contextmanager
-    def _call(self, name: str) -> Iterator[None]:
-        self.calls.append(name)
-        if self.down or self.broken == (name, 0):
-            raise StoreUnavailableError("the archive is away")
-        yield
-        if self.broken == (name, 1):
-            raise StoreUnavailableError("the archive did it, and went away")
-
-    def put(self, events: Sequence[Event]) -> None:
-        with self._call("put"):
-            super().put(events)
-
-    def read(self, scope: Scope, **options: Any) -> list[Event]:
-        with self._call("read"):
-            return super().read(scope, **options)
-
-    def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
-        with self._call("get"):
-            return super().get(scope, ids)
-
-    def erase(self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]]) -> None:
-        with self._call("erase"):
-            super().erase(owner, positions, rewritten)
-
-    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
-        with self._call("heads"):
-            return super().heads(scope)
+AWAY = StoreUnavailableError("the archive is away")
 
 
-class FrailLog(InMemoryLog):
-    """A log that cannot drop, before or after it has done so."""
-
-    broken: int | None = None
-
-    def drop(self, owner: Scope, positions: Sequence[int]) -> None:
-        if self.broken == 0:
-            raise StoreUnavailableError("the log is away")
-        super().drop(owner, positions)
-        if self.broken == 1:
-            raise StoreUnavailableError("the log did it, and went away")
+def line_to_archive() -> Any:
+    """An archive that can be cut off."""
+    return Line(InMemoryArchive())
 
 
 def fill(log: EventLog, size: int, **fields: Any) -> list[int]:
@@ -112,7 +70,7 @@ def assert_consistent(log: EventLog, seed: int) -> None:
 @given(done=steps, seed=st.integers())
 def test_it_reads_like_a_log_that_never_expired(engine: str, done: list[Any], seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        hot = InMemoryLog() if engine == "memory" else sqlite_log(folder)
+        hot = InMemoryLog() if engine == "memory" else SqliteLog(Database(Path(folder) / "memory.db", power_safe=False))
         with closing(ArchivedLog(hot, InMemoryArchive())) as log:
             assert_the_same_after(with_notes_of_their_own(done), log)
             assert_consistent(log, seed)
@@ -121,21 +79,24 @@ def test_it_reads_like_a_log_that_never_expired(engine: str, done: list[Any], se
 @settings(max_examples=15)
 @given(
     done=steps,
-    broken=st.sampled_from([("put", 0), ("put", 1), ("drop", 0), ("drop", 1)]),
+    broken=st.sampled_from(["put", "drop"]),
+    when=st.sampled_from(["before", "after"]),
     anew=st.booleans(),
     seed=st.integers(),
 )
 def test_an_expiry_cut_short_changes_nothing_that_is_read(
-    done: list[Any], broken: tuple[str, int], anew: bool, seed: int
+    done: list[Any], broken: str, when: str, anew: bool, seed: int
 ) -> None:
-    hot, archive = FrailLog(), FrailArchive()
+    hot: Any = Line(InMemoryLog())
+    archive = line_to_archive()
     log, plain = ArchivedLog(hot, archive), InMemoryLog()
     for step in with_notes_of_their_own(done):
         if step[0] == "expire":
-            archive.broken, hot.broken = broken, broken[1] if broken[0] == "drop" else None
+            (archive if broken == "put" else hot).breaks[broken] = when, AWAY
             with suppress(StoreUnavailableError):
                 log.expire(step[1], EVER, 2)
-            archive.broken = hot.broken = None
+            archive.error = hot.error = None
+            archive.breaks, hot.breaks = {}, {}
             log = ArchivedLog(hot, archive) if anew else log
         else:
             assert do(log, step) == do(plain, step), step
@@ -172,13 +133,12 @@ def test_sqlite_keeps_no_words_of_what_expired(
 
 
 def test_without_its_archive_the_hot_part_is_read_and_written_on(caplog: pytest.LogCaptureFixture) -> None:
-    archive = FrailArchive()
-    hot = InMemoryLog()
+    hot, archive = InMemoryLog(), line_to_archive()
     log = ArchivedLog(hot, archive, refresh=timedelta(0))
     at = fill(log, 10, session="s1")
     log.expire(ALICE, NOON + timedelta(minutes=5))
     whole = log.read(ALICE)
-    archive.down = True
+    archive.error = AWAY
     with caplog.at_level(logging.WARNING):
         assert log.read(ALICE, after=at[4]) == whole[5:]
     assert "away" in caplog.text
@@ -200,20 +160,20 @@ def test_without_its_archive_the_hot_part_is_read_and_written_on(caplog: pytest.
         with pytest.raises(StoreUnavailableError, match="away"):
             call()
     assert [event.position for event in hot.read(ALICE, upto=at[-1])] == at[5:]
-    archive.down = False
+    archive.error = None
     assert log.read(ALICE, upto=at[-1]) == whole
 
 
 def test_an_archive_that_was_never_seen_is_not_taken_for_empty() -> None:
-    hot, archive = InMemoryLog(), FrailArchive()
+    hot, archive = InMemoryLog(), line_to_archive()
     fill(hot, 4)
     ArchivedLog(hot, archive).expire(ALICE, EVER)
     log = ArchivedLog(hot, archive)
-    archive.down = True
+    archive.error = AWAY
     with pytest.raises(StoreUnavailableError):
         log.read(ALICE, limit=1, newest=True)
     assert log.read(ALICE, kinds=[EventKind.CLAIM]) == []
-    archive.down = False
+    archive.error = None
     assert len(log.read(ALICE)) == 4
 
 

@@ -85,14 +85,6 @@ def test_a_server_that_is_away_is_named_at_each_call() -> None:
         archive.read(ALICE)
 
 
-def test_a_server_that_does_not_answer_is_given_up(deaf: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.engines.clickhouse.CALL_SECONDS", 1)
-    archive = ClickHouseArchive(f"clickhouse://127.0.0.1:{deaf}/db")
-    with pytest.raises(StoreUnavailableError, match=str(deaf)):
-        archive.read(ALICE)
-    archive.close()
-
-
 def test_a_missing_engine_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "chdb", None)
     monkeypatch.delitem(sys.modules, "clickhouse_connect.driver._chdbclient", raising=False)

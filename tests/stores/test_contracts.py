@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hybrid_memory.engines.in_memory import InMemoryArchive, InMemoryIndex, InMemoryLog
+from hybrid_memory.engines.in_memory import InMemoryIndex, InMemoryLog
 from hybrid_memory.engines.milvus import MilvusIndex
 from hybrid_memory.engines.milvus.catalog import RECORDS
 from hybrid_memory.engines.postgres import PostgresConnection, PostgresIndex, PostgresLog
@@ -22,6 +22,7 @@ from hybrid_memory.testing.archive import ArchiveContract
 from hybrid_memory.testing.corpus import Corpus, random_corpus
 from hybrid_memory.testing.event_log import EventLogContract
 from hybrid_memory.testing.semantic_index import SemanticIndexContract
+from tests.archives import InMemoryArchive
 
 NUMBERS = count()
 SEEDS = {"memory": 0, "sqlite": 1, "postgres": 2, "redis": 1, "milvus": 0}

@@ -18,17 +18,15 @@ def index() -> InMemoryIndex:
     return InMemoryIndex()
 
 
-def test_nearest_and_similar_are_the_inner_product(index: InMemoryIndex) -> None:
+def test_scores_of_a_vector_are_inner_products(index: InMemoryIndex) -> None:
     corpus = random_corpus(3)
     corpus.fill(index)
     query = unit(np.random.default_rng(3).normal(size=DIM))
     mine = [entry.record.id for entry in corpus.of(ALICE) if entry.record.id in corpus.keys]
     scores = np.array([corpus.vectors[corpus.keys[number]] @ query for number in mine])
-    found = index.nearest(query, Where(ALICE), ALL)
+    found = index.search(query, Where(ALICE), ALL)
     assert sorted(found.ids.tolist()) == mine
     np.testing.assert_allclose(found.scores, np.sort(scores)[::-1], atol=1e-6)
-    np.testing.assert_allclose(index.similar(query, ALICE, ids(*mine)), scores, atol=1e-6)
-    assert np.isnan(index.similar(query, BOB, ids(*mine))).all()
 
 
 def test_matching_is_bm25_by_hand(index: InMemoryIndex) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -19,13 +18,11 @@ from hybrid_memory.engines.milvus.connection import Address
 from hybrid_memory.engines.milvus.rows import POSITIONS, STRETCHES, owner_key
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.index.record import Where
-from hybrid_memory.ports import Use
 from hybrid_memory.testing.corpus import (
     ALICE,
     BOB,
     DIM,
     EMBEDDER,
-    START,
     assert_same_ranking,
     entry_of,
     ids,
@@ -91,12 +88,6 @@ def test_a_wrong_url_is_refused_without_its_password(url: str) -> None:
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("options", [{"index_type": "DISKANN"}, {"nprobe": 0}, {"nlist": 10, "nprobe": 11}])
-def test_a_wrong_parameter_is_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(InvalidConfigError):
-        MilvusIndex("milvus://127.0.0.1:1", **options)
-
-
 def test_without_a_server_it_says_so() -> None:
     with pytest.raises(StoreUnavailableError, match="is the server running"):
         MilvusIndex("milvus://127.0.0.1:1")
@@ -121,7 +112,7 @@ def test_the_parameters_of_the_index_reach_the_server(
     described = client.describe_index("parameters_vectors", "vector")
     assert (described["index_type"], described.get("params")) == expected
     assert described["metric_type"] == "IP"
-    assert index.nearest(VECTOR, Where(ALICE), 99).ids.tolist() == list(range(30, 0, -1))
+    assert index.search(VECTOR, Where(ALICE), 99).ids.tolist() == list(range(30, 0, -1))
     client.close()
     index.close()
 
@@ -135,7 +126,7 @@ def test_embedded_lite_keeps_everything_for_the_next_time(tmp_path: Path) -> Non
     index.close()
     again = MilvusIndex(url)
     assert again.size() == oracle.size()
-    assert_same_ranking(again.nearest(VECTOR, Where(ALICE), 7), oracle.nearest(VECTOR, Where(ALICE), ALL), 7)
+    assert_same_ranking(again.search(VECTOR, Where(ALICE), 7), oracle.search(VECTOR, Where(ALICE), ALL), 7)
     words = terms("marathon cat 北京")
     assert_same_ranking(again.matching(words, Where(ALICE), 7), oracle.matching(words, Where(ALICE), ALL), 7)
     again.close()
@@ -157,7 +148,7 @@ def test_more_hidden_stretches_than_a_filter_holds(index: MilvusIndex) -> None:
     single = tuple((number, number) for number in range(20_000, 20_000 + 2 * (POSITIONS + 1), 2))
     for many in (far, single):
         where = Where(ALICE, hidden=((6, 450), *many))
-        assert index.nearest(VECTOR, where, 5).ids.tolist() == [5, 4, 3, 2, 1]
+        assert index.search(VECTOR, where, 5).ids.tolist() == [5, 4, 3, 2, 1]
         assert sorted(index.matching(["cat"], where, 5).ids.tolist()) == [1, 2, 3, 4, 5]
         assert index.latest(where, 3).tolist() == [5, 4, 3]
         assert index.columns(ids(5, 6), where, 0).ids.tolist() == [5]
@@ -168,7 +159,7 @@ def test_an_approximate_index_still_gives_as_many_as_asked_for(
     milvus_server: MilvusServer, index_type: Literal["IVF_FLAT", "HNSW"]
 ) -> None:
     """The ten that are allowed are those farthest from the query."""
-    index = MilvusIndex(f"{milvus_server.url}?prefix=approximate", index_type=index_type, nlist=64, nprobe=1)
+    index = MilvusIndex(f"{milvus_server.url}?prefix=approximate", index_type=index_type, nlist=64)
     index.delete(None)
     chance = np.random.default_rng(0)
     rows = {b"%d" % number: unit(chance.normal(size=DIM)) for number in range(1, 501)}
@@ -177,8 +168,8 @@ def test_an_approximate_index_still_gives_as_many_as_asked_for(
     index.upsert(ALICE, entries, after=0, upto=500)
     index.put_vectors(EMBEDDER, {number: b"%d" % number for number in range(1, 501)}, rows)
     index.train(ALICE)
-    assert index.nearest(VECTOR, Where(ALICE, categories=frozenset({"task"})), 10).ids.tolist() == far[::-1]
-    assert len(index.nearest(VECTOR, Where(ALICE), 450).ids) == 450
+    assert index.search(VECTOR, Where(ALICE, categories=frozenset({"task"})), 10).ids.tolist() == far[::-1]
+    assert len(index.search(VECTOR, Where(ALICE), 450).ids) == 450
     index.close()
 
 
@@ -188,8 +179,8 @@ def test_more_records_than_a_query_hands_out(index: MilvusIndex, monkeypatch: py
         monkeypatch.setattr(module, "WINDOW", 100)
     fill(index, 250)
     newest = list(range(250, 0, -1))
-    assert index.nearest(VECTOR, Where(ALICE), 220).ids.tolist() == newest[:220]
-    assert index.nearest(VECTOR, Where(ALICE, hidden=((50, 250),)), 60).ids.tolist() == newest[201:]
+    assert index.search(VECTOR, Where(ALICE), 220).ids.tolist() == newest[:220]
+    assert index.search(VECTOR, Where(ALICE, hidden=((50, 250),)), 60).ids.tolist() == newest[201:]
     assert index.latest(Where(ALICE), 999).tolist() == newest
     assert len(index.matching(["cat"], Where(ALICE), 999).ids) == 100
     index._vectors._state.put({f"sum:{owner_key(ALICE)}": None})
@@ -205,17 +196,17 @@ def test_two_clients_see_what_the_other_wrote(index: MilvusIndex, milvus_server:
     fill(index, 5)
     fill(other, 5, BOB, first=6)
     assert other.status(ALICE).applied == index.status(ALICE).applied == 6
-    assert other.nearest(VECTOR, Where(ALICE), 9).ids.tolist() == [5, 4, 3, 2, 1]
+    assert other.search(VECTOR, Where(ALICE), 9).ids.tolist() == [5, 4, 3, 2, 1]
     mine, theirs = (one.matching(["cat"], Where(BOB), 9) for one in (index, other))
     assert mine.ids.tolist() == theirs.ids.tolist() == [6, 7, 8, 9, 10]
     assert mine.scores.tolist() == theirs.scores.tolist()
     assert not other.upsert(ALICE, [entry_of(make_record(20))], after=0, upto=20)
     other.delete([5])
-    assert index.nearest(VECTOR, Where(ALICE), 9).ids.tolist() == [4, 3, 2, 1]
+    assert index.search(VECTOR, Where(ALICE), 9).ids.tolist() == [4, 3, 2, 1]
     other.delete(None)
     assert index.size().records == 0
     fill(index, 2)
-    assert other.nearest(VECTOR, Where(ALICE), 9).ids.tolist() == [2, 1]
+    assert other.search(VECTOR, Where(ALICE), 9).ids.tolist() == [2, 1]
     other.close()
 
 
@@ -249,7 +240,7 @@ def test_after_a_restart_the_same_object_works_on(server: MilvusServer, url: str
     corpus.fill(oracle)
     server.kill()
     for call in (
-        lambda: index.nearest(VECTOR, Where(ALICE), 5),
+        lambda: index.search(VECTOR, Where(ALICE), 5),
         lambda: index.matching(["cat"], Where(ALICE), 5),
         lambda: index.upsert(ALICE, [], after=0, upto=1),
         lambda: index.get([1]),
@@ -260,7 +251,7 @@ def test_after_a_restart_the_same_object_works_on(server: MilvusServer, url: str
             call()
     server.start()
     assert index.size() == oracle.size()
-    assert_same_ranking(index.nearest(VECTOR, Where(ALICE), ALL), oracle.nearest(VECTOR, Where(ALICE), ALL), ALL)
+    assert_same_ranking(index.search(VECTOR, Where(ALICE), ALL), oracle.search(VECTOR, Where(ALICE), ALL), ALL)
     words = terms("marathon cat 北京")
     assert_same_ranking(index.matching(words, Where(BOB), ALL), oracle.matching(words, Where(BOB), ALL), ALL)
     everything = ids(*range(1, 61))
@@ -268,17 +259,4 @@ def test_after_a_restart_the_same_object_works_on(server: MilvusServer, url: str
         index.columns(everything, Where(ALICE), 1).ids.tolist()
         == oracle.columns(everything, Where(ALICE), 1).ids.tolist()
     )
-    index.close()
-
-
-def test_uses_add_up_over_threads(url: str) -> None:
-    index = MilvusIndex(url)
-    index.upsert(ALICE, [entry_of(make_record(1))], after=0, upto=1)
-
-    def use(_: int) -> None:
-        assert index.upsert(ALICE, [], after=1, upto=1, uses={1: Use(1, START), 99: Use(1, START)})
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(use, range(16)))
-    assert (index.get([1])[0].uses, index.get([1])[0].last_used) == (16, START)
     index.close()

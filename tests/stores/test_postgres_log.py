@@ -10,12 +10,12 @@ from itertools import count
 import psycopg
 import pytest
 
-from hybrid_memory import EventKind, Scope
+from hybrid_memory import Scope
 from hybrid_memory.engines.postgres import PostgresConnection, PostgresLog
 from hybrid_memory.engines.postgres.pool import PatientConnection
 from hybrid_memory.errors import IdConflictError, StoreUnavailableError
 from hybrid_memory.ports import Appended
-from hybrid_memory.testing.drafts import ALICE, OWNERS, draft
+from hybrid_memory.testing.drafts import ALICE, draft
 from tests.doubles import wait_until
 from tests.postgres_server import PostgresServer
 
@@ -33,43 +33,6 @@ def log(url: str) -> Iterator[PostgresLog]:
     log = PostgresLog(PostgresConnection(url))
     yield log
     log.close()
-
-
-def test_many_writers_append_at_once_and_a_follower_misses_nothing(url: str) -> None:
-    """A position lower than one that was seen is never seen later, though numbers are given out side by side."""
-    clients, threads, batches, size = 2, 6, 10, 3
-    logs = [PostgresLog(PostgresConnection(url)) for _ in range(clients)]
-    reader = PostgresLog(PostgresConnection(url))
-    followed: list[str] = []
-    positions: list[int] = []
-
-    def write(client: int, thread: int) -> None:
-        for batch in range(batches):
-            first = 10_000 * client + 1_000 * thread + size * batch
-            logs[client].append(ALICE, [draft(first + n, session=f"s{client}-{thread}") for n in range(size)])
-            logs[client].append(OWNERS[thread % len(OWNERS)], [draft(first)])
-
-    def follow() -> None:
-        events = reader.read(ALICE, after=positions[-1] if positions else 0)
-        followed.extend(event.id for event in events)
-        positions.extend(event.position for event in events)
-
-    with ThreadPoolExecutor(max_workers=clients * threads) as pool:
-        writing = [pool.submit(write, client, thread) for client in range(clients) for thread in range(threads)]
-        while not all(job.done() for job in writing):
-            follow()
-        for job in writing:
-            job.result()
-    follow()
-    events = reader.read(ALICE)
-    assert [event.id for event in events] == followed
-    assert positions == sorted(set(positions))
-    for client in range(clients):
-        for thread in range(threads):
-            mine = [event.id for event in reader.read(replace(ALICE, session=f"s{client}-{thread}"))]
-            assert mine == [f"e{10_000 * client + 1_000 * thread + n}" for n in range(batches * size)]
-    for one in (*logs, reader):
-        one.close()
 
 
 def test_a_writer_that_is_slow_to_commit_holds_up_those_of_its_owner_alone(url: str) -> None:
@@ -206,31 +169,3 @@ def test_a_pool_that_is_exhausted_says_so(url: str, monkeypatch: pytest.MonkeyPa
         log._db.write(held)
     assert log.append(ALICE, [draft(1)])[0].fresh
     log.close()
-
-
-def test_what_was_erased_leaves_the_tables_with_the_next_scrub(
-    postgres_server: PostgresServer, log: PostgresLog, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """A vacuum alone leaves the newest rows of a page where they were."""
-    words = "xylophone{} quartz passphrase"
-    log.append(ALICE, [draft(0)])
-    at = [
-        one.position
-        for one in log.append(ALICE, [draft(n + 1, payload={"content": words.format(n)}) for n in range(9)])
-    ]
-    log.erase(ALICE, at, {}, draft(100, kind=EventKind.ERASED))
-
-    def left() -> set[int]:
-        postgres_server.execute("CHECKPOINT")
-        files = [file.read_bytes() for file in (postgres_server.data / "base").rglob("*") if file.is_file()]
-        return {n for n in range(9) if any(words.format(n).encode() in file for file in files)}
-
-    assert left() == set(range(9)), "the test looks in the wrong place"
-    monkeypatch.setattr("hybrid_memory.engines.postgres.connection.REWRITTEN_BYTES", 0)
-    log.scrub()
-    log.scrub()
-    assert left()
-    assert ["VACUUM FULL" in message for message in caplog.messages].count(True) == 1
-    monkeypatch.undo()
-    log.scrub()
-    assert left() == set()

@@ -63,11 +63,6 @@ def keys_of(index: RedisIndex, server: RedisServer) -> set[bytes]:
         return set(client.scan_iter(f"{index._connection.prefix}:*", count=1000))
 
 
-def test_the_server_has_no_module(index: RedisIndex) -> None:
-    names = {module[1] for module in index._connection.call("MODULE", "LIST")}
-    assert names <= {b"vectorset"}  # built into Redis 8
-
-
 def test_two_stores_on_one_server_keep_apart(redis_server: RedisServer) -> None:
     urls = [f"{redis_server.url}{part}" for part in ("?prefix=apart", "?prefix=apart-2", "/3?prefix=apart")]
     indexes = [RedisIndex(RedisConnection(url)) for url in urls]
@@ -76,7 +71,7 @@ def test_two_stores_on_one_server_keep_apart(redis_server: RedisServer) -> None:
         index.put_vectors(("m", number * 8), {number: b"a"}, {b"a": unit(np.ones(number * 8))})
     for number, index in enumerate(indexes, start=1):
         assert index.matching(["cat"], Where(ALICE), 5).ids.tolist() == [number]
-        assert index.nearest(unit(np.ones(number * 8)), Where(ALICE), 5).ids.tolist() == [number]
+        assert index.search(unit(np.ones(number * 8)), Where(ALICE), 5).ids.tolist() == [number]
         assert index.embedder() == ("m", number * 8)
     indexes[0].delete(None)
     assert [index.size().records for index in indexes] == [0, 1, 1]
@@ -97,7 +92,7 @@ def test_vectors_whose_answer_was_lost_are_stored(index: RedisIndex, lose: Calla
     lose()
     index.put_vectors(EMBEDDER, {2: b"b"}, {b"b": ONES})
     assert index.status(ALICE, pending=5).pending == []
-    assert index.nearest(ONES, Where(ALICE), 5).ids.tolist() == [1, 2]
+    assert index.search(ONES, Where(ALICE), 5).ids.tolist() == [1, 2]
 
 
 def test_a_removal_whose_answer_was_lost_is_done(index: RedisIndex, lose: Callable[[], None]) -> None:
@@ -171,7 +166,7 @@ def test_what_is_written_while_a_reader_pages_is_seen_whole(
     left = [n for n in range(1, 13) if n not in (5, 10)]
     assert reader.search(None, Where(ALICE), ALL).ids.tolist() == left[::-1]
     assert reader.search(["cat"], Where(ALICE), ALL).ids.tolist() == [n for n in left if n != 4]
-    assert reader.nearest(ONES, Where(ALICE), ALL).ids.tolist() == [3, 12]
+    assert reader.search(ONES, Where(ALICE), ALL).ids.tolist() == [3, 12]
     assert reader.columns(np.array([1, 3, 11]), Where(ALICE), 0).uses.tolist() == [1, 1, 1]
 
 
@@ -232,16 +227,3 @@ def test_what_was_removed_leaves_no_key(index: RedisIndex, redis_server: RedisSe
     index.delete(None)
     left = {key.rsplit(b":", 1)[1] for key in keys_of(index, redis_server) - before}
     assert left <= {b"owners", b"state", b"0"}
-
-
-def test_an_index_for_a_module_is_deleted_and_nothing_else(url: str, redis_server: RedisServer) -> None:
-    prefix = url.rpartition("=")[2]
-    older = [f"{prefix}:{name}" for name in ("embedder", "index:{a}:state", "record:{a}:1", "owner-of:0")]
-    kept = [f"{prefix}:log:{{a}}:events", f"{prefix}-2:record:{{a}}:1", f"{prefix}:owners"]
-    with Redis(port=redis_server.port) as client:
-        for key in (*older, *kept):
-            client.hset(key, "a", "1")
-        RedisIndex(RedisConnection(url)).close()
-        assert client.exists(*older) == 0
-        assert client.exists(*kept) == len(kept)
-        client.delete(*kept)

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -44,42 +42,6 @@ def test_a_node_of_a_cluster_is_refused(tmp_path: Path) -> None:
     node = RedisServer(tmp_path, options=("--cluster-enabled", "yes"))
     with node, pytest.raises(InvalidConfigError, match="node of a cluster"):
         RedisConnection(node.url)
-
-
-def test_two_clients_append_at_once_and_a_follower_misses_nothing(url: str) -> None:
-    clients, threads, batches, size = 2, 8, 12, 3
-    logs = [RedisLog(RedisConnection(url)) for _ in range(clients)]
-    reader = RedisLog(RedisConnection(url))
-    followed: list[str] = []
-    positions: list[int] = []
-
-    def write(client: int, thread: int) -> None:
-        for batch in range(batches):
-            first = 10_000 * client + 1_000 * thread + size * batch
-            logs[client].append(ALICE, [draft(first + n, session=f"s{client}-{thread}") for n in range(size)])
-
-    def follow() -> None:
-        events = reader.read(ALICE, after=positions[-1] if positions else 0)
-        followed.extend(event.id for event in events)
-        positions.extend(event.position for event in events)
-
-    with ThreadPoolExecutor(max_workers=clients * threads) as pool:
-        writing = [pool.submit(write, client, thread) for client in range(clients) for thread in range(threads)]
-        while not all(job.done() for job in writing):
-            follow()
-        for job in writing:
-            job.result()
-    follow()
-    events = reader.read(ALICE)
-    assert [event.id for event in events] == followed
-    assert positions == sorted(set(positions))
-    assert len(events) == clients * threads * batches * size
-    for client in range(clients):
-        for thread in range(threads):
-            mine = [e.id for e in reader.read(replace(ALICE, session=f"s{client}-{thread}"))]
-            assert mine == [f"e{10_000 * client + 1_000 * thread + n}" for n in range(batches * size)]
-    for one in (*logs, reader):
-        one.close()
 
 
 def test_a_follower_that_lags_misses_no_event_between_reserving_and_appending(url: str) -> None:
@@ -193,14 +155,6 @@ def test_a_scrub_that_fails_says_so() -> None:
 
     with pytest.raises(StoreUnavailableError, match="may remain"):
         _rewrite(Full(), "somewhere")
-
-
-def test_stores_with_different_prefixes_share_a_server_and_nothing_else(redis_server: RedisServer) -> None:
-    logs = [RedisLog(RedisConnection(f"{redis_server.url}/3?prefix={name}")) for name in ("a", "a.b")]
-    logs[0].append(ALICE, [draft(1)])
-    assert (logs[0].count(ALICE), logs[1].count(ALICE), logs[1].heads()) == (1, 0, {})
-    for log in logs:
-        log.close()
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ import pytest
 
 from hybrid_memory import HybridMemory, MemoryConfig, Message, Scope, open_memory
 from hybrid_memory.config import OrchestrationConfig
-from hybrid_memory.engines.sqlite import Database, SqliteLog, driver
+from hybrid_memory.engines.sqlite import Database, SqliteLog
 from hybrid_memory.engines.sqlite.driver import KeyNotes
 from hybrid_memory.errors import InvalidConfigError, StoreError, StoreUnavailableError, WrongKeyError
 from hybrid_memory.index.record import Where
@@ -115,35 +115,9 @@ def test_who_has_the_store_open_elsewhere_is_told_of_the_new_key(open_store: Ope
     assert store.log.count(ALICE) == 1
 
 
-def test_a_store_that_another_process_writes_keeps_its_key(
-    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(driver, "BUSY_SECONDS", 0.2)
-    store, other = open_store(key=RAW), open_store(key=RAW)
-    store.write([1])
-
-    def rekey(_: object) -> None:
-        with pytest.raises(StoreUnavailableError, match=r"memory\.db"):
-            store.database.rekey(OTHER)
-
-    other.database.write(rekey)
-    assert store.write([2]) == [2]
-    store.close()
-    assert open_store(key=RAW).log.count(ALICE) == 2
-
-
 def test_a_plain_store_has_no_key_to_change(open_store: OpenStore) -> None:
     with pytest.raises(InvalidConfigError, match="not encrypted"):
         open_store().database.rekey(RAW)
-
-
-def test_what_is_no_key_leaves_the_old_one(open_store: OpenStore) -> None:
-    store = open_store(key=RAW)
-    store.write([1])
-    with pytest.raises(InvalidConfigError, match="32 bytes"):
-        store.database.rekey("")
-    store.close()
-    assert open_store(key=RAW).log.count(ALICE) == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes the POSIX way")
@@ -178,9 +152,6 @@ def the_one_that_opens(path: Path, *keys: bytes) -> bytes:
     return only
 
 
-pytest.importorskip("sqlcipher3")
-
-OLD, NEW = bytes(range(32)), bytes(range(32, 64))
 FILES = ("memory.db", "outbox.db")
 STEP = 29
 """With 3 it takes 80 s."""
@@ -204,7 +175,7 @@ def store(tmp_path: Path) -> Path:
     folder = tmp_path / "store"
     folder.mkdir()
     for name in FILES:
-        with closing(SqliteLog(Database(folder / name, power_safe=False, key=OLD))) as log:
+        with closing(SqliteLog(Database(folder / name, power_safe=False, key=RAW))) as log:
             at = datetime(2024, 5, 15, tzinfo=UTC)
             note = Draft(id="n", kind=EventKind.MESSAGE, at=at, payload={"content": name}, session=None, fixed_id=True)
             log.append(Scope(user=name), [note])
@@ -232,21 +203,21 @@ def killed(folder: Path, place: int) -> bool:
 
 
 def rekeyed(folder: Path, place: int) -> None:
-    memory = opened(folder, OLD)
+    memory = opened(folder, RAW)
     sys.setprofile(Killer(place))
-    memory.rekey(NEW)
+    memory.rekey(OTHER)
     os._exit(0)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes the POSIX way")
 def test_wherever_it_is_killed_one_key_opens_every_file(store: Path, tmp_path: Path) -> None:
-    opened_by, place = {OLD: 0, NEW: 0}, 0
+    opened_by, place = {RAW: 0, OTHER: 0}, 0
     for place in count(0, STEP):
         folder = tmp_path / str(place)
         shutil.copytree(store, folder)
         if not killed(folder, place):
             break
-        first, second = (OLD, NEW) if place // STEP % 2 else (NEW, OLD)
+        first, second = (RAW, OTHER) if place // STEP % 2 else (OTHER, RAW)
         try:
             opened(folder, first).close()
             key = first
@@ -267,18 +238,18 @@ def test_one_file_that_another_process_writes_keeps_the_key_of_all(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hybrid_memory.engines.sqlite.driver.BUSY_SECONDS", 0.2)
-    memory, other = opened(store, OLD), Database(store / "outbox.db", key=OLD)
+    memory, other = opened(store, RAW), Database(store / "outbox.db", key=RAW)
 
     def busy(_: sqlite3.Connection) -> None:
         with pytest.raises(StoreUnavailableError, match=r"outbox\.db"):
-            memory.rekey(NEW)
+            memory.rekey(OTHER)
 
     other.write(busy)
     other.close()
     memory.scoped(user="memory.db").remember(Message(content="still here"))
     memory.close()
     with pytest.raises(StoreError):
-        opened(store, NEW)
-    with opened(store, OLD) as memory:
+        opened(store, OTHER)
+    with opened(store, RAW) as memory:
         assert memory.scoped(user="memory.db").recall("still here")
     assert not KeyNotes(store / "memory.db").left()

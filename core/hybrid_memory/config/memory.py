@@ -243,11 +243,9 @@ class RedactionConfig(Settings):
 
     Attributes:
         kinds: kinds of secrets and personal data to remove.
-        keep_original: keep the original in the log, for `history` and prompts; redact only index, facts and profile.
     """
 
     kinds: tuple[Literal["api key", "password", "email", "id number", "card", "iban", "phone", "ip"], ...] = ()
-    keep_original: bool = False
 
 
 class LearningConfig(Settings):

@@ -261,7 +261,7 @@ class Connection:
         self._lock = threading.Lock()
         self._clients: dict[bool, Client] = {}
         self._closed = False
-        self._breaker = Breaker()
+        self._breaker = Breaker(f"the archive at {address.place}")
 
     def query(self, sql: str, parameters: Mapping[str, Any]) -> list[Sequence[Any]]:
         return self._call("read", lambda client: list(client.query(sql, parameters=dict(parameters)).result_rows))
@@ -299,9 +299,6 @@ class Connection:
         return self._breaker.call(
             attempt,
             probe=self._ping,
-            refusal=lambda failure: StoreUnavailableError(
-                f"the archive at {self._address.place} is not asked, as it did not answer lately: {failure}"
-            ),
             answered=lambda error: type(error.__cause__) is DatabaseError,  # what is below says that nobody answered
         )
 

@@ -71,16 +71,14 @@ class Changes:
     Attributes:
         number: the number to ask from the next time.
         epoch: another value than before means that ``rows`` are all records, and older ones are void.
-        rows: new and changed records, in the order of their ids; see `ROW`.
+        rows: new and changed records; see `ROW`.
         gone: ids of removed records, older than the rows.
-        marks: what else the engine wants to know the next time.
     """
 
     number: int = 0
     epoch: int = 0
     rows: Sequence[Row] = ()
     gone: Sequence[int] = ()
-    marks: Any = None
 
 
 class Terms:
@@ -150,7 +148,7 @@ class Columns:
     """The records of an owner at one instant. It never changes: `after` makes the next one.
 
     Attributes:
-        number, epoch, marks: see `Changes`.
+        number, epoch: see `Changes`.
         table: a row for each record that there is or was, with the numbers of `ROW` and its labels as numbers.
         alive: the rows of records that there are.
         words: how many terms each row has, plus one.
@@ -169,7 +167,6 @@ class Columns:
     terms: tuple[Terms, ...] = ()
     labels: dict[str | None, int] = field(default_factory=dict)
     metadata: dict[int, dict[str, Any]] = field(default_factory=dict)
-    marks: Any = None
 
     @property
     def nbytes(self) -> int:
@@ -185,11 +182,6 @@ class Columns:
         """The rows of records that there are, by id."""
         rows = np.flatnonzero(self.alive)
         return rows[np.argsort(self.ids[rows], kind="stable")]
-
-    @property
-    def last(self) -> int:
-        """The highest id of a record that there is; 0 without any."""
-        return int(self.ids[self.order[-1]]) if len(self.order) else 0
 
     @cached_property
     def places(self) -> tuple[Ids, Ids]:
@@ -228,8 +220,7 @@ class Columns:
             return replace(Columns(), epoch=changes.epoch).after(changes)
         rows, number = changes.rows, max(changes.number, self.number)
         if not rows and not changes.gone:
-            same = (number, changes.marks) == (self.number, self.marks)
-            return self if same else self._ordered(replace(self, number=number, marks=changes.marks))
+            return self if number == self.number else self._ordered(replace(self, number=number))
         alive, metadata = self.alive.copy(), {**self.metadata}
         alive[self._rows(np.array([*changes.gone], dtype=np.int64))[0]] = False
         new = [row for row in rows if row[_TERMS] is not None]
@@ -274,7 +265,6 @@ class Columns:
             terms=terms,
             labels=self.labels,
             metadata=metadata,
-            marks=changes.marks,
         )
         if not new and not changes.gone:
             self._ordered(made)
@@ -356,7 +346,7 @@ class Columns:
         return visible
 
     def nearest(self, vector: Floats, where: Where, k: int) -> Matches:
-        """See `SemanticIndex.nearest`."""
+        """Of the records with a vector those with the highest inner product; see `IndexEngine.search`."""
         rows = self._with_vector()
         if where != Where(where.scope.owner):
             rows = rows[self.visible(where, rows)]
@@ -516,25 +506,14 @@ class RowIndex(SemanticIndex):
         """The owner's records as they were read for this status, or as they are now."""
         return self.owner_columns(owner) if status is None or status.columns is None else status.columns
 
-    def train(self, owner: Scope) -> None:
-        """Nothing: rows are searched as they are."""
-
     def vectors_of(self, owner: Scope, ids: Sequence[int | bytes]) -> dict[int | bytes, Floats]:
         """The vectors of these records of the owner."""
         numbers = np.array([number for number in ids if isinstance(number, int)], dtype=np.int64)
         rows, present = self.vector_rows(owner, numbers)
         return dict(zip(numbers[present].tolist(), rows[present], strict=True))
 
-    def matches(self, mine: Columns, query: Query, where: Where, k: int) -> Matches:
-        """The k best of the owner's records; see `SemanticIndex.search`."""
-        return mine.search(query, where, k)
-
-    def counts(self, mine: Columns, owner: Scope, words: Sequence[str], near: str = "") -> dict[str, int]:
-        """See `SemanticIndex.terms`."""
-        return mine.counts(words, near)
-
     def search(self, query: Query, where: Where, k: int) -> Matches:
-        return self.matches(self.owner_columns(where.scope), query, where, k)
+        return self.owner_columns(where.scope).search(query, where, k)
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
         return self.owner_columns(where.scope).around(ids, where, radius)
@@ -543,11 +522,10 @@ class RowIndex(SemanticIndex):
         return self.owner_columns(owner).vector_rows(ids)
 
     def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
-        return self.counts(self.owner_columns(owner), owner, words, near)
+        return self.owner_columns(owner).counts(words, near)
 
     def corrections(self, words: Sequence[str], owner: Scope, status: Status | None = None) -> dict[str, str]:
-        mine = self._snapshot(owner, status)
-        return corrected(words, lambda words, near: self.counts(mine, owner, words, near))
+        return corrected(words, self._snapshot(owner, status).counts)
 
     def explore(
         self,
@@ -565,15 +543,15 @@ class RowIndex(SemanticIndex):
         for search in searches:
             query = search.query
             if query is not None and not isinstance(query, np.ndarray):
-                query = self._chosen(self.counts(mine, owner, query))
-            matches.append(self.matches(mine, query, search.where, search.k))
+                query = self._chosen(mine.counts(query))
+            matches.append(mine.search(query, search.where, search.k))
         places = mine.around(np.unique(np.concatenate([_NO_IDS, *(each.ids for each in matches)])), where, radius)
         similarity = np.full(len(places.ids), np.nan, dtype=np.float32)
         if vector is not None:
             rows, present = mine.vector_rows(places.ids)
             if present.any():
                 similarity[present] = rows[present] @ vector
-        return Explored(matches, places, similarity, self.counts(mine, owner, words))
+        return Explored(matches, places, similarity, mine.counts(words))
 
     def records(self, owner: Scope, ids: Sequence[int]) -> list[Record]:
         """Those of these records that the owner has, in the given order."""

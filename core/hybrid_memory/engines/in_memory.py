@@ -1,4 +1,4 @@
-"""Log, archive and index in plain Python and NumPy: the store of ``memory://``, and the oracle of the tests."""
+"""Log and index in plain Python and NumPy: the store of ``memory://``, and the oracle of the tests."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.engines.stored import micros_or_none, to_micros
+from hybrid_memory.engines.stored import columns_of
 from hybrid_memory.errors import EmbedderMismatchError, IdConflictError, MemoryClosedError, OutdatedError
 from hybrid_memory.index.bm25 import ranked
 from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, SemanticIndex, Status, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import Appended, Archive, Draft, EventLog, LogSize, Payloads, Reading, Selection
+from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Payloads, Reading, Selection
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.engine import Engine
 
@@ -114,11 +114,22 @@ class InMemoryLog(EventLog):
     ) -> Appended:
         with self._lock:
             self._check_open()
-            gone = set(positions)
             last = max(map(_last, self._owners.get(owner.owner, {}).values()), default=0)
             if seen is not None and last > seen:
                 raise OutdatedError(f"events of {owner} were appended up to {last}, beyond {seen}")
             before = self._owners.get(owner.owner, {}), self._by_id, self._dropped, self._positions
+            self.destroy(owner, positions, rewritten)
+            try:
+                return self.append(owner, [note])[0]
+            except BaseException:
+                self._owners[owner.owner], self._by_id, self._dropped, self._positions = before
+                raise
+
+    def destroy(self, owner: Scope, positions: Sequence[int], rewritten: Payloads) -> None:
+        """Destroy these events, and rewrite others, without a note."""
+        with self._lock:
+            self._check_open()
+            gone = set(positions)
             mine = {
                 kind: [
                     replace(event, payload=_copied(rewritten[event.position])) if event.position in rewritten else event
@@ -133,11 +144,6 @@ class InMemoryLog(EventLog):
                 if entry.position not in gone or key[0].owner != owner.owner
             }
             self._keep(owner, mine, dropped)
-            try:
-                return self.append(owner, [note])[0]
-            except BaseException:
-                self._owners[owner.owner], self._by_id, self._dropped, self._positions = before
-                raise
 
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
         with self._lock:
@@ -224,63 +230,6 @@ def _digest(payload: dict[str, Any]) -> bytes:
 def _copied(payload: dict[str, Any]) -> dict[str, Any]:
     copy: dict[str, Any] = json.loads(json.dumps(payload))
     return copy
-
-
-class InMemoryArchive(Archive):
-    """An archive that exists as long as the process."""
-
-    def __init__(self) -> None:
-        self._owners: dict[Scope, dict[int, Event]] = {}
-        self._lock = threading.Lock()
-        self._closed = False
-
-    def put(self, events: Sequence[Event]) -> None:
-        with self._lock:
-            self._check_open()
-            for event in events:
-                mine = self._owners.setdefault(event.scope.owner, {})
-                mine.setdefault(event.position, replace(event, payload=_copied(event.payload)))
-
-    def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
-        with self._lock:
-            self._check_open()
-            mine = self._owners.get(scope.owner, {})
-            events = [mine[at] for at in sorted(mine) if scope.session in (None, mine[at].scope.session)]
-        return Selection(**which).of(events)
-
-    def erase(self, owner: Scope, positions: Sequence[int], rewritten: Payloads) -> None:
-        with self._lock:
-            self._check_open()
-            gone = set(positions)
-            self._owners[owner.owner] = {
-                position: replace(event, payload=_copied(rewritten.get(position, event.payload)))
-                for position, event in self._owners.get(owner.owner, {}).items()
-                if position not in gone
-            }
-
-    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
-        with self._lock:
-            self._check_open()
-            heads = {owner: max(events) for owner, events in self._owners.items() if events}
-        return heads if scope is None else {owner: head for owner, head in heads.items() if owner == scope.owner}
-
-    def size(self) -> LogSize:
-        with self._lock:
-            self._check_open()
-            stored = [event for events in self._owners.values() for event in events.values()]
-        scopes = {e.scope for e in stored if e.scope.session is not None or e.kind is EventKind.MESSAGE}
-        return LogSize(
-            owners=len({event.scope.owner for event in stored}), sessions=len(scopes), events=len(stored), bytes=0
-        )
-
-    def close(self) -> None:
-        with self._lock:
-            self._closed = True
-            self._owners = {}
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise MemoryClosedError
 
 
 @dataclass(slots=True)
@@ -397,15 +346,7 @@ class InMemoryIndex(SemanticIndex):
             seeds = [rows[number].record for number in ids.tolist() if number in rows]
             near = {(seed.segment, seed.ordinal + step) for seed in seeds for step in range(-radius, radius + 1)}
             found = [row.record for row in self._rows(where) if (row.record.segment, row.record.ordinal) in near]
-        return RecordColumns.of(
-            [
-                (
-                    *(record.id, record.segment, record.ordinal, len(record.text), to_micros(record.at)),
-                    *(record.importance, record.uses, micros_or_none(record.last_used) or 0),
-                )
-                for record in found
-            ]
-        )
+        return columns_of(found)
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         with self._lock:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
+from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Origin
@@ -118,14 +119,17 @@ def record_of(scope: Scope, values: Mapping[str, Any]) -> Record:
     return Record(**{**values, **instants, **typed, "scope": scope})
 
 
-def origin_labels(origins: Collection[Origin]) -> tuple[bool, list[str]]:
-    """`Where.origins` as a condition on stored labels, for engines that store no label for ``imported``.
-
-    True with the labels of which a record must have one, or False with those of which it must have none.
-    """
-    if Origin.IMPORTED in origins:
-        return False, [origin.value for origin in Origin if origin not in origins]
-    return True, sorted(origins)
+def columns_of(records: Iterable[Record]) -> RecordColumns:
+    """The columns of these records."""
+    return RecordColumns.of(
+        [
+            (
+                *(record.id, record.segment, record.ordinal, len(record.text), to_micros(record.at)),
+                *(record.importance, record.uses, micros_or_none(record.last_used) or 0),
+            )
+            for record in records
+        ]
+    )
 
 
 def row_of(owner: int, record: Record) -> dict[str, Any]:

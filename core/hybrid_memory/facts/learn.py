@@ -26,7 +26,6 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import stream
 from hybrid_memory.store.indexing import TextIndex, erase
 from hybrid_memory.store.projection import append_revision, erased_since, head, number_of, revision_id
-from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
 
 _log = logging.getLogger(__name__)
@@ -270,7 +269,7 @@ async def claims_of(
         )
         # A scope without a session reads all sessions: the turns of others are no context.
         before = [turn for turn in before if turn.scope == session[0].scope]
-        turns, before = heard(learnt(services, session)), heard(learnt(services, before))
+        turns, before = heard(session), heard(before)
         made = await _made(run, services, extractor, turns, before) if turns else []
         mine = [(by_position[claim.source], claim) for claim in made if claim.source in by_position]
         claims += admitted([(turn, _named(claim, turn)) for turn, claim in mine], [*before, *turns],

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import repeat
 
 import numpy as np
 
-from hybrid_memory.arrays import Array, Ids
+from hybrid_memory.arrays import Array
 from hybrid_memory.index.port import Matches
 
 BM25_K1 = 1.2
@@ -74,43 +72,3 @@ def ranked(
         if found:
             scores[number] = bm25(found, (sum(counts.values()) + 1) / average)
     return Matches.best(scores, k)
-
-
-@dataclass(frozen=True, slots=True)
-class Occurrences:
-    """Occurrences of terms in records, as columns of shape (n,): record ids, term numbers, counts, text lengths."""
-
-    ids: Ids
-    terms: Ids
-    counts: Ids
-    lengths: Ids
-
-
-def ranked_occurrences(
-    occurrences: Occurrences, frequencies: Sequence[int], records: int, length: int, k: int
-) -> Matches:
-    """Like `ranked`, for many records in a few array operations; frequencies are indexed by term number."""
-    total = max(records, *frequencies, 1)  # other processes may write between two answers of a server
-    weights = np.array([idf(total, frequency) for frequency in frequencies])[occurrences.terms]
-    norms = BM25_K1 * (1 - BM25_B + BM25_B * occurrences.lengths / max(length / total, 1e-9))
-    ids, rows = np.unique(occurrences.ids, return_inverse=True)
-    scores = np.bincount(rows, weights=weights * occurrences.counts * (BM25_K1 + 1) / (occurrences.counts + norms))
-    best = np.argsort(-scores, kind="stable")[: max(k, 0)]
-    return Matches(ids[best], scores[best].astype(np.float32))
-
-
-def occurrences(texts: Mapping[int, str], terms: Sequence[str]) -> Occurrences:
-    """Where these terms occur in texts, which are given by record id as terms separated by spaces."""
-    numbers = {term: number for number, term in enumerate(terms)} | {_END: len(terms)}
-    words = f" {_END} ".join([*texts.values(), ""]).split(" ")[:-1]
-    codes = np.fromiter(map(numbers.get, words, repeat(-1)), dtype=np.int64, count=len(words))
-    ends = np.flatnonzero(codes == len(terms))
-    lengths = np.diff(ends, prepend=-1)  # one more than its terms, and so many places from one end to the next
-    found = np.flatnonzero((codes >= 0) & (codes < len(terms)))
-    places, counts = np.unique(np.searchsorted(ends, found) * len(terms) + codes[found], return_counts=True)
-    rows = places // max(len(terms), 1)
-    ids = np.array(list(texts), dtype=np.int64)[rows]
-    return Occurrences(ids, places - rows * len(terms), counts.astype(np.int64), lengths[rows])
-
-
-_END = "\n"

@@ -284,15 +284,6 @@ class IndexEngine(Protocol):
         ...
 
 
-def stacked(vectors: Mapping[Any, Floats], ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """The vectors of these ids as rows (zeros without one), and which have one; shapes (n, dim) and (n,)."""
-    rows = np.zeros((len(ids), len(next(iter(vectors.values()), ()))), dtype=np.float32)
-    present = np.array([number in vectors for number in ids.tolist()], dtype=np.bool_)
-    for row in np.flatnonzero(present):
-        rows[row] = vectors[int(ids[row])]
-    return rows, present
-
-
 def corrected(words: Sequence[str], counts: Callable[[Sequence[str], str], dict[str, int]]) -> dict[str, str]:
     """See `SemanticIndex.corrections`; ``counts`` answers as `IndexEngine.terms` for words, or near one."""
     doubtful = [word for word in words if allowed_edits(word)]
@@ -356,10 +347,6 @@ class SemanticIndex(IndexEngine):
         """The stored vectors for these content hashes."""
         return {key: vector for key, vector in self.vectors(keys).items() if isinstance(key, bytes)}
 
-    def nearest(self, vector: Floats, where: Where, k: int) -> Matches:
-        """The k records with the highest inner product with the vector, which may have any length."""
-        return self.search(vector, where, k)
-
     def matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
         """The k records with the highest BM25 over any of the terms; scores are positive.
 
@@ -382,14 +369,6 @@ class SemanticIndex(IndexEngine):
         """
         return corrected(words, lambda words, near: self.terms(owner, words, near=near))
 
-    def similar(self, vector: Floats, owner: Scope, ids: Ids) -> Floats:
-        """The inner product with each of these records, NaN without a vector; shape (n,)."""
-        rows, present = self.vector_rows(owner, ids)
-        scores = np.full(len(ids), np.nan, dtype=np.float32)
-        if present.any():
-            scores[present] = rows[present] @ vector
-        return scores
-
     def likeness(self, owner: Scope, ids: Ids) -> Floats:
         """The inner products among these records, of shape (n, n); 0 if one of the two has no vector yet."""
         rows, _ = self.vector_rows(owner, ids)
@@ -398,7 +377,12 @@ class SemanticIndex(IndexEngine):
 
     def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """The vectors of these records (zeros without one), and which have one; shapes (n, dim) and (n,)."""
-        return stacked(self.vectors(ids.tolist(), owner) if len(ids) else {}, ids)
+        vectors = self.vectors(ids.tolist(), owner) if len(ids) else {}
+        rows = np.zeros((len(ids), len(next(iter(vectors.values()), ()))), dtype=np.float32)
+        present = np.array([number in vectors for number in ids.tolist()], dtype=np.bool_)
+        for row in np.flatnonzero(present):
+            rows[row] = vectors[int(ids[row])]
+        return rows, present
 
     def explore(
         self,
@@ -426,7 +410,9 @@ class SemanticIndex(IndexEngine):
         places = self.columns(np.unique(np.concatenate(found)), where, radius)
         similarity = np.full(len(places.ids), np.nan, dtype=np.float32)
         if vector is not None:
-            similarity = self.similar(vector, where.scope.owner, places.ids)
+            rows, present = self.vector_rows(where.scope.owner, places.ids)
+            if present.any():
+                similarity[present] = rows[present] @ vector
         return Explored(matches, places, similarity, self.terms(where.scope.owner, words) if words else {})
 
     def fetch(self, ids: Ids, owner: Scope) -> Fetched:

@@ -126,12 +126,8 @@ def media_of(block: Mapping[str, Any]) -> Media | None:
     if not content:
         return None
     found = _declared(block, family) or base64_kind(data)[0] or family
-    return Media(family if family in _SENSES else _sense(found) or family, found, content, _name(block))
-
-
-def _sense(media_type: str) -> str:
-    family = media_type.partition("/")[0]
-    return family if family in _SENSES else ""
+    kind = next((one for one in (family, found.partition("/")[0]) if one in _SENSES), family)
+    return Media(kind, found, content, _name(block))
 
 
 def _carried(block: Mapping[str, Any]) -> tuple[str | None, str | None]:

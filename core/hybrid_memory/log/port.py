@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any, Protocol, TypeAlias, TypedDict, Unpack, cast
+from typing import Any, TypeAlias, TypedDict, Unpack, cast
 
 from hybrid_memory import display
 from hybrid_memory.log.event import Event, EventKind, handle
@@ -247,17 +247,6 @@ class EventLog(Readable):
         self.size()
 
 
-class Expiring(Protocol):
-    """A log with an archive."""
-
-    def expire(self, owner: Scope, before: datetime) -> int:
-        """Move messages dated before the given time to the archive; returns how many.
-
-        The owner's last event stays. After a crash, repeat the call.
-        """
-        ...
-
-
 class Archive(Readable):
     """Storage for old events that have left the log; they stay readable."""
 
@@ -273,20 +262,11 @@ class Archive(Readable):
         """
 
 
-class Clock(Protocol):
-    """A source of the current time."""
+Clock: TypeAlias = Callable[[], datetime]
+"""Returns the current time, timezone-aware."""
 
-    def __call__(self) -> datetime:
-        """The current time, timezone-aware."""
-        ...
-
-
-class IdSource(Protocol):
-    """A source of ids."""
-
-    def __call__(self) -> str:
-        """A new id that sorts after all earlier ones of this process."""
-        ...
+IdSource: TypeAlias = Callable[[], str]
+"""Returns a new id that sorts after all earlier ones of this process."""
 
 
 @dataclass(frozen=True, slots=True)

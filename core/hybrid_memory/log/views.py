@@ -94,9 +94,6 @@ Stretches: TypeAlias = tuple[tuple[int, int], ...]
 
 MAX_POSITION = 2**62
 
-SHORT = 100
-"""Positions; a shorter hidden stretch is read with its surroundings, as there may be many."""
-
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
@@ -193,70 +190,42 @@ class VisibleLog(DelegatingLog):
     """
 
     def __init__(self, log: EventLog, stretches: Stretches, horizon: Horizon | None = None) -> None:
-        super().__init__(log)
+        super().__init__(log if horizon is None else ReadOnlyLog(log))
         self._hidden = stretches
         self._horizon = horizon
-
-    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
-        self._check_present()
-        return super().append(owner, drafts, seen=seen)
-
-    def erase(
-        self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
-    ) -> Appended:
-        self._check_present()
-        return super().erase(owner, positions, rewritten, note, seen=seen)
-
-    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        self._check_present()
-        super().restore(owner, events)
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         wanted = Selection(**which)
         before = None if self._horizon is None else self._horizon.before
         wanted = replace(wanted, until=min(filter(None, (wanted.until, before)), default=None))
-        if wanted.ids is not None and wanted.limit is None:  # few; between hidden stretches each would be looked up
-            named = self._log.read(scope, **wanted.asked())
-            return [event for event in named if visible(event.position, self._hidden)]
+        if wanted.ids is not None or wanted.limit is None:
+            events = self._log.read(scope, **replace(wanted, limit=None).asked())
+            return wanted.cut([event for event in events if visible(event.position, self._hidden)])
         found: list[Event] = []
-        # The visible ranges, not split at hidden stretches too short to skip.
-        ranges, after, upto = [], wanted.after, MAX_POSITION if wanted.upto is None else wanted.upto
-        for begin, end in self._hidden:
-            if end - begin >= SHORT:
-                ranges.append((after + 1, min(begin - 1, upto)))
-                after = max(after, end)
-        ranges = [(first, last) for first, last in (*ranges, (after + 1, upto)) if first <= last]
-        for first, last in reversed(ranges) if wanted.newest else ranges:
-            left = None if wanted.limit is None else wanted.limit - len(found)
-            if left is not None and left <= 0:
-                break
-            part = self._between(scope, replace(wanted, limit=left), first, last)
-            found = part + found if wanted.newest else found + part
-        return found
-
-    def _between(self, scope: Scope, selection: Selection, first: int, last: int) -> list[Event]:
-        """The visible events from first to last; short hidden stretches in between are filtered out."""
-        found: list[Event] = []
-        batch = selection.limit
-        while first <= last:
-            part = self._log.read(scope, **replace(selection, after=first - 1, upto=last, limit=batch).asked())
+        first, last, batch = wanted.after + 1, MAX_POSITION if wanted.upto is None else wanted.upto, wanted.limit
+        while first <= last and len(found) < wanted.limit:
+            row = bisect_right(self._hidden, (last if wanted.newest else first, MAX_POSITION)) - 1
+            begin, end = self._hidden[row] if row >= 0 else (0, 0)
+            if wanted.newest and last <= end:  # skipped, as a rollback may hide much
+                last = begin - 1
+                continue
+            if not wanted.newest and first <= end:
+                first = end + 1
+                continue
+            part = self._log.read(scope, **replace(wanted, after=first - 1, upto=last, limit=batch).asked())
             kept = [event for event in part if visible(event.position, self._hidden)]
-            found = kept + found if selection.newest else found + kept
-            if selection.limit is None or batch is None or len(part) < batch or len(found) >= selection.limit:
+            found = kept + found if wanted.newest else found + kept
+            if len(part) < batch:
                 break
-            first, last = (first, part[0].position - 1) if selection.newest else (part[-1].position + 1, last)
+            first, last = (first, part[0].position - 1) if wanted.newest else (part[-1].position + 1, last)
             batch *= 2
-        return selection.cut(found)
+        return wanted.cut(found)
 
     def newest(self, kinds: Sequence[EventKind | None]) -> dict[Scope, dict[EventKind | None, Event]]:
         return EventLog.newest(self, kinds)
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         return len(self.read(owner.owner, after=after))
-
-    def _check_present(self) -> None:
-        if self._horizon is not None:
-            raise InvalidInputError("this view of the past is read-only: write to the memory itself")
 
 
 _ARCHIVED = (EventKind.MESSAGE,)

@@ -12,7 +12,7 @@ from typing import Any
 from hybrid_memory.config import MemoryConfig
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.index.port import SemanticIndex
-from hybrid_memory.log.port import EventLog, Expiring, Key
+from hybrid_memory.log.port import EventLog, Key
 from hybrid_memory.log.views import ArchivedLog
 from hybrid_memory.sockets import GROUPS, load, registered
 from hybrid_memory.store.engine import INDEXES, Engine
@@ -85,7 +85,7 @@ class Engines:
 
     log: EventLog
     index: SemanticIndex
-    archive: Expiring | None = None
+    archive: ArchivedLog | None = None
     outbox: EventLog | None = None
     opened: list[Engine] = field(default_factory=list)
 

@@ -250,8 +250,8 @@ def _counter(count: TokenCounter, statistics: Statistics) -> TokenCounter:
 
 
 def _guarded(log: EventLog, policy: RedactionConfig) -> EventLog:
-    """The log behind the gate that redacts, unless the originals are kept."""
-    return RedactingLog(log, policy.kinds) if policy.kinds and not policy.keep_original else log
+    """The log behind the gate that redacts, if something is to be redacted."""
+    return RedactingLog(log, policy.kinds) if policy.kinds else log
 
 
 def _checked_clock(clock: Clock) -> Clock:

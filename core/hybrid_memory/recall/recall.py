@@ -29,7 +29,6 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import TextIndex
-from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import HIDING, in_view, kept
 from hybrid_memory.text.asking import about_before, about_now, asking_share
@@ -275,7 +274,7 @@ async def _from_log(
         view = await in_view(run, services, scope)
         allowed = narrowed(view, replace(request.where, scope=scope))
         events = await run.call(view.log.read, scope, kinds=(EventKind.MESSAGE,), limit=NEWEST, newest=True)
-        records += [item.record for item in derive(learnt(services, events), {}) if allowed.allows(item.record)]
+        records += [item.record for item in derive(events, {}) if allowed.allows(item.record)]
     times = np.array([record.at.timestamp() for record in records])
     importance, unused = np.array([record.importance for record in records]), np.zeros(len(records), dtype=np.int64)
     rows = np.flatnonzero(kept(services, times, importance, unused))

@@ -11,7 +11,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import ParamSpec, TypeVar
 
-from hybrid_memory.errors import ModelError
+from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.runtime.tasks import INTERACTIVE, current_priority
 
 P = ParamSpec("P")
@@ -33,14 +33,14 @@ class Admission(Enum):
 
 
 class Breaker:
-    """Counts consecutive slow failures; callable from any thread.
+    """Refuses calls after one that failed slowly, until there is an answer again; callable from any thread.
 
     A caller that `admit` does not refuse reports the outcome with `succeeded` or `failed`. If a probe never reports,
     because its thread was interrupted, another caller probes again after the longest pause.
 
     Args:
-        failures: the number of consecutive failures after which calls are refused.
-        pause: seconds until the first probe; doubled by each failed one, up to ``longest``.
+        place: what is called, as errors name it.
+        pause: seconds from the first failure until a probe; doubled by each failed one, up to ``longest``.
         longest: the most seconds between two probes.
         clock: a monotonic clock, in seconds.
 
@@ -50,19 +50,18 @@ class Breaker:
 
     def __init__(
         self,
+        place: str = "",
         *,
-        failures: int = 1,
         pause: float = 1.0,
         longest: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.failure: Exception | None = None
-        self._least = failures
+        self._place = place
         self._pause = pause
         self._longest = longest
         self._clock = clock
         self._lock = threading.Lock()
-        self._failed = 0
         self._rounds = 0
         self._probing = False
         self._next_probe = 0.0
@@ -70,33 +69,31 @@ class Breaker:
     @property
     def refusing(self) -> bool:
         """Whether calls are refused, except for an occasional probe."""
-        return self._failed >= self._least
+        return self.failure is not None
 
     def call(
         self,
         run: Callable[[], T],
         *,
         probe: Callable[[], object],
-        refusal: Callable[[Exception | None], Exception],
         answered: Callable[[Exception], bool],
     ) -> T:
-        """The result of the call; while calls are refused, an immediate error.
+        """The result of the call; while calls are refused, an immediate `StoreUnavailableError`.
 
         Args:
             run: the call; a failure counts if it took `SLOW_SECONDS`.
             probe: quickly checks whether there would be an answer, and raises if not.
-            refusal: makes the error from the last failure.
             answered: whether an error is an answer, which does not count as a failure however long it took.
         """
         admission = self.admit()
         if admission is Admission.NO:
-            raise refusal(self.failure)
+            raise self._refusal(self.failure)
         if admission is Admission.PROBE:
             try:
                 probe()
             except Exception as error:
                 self.failed(error)
-                raise refusal(error) from error
+                raise self._refusal(error) from error
         began = self._clock()
         try:
             answer = run()
@@ -109,12 +106,13 @@ class Breaker:
         self.succeeded()
         return answer
 
+    def _refusal(self, failure: Exception | None) -> StoreUnavailableError:
+        return StoreUnavailableError(f"{self._place} is not asked, as it did not answer lately: {failure}")
+
     def admit(self) -> Admission:
         """Whether to make a call now."""
-        if self._failed < self._least:
-            return Admission.YES
         with self._lock:
-            if self._failed < self._least:  # meanwhile
+            if not self.refusing:
                 return Admission.YES
             if self._clock() < self._next_probe:
                 return Admission.NO
@@ -123,21 +121,17 @@ class Breaker:
 
     def succeeded(self) -> None:
         """Record an answer: calls are made again."""
-        if self._failed:
-            with self._lock:
-                self._failed, self._rounds, self._probing, self.failure = 0, 0, False, None
+        with self._lock:
+            self._rounds, self._probing, self.failure = 0, False, None
 
     def failed(self, error: Exception) -> None:
         """Record a failure."""
         with self._lock:
             if self.refusing and self._clock() < self._next_probe and not self._probing:
                 return  # begun before the calls were refused: it says nothing new
-            self._failed += 1
-            self._probing = False
-            if self.refusing:
-                self.failure = error
-                self._next_probe = self._clock() + min(self._pause * 2.0 ** min(self._rounds, 32), self._longest)
-                self._rounds += 1
+            self._probing, self.failure = False, error
+            self._next_probe = self._clock() + min(self._pause * 2.0 ** min(self._rounds, 32), self._longest)
+            self._rounds += 1
 
 
 MAX_HANGING = 4

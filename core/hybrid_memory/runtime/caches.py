@@ -9,8 +9,6 @@ from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from hybrid_memory.errors import InvalidInputError
-
 K = TypeVar("K")
 V = TypeVar("V")
 H = TypeVar("H", bound=Hashable)
@@ -27,14 +25,9 @@ class LruCache(Generic[K, V]):
     Attributes:
         hits, misses: how often `get` found a valid entry, and how often it did not.
         cleared: how often `clear` was called.
-
-    Raises:
-        InvalidInputError: the time to live is not above 0.
     """
 
     def __init__(self, capacity: int, *, ttl: float | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        if ttl is not None and not ttl > 0:
-            raise InvalidInputError(f"ttl must be above 0 seconds, got {ttl!r}")
         self.capacity = capacity
         self.ttl = ttl
         self.hits = 0

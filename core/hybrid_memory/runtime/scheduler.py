@@ -92,13 +92,30 @@ class Scheduler:
             self._wake()
         return job
 
-    def every(self, interval: timedelta, task: Task[Any]) -> Periodic:
-        """A handle with ``cancel()`` for a task that repeats, this long after each end.
+    def every(self, interval: timedelta, task: Task[Any]) -> None:
+        """Run the task again and again, this long after each end; first after one interval. Failures are logged.
 
-        The first run is one interval from now. Each interval is shortened or lengthened by up to a tenth. Failures are
-        logged.
+        Each interval is shortened or lengthened by up to a tenth.
         """
-        return Periodic(task, positive_seconds("interval", interval), self._timer, self._start)
+        seconds, context = positive_seconds("interval", interval), contextvars.copy_context()
+
+        def plan() -> None:
+            self._timer.later(seconds * random.uniform(1 - JITTER, 1 + JITTER), begin)  # noqa: S311 - no secret
+
+        def begin() -> None:
+            try:
+                job = context.run(self._start, task)
+            except BaseException:
+                plan()
+                raise
+            if job is not None:
+                job.add_done_callback(ended)
+
+        def ended(job: AnyJob | Any) -> None:
+            _log_failure(job)
+            plan()
+
+        plan()
 
     def debounced(self, key: Hashable, delay: timedelta, task: Task[Any]) -> None:
         """Run the task after a pause in requests for this key; the last requested task counts.
@@ -317,49 +334,6 @@ def joined(thread: threading.Thread, until: float | None) -> bool:
         return True
     thread.join(None if until is None else max(0.0, until - time.monotonic()))
     return not thread.is_alive()
-
-
-class Periodic:
-    """A repeating task; failures are logged and do not stop it."""
-
-    def __init__(self, task: Task[Any], interval: float, timer: Timer, start: Start) -> None:
-        self._task = task
-        self._interval = interval
-        self._timer = timer
-        self._start = start
-        self._context = contextvars.copy_context()
-        self._planned: Planned | None = None
-        self._job: AnyJob | None = None
-        self._cancelled = False
-        self._plan()
-
-    def cancel(self) -> None:
-        """Start no further run; a running one continues."""
-        self._cancelled = True
-        self._timer.cancel(self._planned)
-        if (job := self._job) is not None:
-            job.cancel()
-
-    def _plan(self) -> None:
-        pause = self._interval * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - no secret
-        self._planned = self._timer.later(pause, self._begin)
-
-    def _begin(self) -> None:
-        try:
-            job = None if self._cancelled else self._context.run(self._start, self._task)
-        except BaseException:
-            self._plan()
-            raise
-        if job is not None:
-            self._job = job
-            if self._cancelled:  # meanwhile, by another thread, which did not see the job
-                job.cancel()
-            job.add_done_callback(self._ended)
-
-    def _ended(self, job: AnyJob | Any) -> None:
-        _log_failure(job)
-        if not self._cancelled:
-            self._plan()
 
 
 class _Key:

@@ -206,12 +206,6 @@ class PriorityQueue:
         self._round: dict[int, int] = {}
         self._rounds: dict[tuple[int, Hashable], int] = {}
 
-    def __len__(self) -> int:
-        return len(self._queued)
-
-    def __contains__(self, job: AnyJob) -> bool:
-        return job in self._queued
-
     def put(self, job: AnyJob) -> None:
         """Add the job to the queue."""
         task = job.task

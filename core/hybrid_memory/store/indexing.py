@@ -30,7 +30,6 @@ from hybrid_memory.runtime.tracing import Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.engine import anchor_of, anchored, astray
 from hybrid_memory.store.projection import Newest, Projection, projections
-from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.vectors import Pending, content_key, passages, put_vectors
 from hybrid_memory.store.view import at_positions
@@ -178,7 +177,12 @@ class TextIndex(Projection):
             await self._note(run, services, owner.owner, (after, marks[after]), marks)
             if after >= head:
                 return new, status, moved
-            erased = await self._erased(run, services, owner, events)
+            erased = [event.payload for event in events if event.kind is EventKind.ERASED]
+            for one in erased:
+                await self._unindex(run, services, owner, one)
+            if any(one.get("scrub", "now") == "now" for one in erased):
+                # The process that erased it may have been killed before it cleaned the log.
+                await scrubbed(run, services.truth.scrub)
             derived, cleaning = await _derived(run, services, owner, events), services.config.cleaning
             entries = [Entry(item.record, index_terms(item.record, cleaning)) for item in derived]
             # A server that evicts may have lost them.
@@ -196,16 +200,6 @@ class TextIndex(Projection):
             else:
                 status = await run.call(index.status, owner, pending=pending, sums=sums)
 
-    async def _erased(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> bool:
-        """Drop what these events say was erased, if any."""
-        erased = [event.payload for event in events if event.kind is EventKind.ERASED]
-        for one in erased:
-            await self._unindex(run, services, owner, one)
-        if any(one.get("scrub", "now") == "now" for one in erased):
-            # The process that erased it may have been killed before it cleaned the log.
-            await scrubbed(run, services.truth.scrub)
-        return bool(erased)
-
     async def _note(
         self, run: Runner, services: Services, owner: Scope, seen: tuple[int, str], marks: Mapping[int, str]
     ) -> None:
@@ -220,22 +214,21 @@ class TextIndex(Projection):
         self._seen.put(owner, seen)
 
     async def _realigned(self, run: Runner, services: Services, owner: Scope, status: Status, mark: str) -> bool:
-        """Whether the index was of another version or history than the log, whose mark at its position this is."""
+        """Whether the index was of another version or history than the log, whose mark at its position this is.
+
+        It then goes back to where it agrees with the log, without records of later events; to 0 in another version. The
+        position is written last, so that whoever follows next finishes what a crash left undone.
+        """
         stored, version = anchored(status)
-        older = status.applied and version != self.version
+        older = bool(status.applied) and version != self.version
         if not older and (stored == mark or not await run.call(astray, services.truth, owner, status)):
             return False
         with services.statistics.timed("realigning"):
-            await self._realign(run, services, owner, status)
+            await self._realign(run, services, owner, status, older=older)
         return True
 
-    async def _realign(self, run: Runner, services: Services, owner: Scope, status: Status) -> None:
-        """Go back to where the index agrees with the log, without records of later events; to 0 in another version.
-
-        The position is written last, so that whoever follows next finishes what a crash left undone.
-        """
+    async def _realign(self, run: Runner, services: Services, owner: Scope, status: Status, *, older: bool) -> None:
         index, truth = services.index, services.truth
-        older = anchored(status)[1] != self.version
         upto, standing = (0, set[int]()) if older else await self._agreement(run, services, owner, status.applied)
         size = await run.call(index.size)
         stored = await run.call(index.latest, Where(owner.owner), min(size.records, MAX_LISTED))
@@ -526,9 +519,8 @@ async def _derived(run: Runner, services: Services, owner: Scope, events: Sequen
         else event
         for event in events
     ]
-    news = learnt(services, events)
-    sessions = list(dict.fromkeys(event.scope.session for event in news if event.kind is EventKind.MESSAGE))
-    return derive(news, await run.call(services.index.tails, owner, sessions) if sessions else {})
+    sessions = list(dict.fromkeys(event.scope.session for event in events if event.kind is EventKind.MESSAGE))
+    return derive(events, await run.call(services.index.tails, owner, sessions) if sessions else {})
 
 
 def _unmade(count: int) -> str:

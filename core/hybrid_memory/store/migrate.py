@@ -7,7 +7,6 @@ import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from hybrid_memory.display import Progress, counted
 from hybrid_memory.errors import InvalidInputError, StoreError
@@ -159,13 +158,6 @@ async def rebuild(
 BATCH = 512
 
 
-class Digest(Protocol):
-    """The methods of a `hashlib` digest that are used here."""
-
-    def update(self, data: bytes, /) -> None: ...
-    def hexdigest(self) -> str: ...
-
-
 @dataclass(slots=True)
 class OwnerCopy:
     """The progress of copying one owner.
@@ -179,7 +171,7 @@ class OwnerCopy:
     head: int
     position: int = 0
     events: int = 0
-    digest: Digest = field(default_factory=hashlib.sha256)
+    digest: hashlib._Hash = field(default_factory=hashlib.sha256)
 
 
 def line_of(event: Event) -> bytes:

@@ -22,15 +22,6 @@ from hybrid_memory.store.view import View
 Newest: TypeAlias = Mapping[Scope, Mapping[EventKind | None, Event]]
 """The last events of every owner by kind; that of any kind under None."""
 
-LOG_KINDS = frozenset(
-    {EventKind.MESSAGE, EventKind.PAYLOAD, EventKind.ROLLBACK, EventKind.SUPERSEDED, EventKind.ERASED}
-)
-"""Kinds of the log itself: messages, and what hides or destroys them.
-
-Any other kind belongs to a projection, or what it repeats of forgotten words stays: `forget` looks into
-`hybrid_memory.store.erasure.SAID` and asks the projections.
-"""
-
 
 class Projection:
     """State derived from events of some kinds; `Services.states` holds one object per type.

@@ -203,30 +203,17 @@ def draft_of(services: Services, scope: Scope, message: Message) -> Draft:
 
 
 def stored(services: Services, message: Message) -> Message:
-    """The message as stored in the log: redacted, unless the original is to be kept."""
-    policy = services.config.redaction
-    if not policy.kinds or policy.keep_original:
+    """The message as stored in the log: redacted."""
+    kinds = services.config.redaction.kinds
+    if not kinds:
         return message
-    return Message(**redacted(EventKind.MESSAGE, _payload(message), policy.kinds), id=message.id, at=message.at)
+    return Message(**redacted(EventKind.MESSAGE, _payload(message), kinds), id=message.id, at=message.at)
 
 
 def stored_text(services: Services, text: str) -> str:
     """Any other text as stored in the log, redacted likewise."""
-    policy = services.config.redaction
-    return text if not policy.kinds or policy.keep_original else redact(text, policy.kinds)
-
-
-def learnt(services: Services, events: Sequence[Event]) -> list[Event]:
-    """The events for indexing and extraction: redacted, even if the log has the original."""
-    policy = services.config.redaction
-    if not policy.kinds or not policy.keep_original:
-        return list(events)
-    return [
-        replace(event, payload=redacted(event.kind, event.payload, policy.kinds))
-        if event.kind is EventKind.MESSAGE
-        else event
-        for event in events
-    ]
+    kinds = services.config.redaction.kinds
+    return redact(text, kinds) if kinds else text
 
 
 def _payload(message: Message) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from hybrid_memory.config import MemoryConfig
 from hybrid_memory.index.port import SemanticIndex
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import Origin
-from hybrid_memory.log.port import Clock, Draft, EventLog, Expiring, IdSource
-from hybrid_memory.log.views import Horizon
+from hybrid_memory.log.port import Clock, Draft, EventLog, IdSource
+from hybrid_memory.log.views import ArchivedLog, Horizon
 from hybrid_memory.models.port import Embedder, LanguageModel, Ranker, TextCompressor
 from hybrid_memory.models.rerankers import WrappedReranker
 from hybrid_memory.runtime.statistics import Statistics
@@ -51,7 +51,7 @@ class Services:
     language_model: LanguageModel | None = None
     compressor: TextCompressor | None = None
     outbox: EventLog | None = None
-    archive: Expiring | None = None
+    archive: ArchivedLog | None = None
     states: tuple[object, ...] = ()
     statistics: Statistics = field(default_factory=Statistics)
     tracers: list[Tracer] = field(default_factory=list)

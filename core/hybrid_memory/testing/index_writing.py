@@ -101,10 +101,10 @@ class IndexWritingContract:
         index.put_vectors(EMBEDDER, {1: b"old", 2: b"other"}, {b"old": A, b"other": B})
         store(index, make_record(1, "new text", scope=BOB))
         assert [(record.scope.owner, record.text) for record in index.get([1])] == [(BOB, "new text")]
-        assert index.latest(Where(ALICE), 5).tolist() == index.nearest(A, Where(ALICE), 5).ids.tolist() == [2]
+        assert index.latest(Where(ALICE), 5).tolist() == index.search(A, Where(ALICE), 5).ids.tolist() == [2]
         assert index.matching(["old"], Where(ALICE), 5).ids.tolist() == []
         store(index, make_record(2, "anew"), upto=4)
-        assert index.nearest(A, Where(ALICE), 5).ids.tolist() == [], "its vector was of the old words"
+        assert index.search(A, Where(ALICE), 5).ids.tolist() == [], "its vector was of the old words"
         assert numbers_of([record for record, _ in index.pending(ALICE, 5)]) == [2]
         assert numbers_of([record for record, _ in index.pending(BOB, 5)]) == [1]
         assert index.size().records == 2  # noqa: PLR2004 - one each
@@ -133,7 +133,7 @@ class IndexWritingContract:
         columns = index.columns(ids(1, 2, 4), Where(ALICE), 0)
         assert columns.uses.tolist() == [3, 0, 1]
         assert columns.last_used.tolist() == pytest.approx([later.timestamp(), 0, first.timestamp()], abs=1e-5)
-        assert index.nearest(A, Where(ALICE), 5).ids.tolist() == [1], "a use takes no vector away"
+        assert index.search(A, Where(ALICE), 5).ids.tolist() == [1], "a use takes no vector away"
         store(index, upto=7, uses={2: Use(1, later)})
         assert index.columns(ids(1, 2, 4), Where(ALICE), 0).uses.tolist() == [3, 1, 1]
 
@@ -174,7 +174,7 @@ class IndexWritingContract:
         np.testing.assert_array_equal(known[b"b"], B)
         assert known[b"a"].dtype == np.float32
         assert index.known([]) == {}
-        assert sorted(index.nearest(A, Where(ALICE), 2).ids.tolist()) == [1, 3]
+        assert sorted(index.search(A, Where(ALICE), 2).ids.tolist()) == [1, 3]
         assert numbers_of([record for record, _ in index.pending(ALICE, 5)]) == [4]
 
     def test_vectors_of_another_embedder_are_refused(self, index: SemanticIndex) -> None:
@@ -193,21 +193,21 @@ class IndexWritingContract:
         index.put_vectors(EMBEDDER, {1: b"shared", 2: b"shared", 3: b"own"}, {b"shared": A, b"own": B})
         assert index.delete([1, 3, 4]) == 3  # noqa: PLR2004 - all were there
         index.put_vectors(EMBEDDER, {4: b"late"}, {b"late": B})
-        assert index.nearest(A, Where(ALICE), 5).ids.tolist() == [2]
+        assert index.search(A, Where(ALICE), 5).ids.tolist() == [2]
         assert set(index.known([b"shared", b"own", b"late"])) == {b"shared"}
         assert index.size().vectors == 1
 
     def test_a_deleted_id_can_be_stored_again(self, index: SemanticIndex) -> None:
         store(index, make_record(1, "old"), make_record(5, "later"))
         index.put_vectors(EMBEDDER, {1: b"a"}, {b"a": A})
-        assert index.nearest(A, Where(ALICE), 5).ids.tolist() == [1]
+        assert index.search(A, Where(ALICE), 5).ids.tolist() == [1]
         index.delete([1])
         assert index.columns(ids(1, 5), Where(ALICE), 0).ids.tolist() == [5]
         store(index, make_record(1, "new"), upto=6)
         assert index.columns(ids(1, 5), Where(ALICE), 0).ids.tolist() == [1, 5]
         index.put_vectors(EMBEDDER, {1: b"b"}, {b"b": B})
         assert index.matching(["old"], Where(ALICE), 5).ids.tolist() == []
-        assert index.nearest(B, Where(ALICE), 5).scores.tolist() == pytest.approx([1])
+        assert index.search(B, Where(ALICE), 5).scores.tolist() == pytest.approx([1])
 
     def test_reset_drops_everything_derived(self, index: SemanticIndex) -> None:
         corpus = random_corpus(7, size=40)
@@ -221,10 +221,10 @@ class IndexWritingContract:
         assert index.known(list(corpus.vectors)) == {}
         assert index.matching(["berlin"], Where(ALICE), 5).ids.tolist() == []
         wide = unit(np.ones(2 * DIM))
-        assert index.nearest(wide, Where(ALICE), 5).ids.tolist() == []
+        assert index.search(wide, Where(ALICE), 5).ids.tolist() == []
         store(index, make_record(1))
         index.put_vectors(("wide", 2 * DIM), {1: b"wide"}, {b"wide": wide})
-        assert index.nearest(wide, Where(ALICE), 5).ids.tolist() == [1]
+        assert index.search(wide, Where(ALICE), 5).ids.tolist() == [1]
 
     def test_who_works_for_an_owner_may_go_on_and_gives_the_right_back(self, index: SemanticIndex) -> None:
         assert index.lease(ALICE, "ann", 60)

@@ -184,17 +184,17 @@ class SemanticIndexContract(IndexWritingContract):
         vector = (3 * unit(np.arange(DIM) + 1)).astype(np.float32)
         asked = ids(*range(300, 0, -1), 5, 10**12)
         for owner in (ALICE, BOB, STRANGER):
-            found = filled.similar(vector, owner, asked)
-            assert found.dtype == np.float32
-            np.testing.assert_allclose(found, oracle.similar(vector, owner, asked), atol=TOLERANCE)
-            assert np.isnan(found).any()
+            (rows, present), (expected, there) = (one.vector_rows(owner, asked) for one in (filled, oracle))
+            assert present.tolist() == there.tolist()
+            assert not present.all()
+            if present.any():
+                np.testing.assert_allclose(rows, expected, atol=TOLERANCE)
             np.testing.assert_allclose(filled.likeness(owner, asked), oracle.likeness(owner, asked), atol=TOLERANCE)
             mine, theirs = filled.status(owner, sums=True), oracle.status(owner, sums=True)
             assert (mine.mean.shape, mine.vectors) == (theirs.mean.shape, theirs.vectors)
             np.testing.assert_allclose(mine.mean, theirs.mean, atol=TOLERANCE)
-        full = oracle.nearest(vector, Where(ALICE), ALL)
-        assert_same_ranking(filled.nearest(vector, Where(ALICE), ALL), full, ALL)
-        assert filled.similar(vector, ALICE, ids()).shape == (0,)
+        full = oracle.search(vector, Where(ALICE), ALL)
+        assert_same_ranking(filled.search(vector, Where(ALICE), ALL), full, ALL)
         assert filled.likeness(ALICE, ids()).shape == (0, 0)
 
     @pytest.mark.parametrize("radius", [0, 1, 3])
@@ -215,13 +215,13 @@ class SemanticIndexContract(IndexWritingContract):
         Corpus(kept, keys, corpus.vectors).fill(fresh)
         assert filled.delete([*gone, 10**12, gone[0]]) == oracle.delete(gone) == len(gone)
         for where in (Where(ALICE), Where(BOB), Where(ALICE, metadata={"value": 1})):
-            assert_same_ranking(filled.nearest(ONES, where, ALL), fresh.nearest(ONES, where, ALL), ALL)
+            assert_same_ranking(filled.search(ONES, where, ALL), fresh.search(ONES, where, ALL), ALL)
             for query in QUERIES:
                 expected = fresh.matching(terms(query), where, ALL)
                 assert_same_ranking(filled.matching(terms(query), where, ALL), expected, ALL, query)
             every = ids(*range(1, 241))
             assert filled.columns(every, where, 1).ids.tolist() == fresh.columns(every, where, 1).ids.tolist()
-        assert np.isnan(filled.similar(ONES, ALICE, ids(*gone))).all()
+        assert not filled.vector_rows(ALICE, ids(*gone))[1].any()
         assert filled.get(gone) == []
         assert filled.size() == fresh.size()
         assert filled.pending(ALICE, ALL) == fresh.pending(ALICE, ALL)
@@ -241,7 +241,7 @@ class SemanticIndexContract(IndexWritingContract):
         vectors = {b"near": vector, b"far": unit(np.eye(DIM)[0] + 3 * np.eye(DIM)[1])}
         index.put_vectors(EMBEDDER, {**dict.fromkeys(range(1, 200), b"near"), 200: b"far"}, vectors)
         where = Where(ALICE, categories=frozenset({"task"}))
-        assert index.nearest(vector, where, 1).ids.tolist() == [200]
+        assert index.search(vector, where, 1).ids.tolist() == [200]
         assert index.matching(["cat"], where, 1).ids.tolist() == [200]
 
     def test_hidden_turns_take_along_what_came_from_them(self, index: SemanticIndex) -> None:
@@ -317,14 +317,14 @@ class SemanticIndexContract(IndexWritingContract):
     def _matches(self, index: SemanticIndex, where: Where) -> list[int]:
         """The ids found by text, by vector, by time, and among all."""
         words = sorted(index.matching(["cat"], where, ALL).ids.tolist())
-        assert sorted(index.nearest(ONES, where, ALL).ids.tolist()) == words
+        assert sorted(index.search(ONES, where, ALL).ids.tolist()) == words
         assert sorted(index.latest(where, ALL).tolist()) == words
         assert index.columns(ids(*range(1, 1100)), where, 0).ids.tolist() == words
         return words
 
     def test_an_empty_index_finds_nothing(self, index: SemanticIndex) -> None:
         assert self._matches(index, Where(ALICE)) == []
-        assert np.isnan(index.similar(ONES, ALICE, ids(1, 2))).all()
+        assert not index.vector_rows(ALICE, ids(1, 2))[1].any()
         assert index.status(ALICE, sums=True).vectors == 0
         assert index.likeness(ALICE, ids(1, 2)).tolist() == [[0, 0], [0, 0]]
         assert index.embedder() is None
@@ -332,10 +332,10 @@ class SemanticIndexContract(IndexWritingContract):
     def test_a_record_without_vector_is_found_by_its_words_only(self, index: SemanticIndex) -> None:
         store(index, make_record(1, "cat"), make_record(2, "cat"))
         index.put_vectors(EMBEDDER, {1: b"a"}, {b"a": ONES})
-        assert index.nearest(ONES, Where(ALICE), 5).ids.tolist() == [1]
+        assert index.search(ONES, Where(ALICE), 5).ids.tolist() == [1]
         assert sorted(index.matching(["cat"], Where(ALICE), 5).ids.tolist()) == [1, 2]
         index.put_vectors(EMBEDDER, {2: b"b"}, {b"b": -ONES})
-        assert index.nearest(ONES, Where(ALICE), 5).ids.tolist() == [1, 2]
+        assert index.search(ONES, Where(ALICE), 5).ids.tolist() == [1, 2]
 
     def test_threads_search_while_another_writes_and_deletes(self, index: SemanticIndex) -> None:
         last = 28
@@ -352,7 +352,7 @@ class SemanticIndexContract(IndexWritingContract):
             writing = pool.submit(write)
             while not writing.done():
                 for found in (
-                    *pool.map(lambda _: index.nearest(ONES, Where(ALICE), ALL), range(3)),
+                    *pool.map(lambda _: index.search(ONES, Where(ALICE), ALL), range(3)),
                     index.matching(["cat"], Where(ALICE), ALL),
                 ):
                     assert len(set(found.ids.tolist())) == len(found.ids)

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 import pytest
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
-from hybrid_memory.errors import HybridMemoryError
 from tests.engines.conftest import Config
 from tests.test_migrate import NOW, fill, seen
 
@@ -37,17 +36,3 @@ def test_a_copy_may_go_from_any_engine_to_any_other(journey: list[str], new_conf
             last = memory
         assert len(sums) == 1
         assert seen(last) == expected
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_copy_of_what_was_forgotten_since_is_refused(engine: str, new_config: Config) -> None:
-    with ExitStack() as stack:
-        original, copy = (
-            opened(new_config("memory", recall={"count_uses": False}), stack),
-            opened(new_config(engine, recall={"count_uses": False}), stack),
-        )
-        fill(original)
-        original.migrate(copy)
-        original.scoped(user="alice", session="s1").forget(query="cat number 4")
-        with pytest.raises(HybridMemoryError, match="give an empty store"):
-            original.migrate(copy)

@@ -24,9 +24,6 @@ ENGINES = [
     ("async", "postgres"),
     ("async", "sqlite+milvus"),
 ]
-NAMES = [
-    "a", "a ", "A", "a:b", "{a}", "爱丽丝", "a'b\"c", "a\\b", "*", "%", "-", "@|(a)[b]", "a\nb", "é", "e\u0301", "🦜",
-]  # fmt: skip
 NOTES = "/notes/band.md"
 ODD = "a:b {c} d,爱'丽\"丝\\ *%_-@|(x)"
 SAID = [
@@ -253,34 +250,6 @@ def test_every_verb_answers_as_in_memory(engines: str, new_config: Config, face:
     clock = Clock()
     with open_memory(new_config(engines), clock=clock) as memory:
         assert_same(Teller(memory, clock, face).play(), oracle)
-
-
-@pytest.mark.parametrize("engines", ["redis", "redis+milvus", "postgres"])
-def test_owners_with_odd_names_see_only_their_own(engines: str, new_config: Config) -> None:
-    owners: list[dict[str, Any]] = [
-        *({"user": name} for name in NAMES),
-        {"tenant": "a", "user": "a"},
-        {"user": "a", "agent": "a"},
-        {"agent": "a"},
-    ]
-    with open_memory(new_config(engines)) as memory:
-        for number, owner in enumerate(owners):
-            said = [f"The magic word is 咒语 owner{number} {session}." for session in NAMES[3:5]]
-            for session, text in zip(NAMES[3:5], said, strict=True):
-                memory.scoped(**owner, session=session).remember(text)
-        for number, owner in enumerate(owners):
-            mine = memory.scoped(**owner)
-            found = mine.recall("the magic word 咒语", k=100)
-            assert len(found) == 2
-            assert all(f"owner{number} " in hit.record.text for hit in found)
-            one = memory.scoped(**owner, session=NAMES[4])
-            (hit,) = one.recall("the magic word", k=100, scope="session")
-            assert hit.record.text == f"The magic word is 咒语 owner{number} {NAMES[4]}."
-            assert [message.text for message in one.history()] == [hit.record.text]
-            assert len(mine.history()) == 2
-        memory.scoped(**owners[0]).forget(user=NAMES[0])
-        assert not memory.scoped(**owners[0]).recall("the magic word")
-        assert all(len(memory.scoped(**owner).recall("the magic word")) == 2 for owner in owners[1:])
 
 
 @pytest.mark.parametrize("engines", ["redis", "redis+milvus", "sqlite+redis", "postgres", "postgres+redis"])

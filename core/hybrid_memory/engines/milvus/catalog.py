@@ -230,7 +230,7 @@ def _records(tokenizer: str) -> tuple[CollectionSchema, IndexParams]:
     analyzed = {"enable_analyzer": True, "analyzer_params": {"tokenizer": tokenizer}}
     fields: list[Field] = [
         *_narrowing(),
-        *((name, DataType.INT64, {}) for name in ("segment", "ordinal", "length", "uses", "last_used")),
+        *((name, DataType.INT64, {}) for name in ("segment", "ordinal", "uses", "last_used")),
         ("importance", DataType.DOUBLE, {}),
         ("terms", DataType.VARCHAR, {**_TEXT, **analyzed}),
         ("doc", DataType.ARRAY, {"element_type": DataType.VARCHAR, "max_capacity": 4_096, **_TEXT}),

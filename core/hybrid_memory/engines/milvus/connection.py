@@ -56,7 +56,7 @@ class Connection:
         self._lock = threading.RLock()
         self._closed = False
         self._answered = 0.0
-        self._breaker = Breaker()
+        self._breaker = Breaker(f"Milvus at {address}")
 
     def call(self, verb: str, *args: Any, **named: Any) -> Any:
         """The result of the client method with this name."""
@@ -64,14 +64,7 @@ class Connection:
         return self._guarded(lambda: self._called(verb, *args, **named))
 
     def _guarded(self, run: Callable[[], T]) -> T:
-        return self._breaker.call(
-            run,
-            probe=self._ping,
-            refusal=lambda failure: StoreUnavailableError(
-                f"Milvus at {self._address} is not asked, as it did not answer lately: {failure}"
-            ),
-            answered=lambda error: _answered(error.__cause__),
-        )
+        return self._breaker.call(run, probe=self._ping, answered=lambda error: _answered(error.__cause__))
 
     def _ping(self) -> None:
         """Check that the server responds; with TLS, the call itself is the check."""

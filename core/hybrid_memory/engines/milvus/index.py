@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import ClassVar, Literal
@@ -14,7 +15,7 @@ from hybrid_memory.engines.milvus.catalog import FLAT, LEAST_FLUSHED, PENDING, R
 from hybrid_memory.engines.milvus.connection import Address
 from hybrid_memory.engines.milvus.rows import (
     NARROWING,
-    PLACE,
+    WHOLE,
     Narrowing,
     digest,
     owner_key,
@@ -24,7 +25,6 @@ from hybrid_memory.engines.milvus.rows import (
 from hybrid_memory.engines.milvus.tables import (
     EMBEDDER,
     Neighbours,
-    Probing,
     StateTable,
     TermCounts,
     VectorTable,
@@ -32,14 +32,12 @@ from hybrid_memory.engines.milvus.tables import (
     unpacked,
 )
 from hybrid_memory.engines.stored import to_micros
-from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
-from hybrid_memory.index.bm25 import occurrences, ranked_occurrences
+from hybrid_memory.errors import StoreUnavailableError
+from hybrid_memory.index.bm25 import ranked
 from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, SemanticIndex, Status, Use
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS
 from hybrid_memory.scope import Scope
-
-WHOLE = [*NARROWING, *PLACE, "doc"]
 
 
 class MilvusIndex(SemanticIndex):
@@ -56,12 +54,11 @@ class MilvusIndex(SemanticIndex):
         url: ``milvus://[user:password@]host[:19530][/database][?prefix=name]``, ``milvus+tls://`` for TLS, or
             ``milvus:///folder.db`` for Milvus Lite in this process (relative; with four slashes absolute).
         index_type: the vector index: IVF_FLAT, HNSW, or FLAT, which is exact.
-        nlist: the number of inverted lists of an IVF_FLAT index; nprobe: how many of them an unfiltered search of an
-            owner probes, by default one in eight.
+        nlist: the number of inverted lists of an IVF_FLAT index, of which an unfiltered search probes one in eight.
         engine_timeout: seconds that a read may take while a caller waits; see `OrchestrationConfig.engine_timeout`.
 
     Raises:
-        InvalidConfigError: the URL or a parameter is invalid.
+        InvalidConfigError: the URL is invalid.
         StoreUnavailableError: the server does not answer.
     """
 
@@ -73,27 +70,14 @@ class MilvusIndex(SemanticIndex):
         *,
         index_type: Literal["IVF_FLAT", "HNSW", "FLAT"] = "IVF_FLAT",
         nlist: int = 1024,
-        nprobe: int | None = None,
         engine_timeout: float = ENGINE_SECONDS,
     ) -> None:
-        built: dict[str, dict[str, int]] = {
-            "IVF_FLAT": {"nlist": nlist},
-            "HNSW": {"M": 16, "efConstruction": 200},
-            "FLAT": {},
-        }
-        if index_type not in built:
-            raise InvalidConfigError(f"index_type must be one of {', '.join(built)}, got {index_type!r}")
-        nprobe = max(1, nlist // 8) if nprobe is None else nprobe
-        if not 1 <= nprobe <= nlist:
-            raise InvalidConfigError(f"nprobe must be from 1 to nlist ({nlist}), got {nprobe}")
-        index = (index_type, built[index_type])
-        self._catalog = Catalog(Address.read(url), index, engine_timeout=engine_timeout)
+        built = {"IVF_FLAT": {"nlist": nlist}, "HNSW": {"M": 16, "efConstruction": 200}}.get(index_type, {})
+        self._catalog = Catalog(Address.read(url), (index_type, built), engine_timeout=engine_timeout)
         self._state = StateTable(self._catalog)
         self._terms = TermCounts(self._catalog)
         self._neighbours = Neighbours(self._catalog, self._state)
-        self._vectors = VectorTable(
-            self._catalog, self._state, Probing(plain=nprobe, narrowed=nlist, exact=index_type != "HNSW")
-        )
+        self._vectors = VectorTable(self._catalog, self._state, lists=nlist, exact=index_type != "HNSW")
         self._writing = threading.RLock()
         self._vectors.embedder()  # connects
 
@@ -187,7 +171,7 @@ class MilvusIndex(SemanticIndex):
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
         self._catalog.check_open()
-        return self._neighbours.around(ids, Narrowing.of(where), radius)
+        return self._neighbours.around(ids, where, radius)
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         self._catalog.check_open()
@@ -238,8 +222,8 @@ class MilvusIndex(SemanticIndex):
         while counts and k > 0:
             limit = min(limit, WINDOW)
             rows = self._catalog.matching(" ".join(counts), narrowing.expression, limit)
-            texts = {row["id"]: row["terms"] for row in rows if narrowing.visible(row["turn"])}
-            found = ranked_occurrences(occurrences(texts, [*counts]), [*counts.values()], records, length, k)
+            texts = ((row["id"], Counter(row["terms"].split())) for row in rows if narrowing.visible(row["turn"]))
+            found = ranked(texts, counts, records, length, k)
             if len(found.ids) >= k or len(rows) < limit or limit == WINDOW:
                 return found
             limit *= 4

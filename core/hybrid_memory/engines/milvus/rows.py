@@ -14,7 +14,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
-from hybrid_memory.engines.stored import origin_labels, plain, record_of, to_micros
+from hybrid_memory.engines.stored import plain, record_of, to_micros
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.message import Origin
@@ -29,14 +29,14 @@ PIECE_CHARS = 16_000
 TERMS_BYTES = 65_000
 NEVER = -(2**62)
 NARROWING = ["id", "owner", "session", "kind", "category", "at", "turn", "metadata"]
-"""The fields used by `Narrowing.holds`."""
+"""The fields that filters use."""
 
-PLACE = ["segment", "ordinal", "length", "importance", "uses", "last_used"]
 STRETCHES = 100
 POSITIONS = 2_000
 """The most hidden stretches and single positions in a filter; with more, results are filtered afterwards."""
 
 _COLUMNS = ("id", "at", "kind", "segment", "ordinal", "importance", "uses", "last_used", "turn")
+WHOLE = [*NARROWING, "segment", "ordinal", "importance", "uses", "last_used", "doc"]
 
 
 @lru_cache(maxsize=65_536)
@@ -69,7 +69,6 @@ def to_row(entry: Entry) -> Row:
         "session": digest("session", record.scope.session),
         "category": "" if record.category is None else digest("category", record.category),
         "metadata": pairs if record.origin is Origin.IMPORTED else [*pairs, digest("origin", record.origin)],
-        "length": len(record.text),
         "importance": float(record.importance),
         "last_used": NEVER if record.last_used is None else values["last_used"],
         "terms": terms,
@@ -94,14 +93,12 @@ class Narrowing:
         whole: whether the expression covers all conditions; otherwise results must be filtered with ``visible``.
         plain: whether it only names the owner.
         visible: whether a turn is outside all hidden stretches.
-        holds: whether a row with the fields `NARROWING` may be returned.
     """
 
     expression: str
     whole: bool
     plain: bool
     visible: Callable[[int], bool]
-    holds: Callable[[Row], bool]
 
     @classmethod
     def of(cls, where: Where) -> Narrowing:
@@ -120,7 +117,7 @@ class Narrowing:
             before = bisect_right(starts, turn) - 1
             return before < 0 or turn > hidden[before][1]
 
-        return cls(" and ".join(parts), whole, len(parts) == 1 and whole, visible, _predicate(where, visible))
+        return cls(" and ".join(parts), whole, len(parts) == 1 and whole, visible)
 
 
 def _conditions(where: Where) -> Iterator[str]:
@@ -140,44 +137,12 @@ def _conditions(where: Where) -> Iterator[str]:
         yield f"(at >= {to_micros(instant)} or ({others}))"
     for key, value in where.metadata.items():
         yield f'array_contains(metadata, "{_pair(key, value)}")'
-    one_of, labels = _origins(where)
+    # ``imported`` has no label: to have one of these, or none of them.
+    one_of = Origin.IMPORTED not in where.origins
+    labels = [digest("origin", one.value) for one in Origin if (one in where.origins) == one_of]
     if where.origins and labels:
         holds = " or ".join(f'array_contains(metadata, "{label}")' for label in labels)
         yield f"({holds})" if one_of else f"not ({holds})"
-
-
-def _origins(where: Where) -> tuple[bool, list[str]]:
-    one_of, names = origin_labels(where.origins)
-    return one_of, [digest("origin", name) for name in names]
-
-
-def _predicate(where: Where, visible: Callable[[int], bool]) -> Callable[[Row], bool]:
-    owner, session = owner_key(where.scope), digest("session", where.scope.session)
-    categories = {digest("category", name) for name in where.categories}
-    since = NEVER if where.since is None else to_micros(where.since)
-    until = 2**62 if where.until is None else to_micros(where.until)
-    fresh = {
-        key: to_micros(instant)
-        for name, instant in where.fresh.items()
-        for key in (name, digest("category", name))
-    }  # fmt: skip
-    pairs = {_pair(key, value) for key, value in where.metadata.items()}
-    one_of, labels = _origins(where)
-
-    def holds(row: Row) -> bool:
-        return (
-            row["owner"] == owner
-            and (where.scope.session is None or row["session"] == session)
-            and (not where.kinds or row["kind"] in where.kinds)
-            and (not categories or row["category"] in categories)
-            and since <= row["at"] < until
-            and visible(row["turn"])
-            and all(row["at"] >= fresh.get(row[name], NEVER) for name in ("kind", "category"))
-            and pairs <= set(row["metadata"])
-            and (not where.origins or one_of != set(labels).isdisjoint(row["metadata"]))
-        )
-
-    return holds
 
 
 def _pair(key: str, value: Any) -> str:

@@ -6,7 +6,6 @@ import base64
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,8 +22,18 @@ from hybrid_memory.engines.milvus.catalog import (
     WINDOW,
     Catalog,
 )
-from hybrid_memory.engines.milvus.rows import NARROWING, NEVER, PLACE, Narrowing, Row, digest, owner_key, pieces
-from hybrid_memory.engines.stored import to_micros
+from hybrid_memory.engines.milvus.rows import (
+    NARROWING,
+    NEVER,
+    WHOLE,
+    Narrowing,
+    Row,
+    digest,
+    owner_key,
+    pieces,
+    to_record,
+)
+from hybrid_memory.engines.stored import columns_of, to_micros
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.index.port import Matches, RecordColumns
 from hybrid_memory.index.record import RecordKind, Where
@@ -150,7 +159,6 @@ def _row(name: str, owner: str, term: str, count: int) -> Row:
 
 HOUR = 3_600_000_000
 CENTURY = 100 * 365 * 24 * HOUR
-COLUMNS = ["id", "segment", "ordinal", "length", "at", "importance", "uses", "last_used"]
 
 
 class Neighbours:
@@ -160,7 +168,7 @@ class Neighbours:
         self._catalog = catalog
         self._state = state
 
-    def around(self, ids: Ids, narrowing: Narrowing, radius: int) -> RecordColumns:
+    def around(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
         seeds = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids.tolist())), ["id", "segment", "ordinal"])
         steps = range(-radius, radius + 1)
         by_position = self._state.get(
@@ -168,8 +176,7 @@ class Neighbours:
         )
         near = sorted({number for those in by_position.values() for number in those})
         # Looked up by primary key and filtered here: a filter over so many ids is slow.
-        rows = [row for row in self._catalog.fetch(RECORDS, near, [*NARROWING, *PLACE]) if narrowing.holds(row)]
-        return RecordColumns.of([[0 if row[name] == NEVER else row[name] for name in COLUMNS] for row in rows])
+        return columns_of(filter(where.allows, map(to_record, self._catalog.fetch(RECORDS, near, WHOLE))))
 
     def latest(self, where: Where, k: int) -> list[int]:
         """The ids of the k newest records, newest first, from increasingly large time windows."""
@@ -232,29 +239,20 @@ FILTERED = 256
 """The fewest rows that a search fetches if they must be filtered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Probing:
-    """How many inverted lists a search probes: without a filter, and with one.
+class VectorTable:
+    """The collection of vectors, created with the first vector.
 
-    A filtered search probes all lists, as the nearest ones may contain no allowed record. So does a search that found
-    too few.
-
-    Attributes:
-        exact: whether such a search misses nothing.
+    Args:
+        lists: the number of inverted lists, of which an unfiltered search probes one in eight. A filtered search probes
+            all, as the nearest ones may contain no allowed record, and so does one that found too few.
+        exact: whether a search that probes all misses nothing.
     """
 
-    plain: int
-    narrowed: int
-    exact: bool
-
-
-class VectorTable:
-    """The collection of vectors, created with the first vector."""
-
-    def __init__(self, catalog: Catalog, state: StateTable, probing: Probing) -> None:
+    def __init__(self, catalog: Catalog, state: StateTable, *, lists: int, exact: bool) -> None:
         self._catalog = catalog
         self._state = state
-        self._probing = probing
+        self._lists = lists
+        self._exact = exact
 
     def embedder(self) -> tuple[str, int] | None:
         stored = self._state.get([EMBEDDER])
@@ -322,7 +320,7 @@ class VectorTable:
         if k < 1 or (stored := self.embedder()) is None or stored[1] != len(vector):
             return Matches.best({}, k)
         limit = k if narrowing.whole else max(4 * k, FILTERED)
-        nprobe = self._probing.plain if narrowing.plain else self._probing.narrowed
+        nprobe = max(1, self._lists // 8) if narrowing.plain else self._lists
         while limit <= WINDOW:
             hits = self._catalog.nearest(vector, narrowing.expression, limit, nprobe=nprobe)
             scores = {row["id"]: row["distance"] for row in hits if narrowing.whole or narrowing.visible(row["turn"])}
@@ -330,9 +328,9 @@ class VectorTable:
                 return Matches.best(scores, k)
             if len(hits) == limit:
                 limit *= 4
-            elif nprobe < self._probing.narrowed:
-                nprobe = self._probing.narrowed
-            elif self._probing.exact:
+            elif nprobe < self._lists:
+                nprobe = self._lists
+            elif self._exact:
                 return Matches.best(scores, k)
             else:
                 break

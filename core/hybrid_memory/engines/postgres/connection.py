@@ -16,7 +16,7 @@ from psycopg import Connection, OperationalError, errors
 from psycopg_pool import PoolTimeout
 
 from hybrid_memory.engines.postgres.pool import CONNECT_SECONDS, CONNECTING, NoAnswerError, PatientConnection, Pool
-from hybrid_memory.engines.postgres.schema import APPEND, DERIVED, DERIVED_BEFORE, INDEX, OWNED, POLICY, SCHEMA, VERSION
+from hybrid_memory.engines.postgres.schema import APPEND, OWNED, POLICY, SCHEMA, VERSION
 from hybrid_memory.engines.stored import owner_key
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, StoreUnavailableError, StoreVersionError
 from hybrid_memory.runtime.breaker import Breaker
@@ -100,7 +100,7 @@ class PostgresConnection:
         self.schema, self.address = address.schema, address.place
         self.read_only = read_only
         self._closed = False
-        self._breaker = Breaker()
+        self._breaker = Breaker(f"Postgres at {self.address}")
         self._owners: dict[Scope, int] = {}
         self._whole = True
         self._timeouts = (engine_timeout, CALL_SECONDS)
@@ -261,9 +261,6 @@ class PostgresConnection:
         return self._breaker.call(
             lambda: self._tried("use", pooled),
             probe=self._ping,
-            refusal=lambda failure: StoreUnavailableError(
-                f"Postgres at {self.address} is not asked, as it did not answer lately: {failure}"
-            ),
             answered=lambda error: (
                 not isinstance(error.__cause__, OperationalError) or isinstance(error.__cause__, PoolTimeout)
             ),
@@ -308,11 +305,11 @@ class PostgresConnection:
         with self._fresh(CONNECT_SECONDS) as connection:
             connection.patience = None  # another process may be making the tables
             version = _version(connection, self.schema)
-            if version in {0, VERSION - 1}:
+            if not version:
                 if self.read_only:
                     raise StoreUnavailableError(
-                        f"there is no store {self.schema!r} of this version on Postgres at {self.address}: open it "
-                        "once where it can be written, then read it here"
+                        f"there is no store {self.schema!r} on Postgres at {self.address}: open it once where it can "
+                        "be written, then read it here"
                     )
                 version = self._create(connection)
             if version != VERSION:
@@ -335,7 +332,7 @@ class PostgresConnection:
                 )
 
     def _create(self, connection: PatientConnection) -> int:
-        """Make the tables, or those of the version before anew, unless another process has; returns their version."""
+        """Make the tables, unless another process has; returns their version."""
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [f"hybrid_memory {self.schema}"])
             if not connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [self.schema]).fetchone():
@@ -343,16 +340,11 @@ class PostgresConnection:
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS hm.store(one integer PRIMARY KEY CHECK (one = 1), version integer NOT NULL)"
             )
-            scripts = [SCHEMA, INDEX, *(POLICY.format(table=table) for table in OWNED), APPEND]
             if version := _version(connection, self.schema):
-                if version != VERSION - 1:
-                    return version
-                scripts = [DERIVED_BEFORE, INDEX, *(POLICY.format(table=table) for table in DERIVED)]
-                _log.warning("the index of the store %s on Postgres is derived anew, with new vectors", self.schema)
-            for script in scripts:
+                return version
+            for script in (SCHEMA, *(POLICY.format(table=table) for table in OWNED), APPEND):
                 connection.execute(script.encode())
-            kept = "INSERT INTO hm.store VALUES (1, %s) ON CONFLICT (one) DO UPDATE SET version = excluded.version"
-            connection.execute(kept, [VERSION])
+            connection.execute("INSERT INTO hm.store VALUES (1, %s)", [VERSION])
             return VERSION
 
 

@@ -14,9 +14,8 @@ Row-level security complements the scope in each query: a transaction names the 
 
 from __future__ import annotations
 
-DERIVED = ("indexed", "records", "vectors", "gone")
-OWNED = ("events", "dropped", *DERIVED)
-"""Tables with rows that belong to an owner; those that are derived from the log."""
+OWNED = ("events", "dropped", "indexed", "records", "vectors", "gone")
+"""Tables with rows that belong to an owner."""
 
 VERSION = 4
 
@@ -79,9 +78,7 @@ SCHEMA = """
             (SELECT greatest(_position, (SELECT max(head) FROM hm.owners)) AS least) p
             WHERE s.last_value < p.least OR NOT s.is_called
     $$;
-"""
 
-INDEX = """
     CREATE TABLE hm.embedder(one integer PRIMARY KEY CHECK (one = 1), name text NOT NULL, dim integer NOT NULL);
     CREATE TABLE hm.indexed(
         owner integer PRIMARY KEY REFERENCES hm.owners(id),
@@ -140,10 +137,6 @@ INDEX = """
         PRIMARY KEY(owner, number, id)
     );
 """
-"""The tables that are derived from the log."""
-
-DERIVED_BEFORE = "DROP TABLE hm.embedder, hm.indexed, hm.records, hm.postings, hm.term_counts, hm.vectors"
-"""What the version before had in place of `INDEX`: it is derived anew, with new vectors."""
 
 POLICY = """
     ALTER TABLE hm.{table} ENABLE ROW LEVEL SECURITY;

@@ -81,7 +81,7 @@ class RedisConnection:
         self.address = f"{address.host}:{address.port}"
         self._closed = False
         self._secrets = (address.password, address.user)
-        self._breaker = Breaker()
+        self._breaker = Breaker(f"Redis at {self.address}")
         self._client: Any = self._attempted("connect to", lambda: self._opened(address, CALL_SECONDS), retry=False)
         self._hurried: Any = self._opened(address, min(engine_timeout, CALL_SECONDS))  # it connects at the first call
         try:
@@ -144,9 +144,6 @@ class RedisConnection:
         return self._breaker.call(
             lambda: self._tried(verb, run, retry=retry),
             probe=self._ping,
-            refusal=lambda failure: StoreUnavailableError(
-                f"Redis at {self.address} is not asked, as it did not answer lately: {failure}"
-            ),
             answered=lambda error: isinstance(error.__cause__, ResponseError),
         )
 
@@ -257,20 +254,6 @@ def warn_of_eviction(connection: RedisConnection, what: str) -> None:
             "Redis at %s evicts keys when its memory is full (maxmemory-policy %s): %s may be lost; set noeviction",
             *(connection.address, policy, what),
         )
-
-
-def drop_older(connection: RedisConnection) -> None:
-    """Delete an older index, which a module searched: it is derived again from the log, under other keys."""
-    mark = f"{connection.prefix}:embedder"
-    if not connection.call("EXISTS", mark):
-        return
-    older = tuple(f"{connection.prefix}:{part}:".encode() for part in ("index", "record", "owner-of"))
-    cursor, looked = 0, False
-    while cursor or not looked:
-        answer, keys = connection.call("SCAN", cursor, "MATCH", f"{connection.prefix}:*", "COUNT", 1_000)
-        connection.calls([("UNLINK", key) for key in keys if key.startswith(older)])
-        cursor, looked = int(answer), True
-    connection.call("DEL", mark)
 
 
 def size_bytes(connection: RedisConnection) -> int:

@@ -72,16 +72,9 @@ LARGE_WAL = 256_000_000
 """The size of a write-ahead log that no process should need, in bytes."""
 
 LEFTOVERS = {
-    "records without words": "SELECT count(*) FROM records WHERE id NOT IN (SELECT record FROM words)",
-    "entries of the text index without a record": (
-        "SELECT count(*) FROM words WHERE record NOT IN (SELECT id FROM records)"
-    ),
-    "records more or fewer in the text index than there are words of": (
-        "SELECT abs((SELECT count(*) FROM words) - (SELECT ifnull(sum(records), 0) FROM posting_blocks))"
-    ),
     "vectors without a record": "SELECT count(*) FROM vectors WHERE record NOT IN (SELECT id FROM records)",
     "records without a vector that wait for none": (
-        "SELECT count(*) FROM records WHERE id NOT IN (SELECT record FROM vectors UNION SELECT record FROM pending)"
+        "SELECT count(*) FROM records WHERE NOT pending AND id NOT IN (SELECT record FROM vectors)"
     ),
 }
 """Kinds of orphaned rows, with the query that counts them."""
@@ -104,8 +97,7 @@ def check_file(path: Path, key: Key | None = None) -> Iterator[Finding]:
                 yield Finding("integrity", "ok", "SQLite finds no damage in the file")
             else:
                 yield Finding("integrity", "wrong", "; ".join(problems), RESTORE)
-            indexed = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone() is not None
-            for what, sql in LEFTOVERS.items() if indexed else ():
+            for what, sql in LEFTOVERS.items() if version == VERSION else ():
                 (count,) = connection.execute(sql).fetchone()
                 if count:
                     yield Finding("orphans", "wrong", f"{count:,} {what}", REBUILD)

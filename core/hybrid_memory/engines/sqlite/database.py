@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
+import time
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
 from hybrid_memory.engines.sqlite.driver import BUSY_SECONDS, Driver, KeyNotes, secret_of
 from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, SCHEMA, VERSION
-from hybrid_memory.engines.sqlite.scrubbing import Scrubber, truncate_journal
 from hybrid_memory.engines.stored import owner_key
 from hybrid_memory.errors import (
     InvalidConfigError,
@@ -89,20 +90,17 @@ class Database:
         self._local = threading.local()
         self._closed = False
         self._owners: dict[Scope, int] = {}
-        self._patience: int | None = None
+        self._scrubbing = threading.Lock()
         self._driver = Driver(path, key)
         self._notes = KeyNotes(path)
         self._stale = False
         self._writer = self._opened_to_read() if read_only else self._opened()
-        self._scrubber = Scrubber(path, self._scrubbing, encrypted=self.encrypted)
         if not self._driver.frozen:
             # The scrubbing that a killed process left undone, unless other processes block it for long.
-            self._patience = OPENING_SECONDS
             try:
-                self.scrub()
+                self.scrub(OPENING_SECONDS)
             except StoreError as error:
                 _log.warning("%s; this is retried when the store is next opened", error)
-            self._patience = None
 
     @property
     def encrypted(self) -> bool:
@@ -251,28 +249,33 @@ class Database:
         row = connection.execute(_OWNER, key).fetchone()
         return int(row[0])  # not remembered here: the transaction may still roll back
 
-    def scrub(self) -> None:
-        """Remove all erased data from the file and its write-ahead log; see `EventLog.scrub`."""
+    def scrub(self, patience: int = BUSY_SECONDS) -> None:
+        """Remove all erased data from the file and its write-ahead log, by rewriting the file.
+
+        `PRAGMA secure_delete` overwrites deleted data and freed pages, but not the copies that SQLite leaves behind
+        when it moves entries between pages. And the write-ahead log keeps everything until it is emptied.
+        """
         self._check_open()
         try:
-            done = self._scrubber.scrub()
+            with self._scrubbing, closing(self._driver.connect()) as connection:
+                self._configure(connection)
+                connection.execute("PRAGMA temp_store = FILE")  # a copy of the file, which need not fit into memory
+                connection.execute(f"PRAGMA busy_timeout = {1000 * patience}")
+                begun, scrubbed = connection.execute("SELECT begun, scrubbed FROM erasures").fetchone()
+                if begun == scrubbed:
+                    return
+                connection.execute("VACUUM")
+                if truncate_journal(connection):
+                    connection.execute("UPDATE erasures SET scrubbed = max(scrubbed, ?)", (begun,))
+                    return
         except self._driver.error as error:
             raise self._driver.failure("clean up", error) from error
         except OSError as error:
             raise StoreUnavailableError(f"cannot clean up {self.path}: {error}") from error
-        if not done:
-            raise StoreUnavailableError(
-                f"cannot clean up {self.path}, as another process is reading it: erased data may remain in "
-                "its write-ahead log; try again"
-            )
-
-    def _scrubbing(self) -> sqlite3.Connection:
-        self._check_open()
-        connection = self._driver.connect()
-        self._configure(connection)
-        seconds = BUSY_SECONDS if self._patience is None else self._patience
-        connection.execute(f"PRAGMA busy_timeout = {1000 * seconds}")
-        return connection
+        raise StoreUnavailableError(
+            f"cannot clean up {self.path}, as another process is reading it: erased data may remain in "
+            "its write-ahead log; try again"
+        )
 
     def prepare_rekey(self, key: Key) -> None:
         """Make sure that either key opens the file, whatever happens, until `settle_rekey`.
@@ -352,7 +355,6 @@ class Database:
             for reader in list(self._readers):
                 reader.close()
             self._writer.close()
-            self._scrubber.close()
 
     def _check_open(self) -> None:
         if self._closed:
@@ -365,3 +367,19 @@ def _transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Connect
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         return work(connection)
+
+
+def mark_unscrubbed(connection: sqlite3.Connection) -> None:
+    """Note in this transaction that data is being destroyed, so that it is scrubbed even after a crash."""
+    connection.execute("UPDATE erasures SET begun = begun + 1")
+
+
+def truncate_journal(connection: sqlite3.Connection) -> bool:
+    """Move the write-ahead log into the file and empty it; False if a reader of an older state prevents it."""
+    (milliseconds,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    deadline = time.monotonic() + milliseconds / 1000
+    while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)  # SQLite waits for readers, but not for another process that is doing the same
+    return True

@@ -1,4 +1,4 @@
-"""L2 in SQLite: BM25 over postings, and records and vectors as rows that are searched in memory."""
+"""L2 in SQLite: records and vectors as rows, searched in memory; see `hybrid_memory.engines.columns`."""
 
 from __future__ import annotations
 
@@ -9,51 +9,50 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.engines.columns import CACHE_BYTES, Changes, Columns, Row, RowIndex
-from hybrid_memory.engines.sqlite import postings
-from hybrid_memory.engines.sqlite.database import Database
-from hybrid_memory.engines.sqlite.rows import (
-    INSERT,
-    REVISION,
-    SELECT,
-    delete_all,
-    delete_records,
-    note_changes,
-)
-from hybrid_memory.engines.stored import owner_scope, record_in, row_of, to_micros
+from hybrid_memory.engines.columns import CACHE_BYTES, Changes, Columns, RowIndex
+from hybrid_memory.engines.sqlite.database import Database, mark_unscrubbed
+from hybrid_memory.engines.stored import RECORD_FIELDS, owner_scope, record_in, row_of, to_micros
 from hybrid_memory.errors import EmbedderMismatchError
-from hybrid_memory.index.port import (
-    UNUSED,
-    Entry,
-    IndexSize,
-    Matches,
-    Query,
-    Status,
-    Use,
-    best,
-)
-from hybrid_memory.index.record import Record, Where
+from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Status, Use
+from hybrid_memory.index.record import Record
 from hybrid_memory.scope import Scope
 
-_COLUMNS = (
-    "r.id, r.segment, r.ordinal, r.length, r.at, r.importance, r.uses, ifnull(r.last_used, 0), r.turn, "
-    "r.kind, r.category, r.origin, r.session"
+_RECORDS = (
+    f"SELECT o.tenant, o.user, o.agent, o.space, r.session, {', '.join(f'r.{name}' for name in RECORD_FIELDS)} "
+    "FROM records r JOIN owners o ON o.id = r.owner"
 )
-_ROWS = (
-    f"SELECT {_COLUMNS}, e.vector FROM records r LEFT JOIN vectors v ON v.record = r.id "
-    "LEFT JOIN embeddings e ON e.id = v.embedding"
+_WRITTEN = ("owner", "session", "length", "terms", "written", "changed", *RECORD_FIELDS)
+_INSERT = f"INSERT INTO records({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{name}' for name in _WRITTEN)})"
+_LISTED = "IN (SELECT value FROM json_each(?))"
+
+_CHANGED = """
+SELECT r.id, r.segment, r.ordinal, r.length, r.at, r.importance, r.uses, ifnull(r.last_used, 0), r.turn, r.kind,
+    r.category, r.origin, r.session, r.metadata, CASE WHEN r.written > ?1 THEN r.terms END, v.vector
+FROM records r LEFT JOIN vectors v ON v.record = r.id WHERE r.owner = ?2 AND r.changed > ?1
+"""
+_STATUS = """
+SELECT ifnull(i.applied, 0), ifnull(i.anchor, ''), e.name, e.dim
+FROM (SELECT 1) LEFT JOIN embedder e ON true LEFT JOIN indexed i ON i.owner = ?
+"""
+_STATUSES = """
+SELECT o.tenant, o.user, o.agent, o.space, i.applied, i.anchor,
+    (SELECT min(id) FROM records WHERE owner = i.owner AND pending)
+FROM indexed i JOIN owners o ON o.id = i.owner
+"""
+_TAIL = "SELECT id FROM records WHERE owner = ? AND session = ? AND kind = 'turn' ORDER BY id DESC LIMIT 1"
+_PENDING = "SELECT id FROM records WHERE owner = ? AND pending ORDER BY id LIMIT ?"
+_SIZE = (
+    "SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM vectors), "
+    "(SELECT count(*) FROM records WHERE pending)"
 )
-_HELD = "SELECT r.id, r.metadata FROM records r WHERE r.metadata <> '{}'"
-_VECTORS = (
-    f"SELECT {_COLUMNS}, r.metadata, NULL, e.vector FROM vectors v JOIN embeddings e ON e.id = v.embedding "
-    "JOIN records r ON r.id = v.record WHERE v.owner = ? AND v.seq > ?"
-)
-_STATE = (
-    f"SELECT {REVISION}, (SELECT ifnull(max(seq), 0) FROM vectors WHERE owner = ?), "
-    "(SELECT ifnull(max(seq), 0) FROM changes WHERE owner = ?), "
-    "(SELECT ifnull(max(id), 0) FROM records WHERE owner = ?) FROM revision"
-)
-_USED = "FROM records WHERE owner = ? AND last_used >= ?"
+_MOVED = """
+UPDATE indexed SET applied = ?, anchor = ?, number = number + 1
+WHERE owner = ? AND applied = ? AND anchor = ifnull(?, anchor) RETURNING number
+"""
+_NEXT = "UPDATE indexed SET number = number + 1 WHERE owner = ? RETURNING number"
+
+MOST_GONE = 1_000
+"""The most removed records of an owner that are noted one by one; beyond, whoever has a copy loads all again."""
 
 
 class SqliteIndex(RowIndex):
@@ -61,7 +60,7 @@ class SqliteIndex(RowIndex):
 
     Args:
         database: the file.
-        cache_bytes: memory for the vectors and columns of the most recently used owners.
+        cache_bytes: see `RowIndex`.
     """
 
     def __init__(self, database: Database, *, cache_bytes: int = CACHE_BYTES) -> None:
@@ -69,89 +68,49 @@ class SqliteIndex(RowIndex):
         self._db = database
 
     def changes(self, owner: Scope, known: Columns) -> Changes:
-        number = self._db.owner_id(owner)
-        if number is None:
+        mine = self._db.owner_id(owner)
+        state = self._db.query("SELECT number, epoch FROM indexed WHERE owner = ?", (mine,))
+        if not state:
             return Changes()
-        ((revision, upto, seen, newest),) = self._db.query(_STATE, (number,) * 4)
-        known = known if known.epoch == revision else Columns(number=0)
-        vectors, uses = known.marks or (0, (0, 0, 0))
-        last, rows, gone = known.last, list[Row](), set[int]()
-        if seen > known.number:
-            changed = self._db.query("SELECT record FROM changes WHERE owner = ? AND seq > ?", (number, known.number))
-            gone = {record for (record,) in changed}
-            rows += self._rows(number, [record for record in gone if record <= last], "")
-            gone -= {row[0] for row in rows}
-        at = uses[0]
-        if (used := self._uses(number, at)) != uses:
-            uses = self._uses(number, used[0])  # before these are read, so that no later use is missed
-            again = self._db.query(f"SELECT id {_USED} AND id <= ?", (number, at, last))
-            rows += self._rows(number, [record for (record,) in again], None)
-        if newest > last:
-            new = self._db.query(f"{_ROWS} WHERE r.owner = ? AND r.id > ? ORDER BY r.id", (number, last))
-            rows += _whole(new, self._db.query(f"{_HELD} AND r.owner = ? AND r.id > ?", (number, last)), "")
-        if last and upto > vectors:
-            rows += self._db.query(_VECTORS, (number, vectors))
-        return Changes(seen, revision, rows, [*gone], (upto, uses))
-
-    def _uses(self, owner: int, since: int) -> tuple[int, int, int]:
-        """The last use of the owner's records, and how many have been used since then, and how often."""
-        ((at, count, total),) = self._db.query(
-            f"SELECT ifnull(max(last_used), 0), count(*), total(uses) {_USED}", (owner, since)
-        )
-        return at, count, total
-
-    def _rows(self, owner: int, ids: Sequence[int], terms: str | None) -> list[Row]:
-        chosen, asked = "r.id IN (SELECT value FROM json_each(?)) AND +r.owner = ?", (json.dumps([*ids]), owner)
-        rows = self._db.query(f"{_ROWS} WHERE {chosen}", asked) if ids else []
-        return _whole(rows, self._db.query(f"{_HELD} AND {chosen}", asked) if ids else [], terms)
+        # Rows that somebody writes between these queries come again the next time.
+        ((number, epoch),) = state
+        since = known.number if known.epoch == epoch else -1
+        gone = self._db.query("SELECT id FROM gone WHERE owner = ? AND number > ?", (mine, since)) if since >= 0 else []
+        rows = self._db.query(_CHANGED, (since, mine)) if number > since else []
+        return Changes(number, epoch, rows, [record for (record,) in gone])
 
     def status(
         self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
     ) -> Status:
         number = None if owner is None else self._db.owner_id(owner)
-        ((applied, anchor, name, dim),) = self._db.query(
-            "SELECT i.applied, i.anchor, e.name, e.dim FROM revision LEFT JOIN embedder e ON e.one = revision.one "
-            "LEFT JOIN index_state i ON i.owner = ?",
-            (number,),
-        )
-        tails = {}
-        for session in sessions:
-            last = "SELECT id FROM records WHERE owner = ? AND session = ? AND kind = 'turn' ORDER BY id DESC LIMIT 1"
-            for (tail,) in self._db.query(last, (number, session or "")):
-                tails[session] = int(tail)
-        counts = [(0, 0, 0)]
-        if sums and owner is None:
-            tables = ("records", "vectors", "pending")
-            counts = self._db.query(f"SELECT {', '.join(f'(SELECT count(*) FROM {table})' for table in tables)}")
-        pending_ids = "SELECT record FROM pending WHERE owner = ? ORDER BY record LIMIT ?"
+        ((applied, anchor, name, dim),) = self._db.query(_STATUS, (number,))
+        tails = {session: self._db.query(_TAIL, (number, session or "")) for session in sessions}
+        waiting = self._db.query(_PENDING, (number, pending)) if pending else []
         status = Status(
-            applied=applied or 0,
-            anchor=anchor or "",
+            applied=applied,
+            anchor=anchor,
             embedder=None if name is None else (name, dim),
-            tails=tails,
-            pending=[row[0] for row in self._db.query(pending_ids, (number, pending))] if pending else (),
-            size=IndexSize(*counts[0]),
+            tails={session: last[0][0] for session, last in tails.items() if last},
+            pending=[record for (record,) in waiting],
+            size=IndexSize(*self._db.query(_SIZE)[0]) if sums and owner is None else IndexSize(0, 0, 0),
         )
         return self.owner_columns(owner).summed(status) if sums and owner is not None else status
 
     def statuses(self, owners: Sequence[Scope]) -> dict[Scope, Status]:
-        rows = self._db.query(
-            "SELECT o.tenant, o.user, o.agent, o.space, i.applied, i.anchor, "
-            "(SELECT min(record) FROM pending WHERE owner = i.owner) FROM index_state i JOIN owners o ON o.id = i.owner"
-        )
         there = {
             owner_scope(*row): Status(applied, anchor, pending=[] if pending is None else [pending])
-            for *row, applied, anchor, pending in rows
+            for *row, applied, anchor, pending in self._db.query(_STATUSES)
         }
         return {owner: there.get(owner.owner, Status()) for owner in owners}
 
     def previous(self, owner: Scope, records: Sequence[Record]) -> dict[int, Record]:
-        """The previous turns of these records in their segments; avoids the caches, which a writer may never need."""
+        """See `SemanticIndex.previous`; without the columns, which a writer may never need."""
         rows = self._db.query(
-            "SELECT r.id, p.id FROM records r "
-            "JOIN records p ON p.segment = r.segment AND p.ordinal = r.ordinal - 1 AND p.kind = 'turn' "
-            "WHERE r.owner = ? AND r.id IN (SELECT value FROM json_each(?))",
-            (self._db.owner_id(owner), json.dumps([record.id for record in records])),
+            # In this order: SQLite would begin with all records of the owner.
+            "SELECT r.id, p.id FROM json_each(?) asked CROSS JOIN records r CROSS JOIN records p "
+            "WHERE r.id = asked.value AND r.owner = ? AND p.owner = r.owner AND p.segment = r.segment "
+            "AND p.ordinal = r.ordinal - 1 AND p.kind = 'turn'",
+            (json.dumps([record.id for record in records]), self._db.owner_id(owner)),
         )
         turns = {turn.id: turn for turn in self.get([before for _, before in rows])}
         return {number: turns[before] for number, before in rows if before in turns}
@@ -170,32 +129,26 @@ class SqliteIndex(RowIndex):
     ) -> bool:
         def moved_on(connection: sqlite3.Connection) -> bool:
             number = self._db.owner_id_for_writing(connection, owner)
-            connection.execute("INSERT OR IGNORE INTO index_state(owner, applied) VALUES (?, 0)", (number,))
-            moved = connection.execute(
-                "UPDATE index_state SET applied = ?, anchor = ? "
-                "WHERE owner = ? AND applied = ? AND anchor = ifnull(?, anchor)",
-                (upto, anchor, number, after, seen),
-            )
-            if not moved.rowcount:
+            # Another epoch than in a backup that may be put in the place of this file.
+            connection.execute("INSERT OR IGNORE INTO indexed(owner, epoch) VALUES (?, abs(random()) >> 8)", (number,))
+            moved = connection.execute(_MOVED, (upto, anchor, number, after, seen)).fetchall()
+            if not moved:
                 return False
-            mine = connection.execute(
-                "SELECT id FROM records WHERE owner = ? AND id IN (SELECT value FROM json_each(?))",
-                (number, json.dumps(list(gone))),
-            ).fetchall()
-            delete_records(connection, [*(record for (record,) in mine), *(entry.record.id for entry in entries)])
-            last = connection.execute("SELECT max(id) FROM records WHERE owner = ?", (number,)).fetchone()[0] or 0
-            connection.executemany(INSERT, [row_of(number, entry.record) for entry in entries])
-            postings.add(connection, number, [(entry.record.id, entry.terms) for entry in entries])
+            ((changed,),) = moved
+            chosen = f"SELECT id FROM records WHERE +owner = ? AND id {_LISTED}"
+            mine = connection.execute(chosen, (number, json.dumps(list(gone)))).fetchall()
+            _delete(connection, [*(record for (record,) in mine), *(entry.record.id for entry in entries)])
             connection.executemany(
-                "INSERT INTO pending(record, owner) VALUES (?, ?)", [(entry.record.id, number) for entry in entries]
+                _INSERT,
+                [
+                    {**row_of(number, entry.record), "terms": entry.terms, "written": changed, "changed": changed}
+                    for entry in entries
+                ],
             )
-            # What is kept in memory of the records looks for higher ids only, and for changes.
-            if changed := [entry.record.id for entry in entries if entry.record.id < last]:
-                note_changes(connection, number, changed)
             connection.executemany(
-                "UPDATE records SET uses = uses + ?, last_used = max(coalesce(last_used, ?), ?) "
-                "WHERE id = ? AND owner = ?",
-                [(use.count, to_micros(use.at), to_micros(use.at), record, number) for record, use in uses.items()],
+                "UPDATE records SET uses = uses + ?1, last_used = max(ifnull(last_used, ?2), ?2), changed = ?3 "
+                "WHERE id = ?4 AND owner = ?5",
+                [(use.count, to_micros(use.at), changed, record, number) for record, use in uses.items()],
             )
             return True
 
@@ -209,67 +162,50 @@ class SqliteIndex(RowIndex):
             stored = connection.execute("SELECT name, dim FROM embedder").fetchone()
             if stored != embedder:
                 raise EmbedderMismatchError(stored, embedder)
-            asked = (json.dumps(list(keys)),)
-            pending_ids = connection.execute(
-                "SELECT record FROM pending WHERE record IN (SELECT value FROM json_each(?))", asked
+            waiting = connection.execute(
+                f"SELECT owner, id FROM records WHERE pending AND id {_LISTED}", (json.dumps(list(keys)),)
             ).fetchall()
-            wanted = {keys[record] for (record,) in pending_ids}  # none for a record that was deleted meanwhile
+            known = {key: np.ascontiguousarray(row, dtype=np.float32).tobytes() for key, row in vectors.items()}
+            for key in {keys[record] for _, record in waiting} - known.keys():
+                known |= connection.execute("SELECT key, vector FROM vectors WHERE key = ? LIMIT 1", (key,)).fetchall()
+            given = [(owner, record) for owner, record in waiting if keys[record] in known]
             connection.executemany(
-                "INSERT OR IGNORE INTO embeddings(key, vector) VALUES (?, ?)",
-                [
-                    (key, np.ascontiguousarray(vector, dtype=np.float32).tobytes())
-                    for key, vector in vectors.items()
-                    if key in wanted
-                ],
+                "INSERT INTO vectors(record, key, vector) VALUES (?, ?, ?)",
+                [(record, keys[record], known[keys[record]]) for _, record in given],
             )
+            changed = {
+                owner: connection.execute(_NEXT, (owner,)).fetchall()[0][0] for owner in {one for one, _ in given}
+            }
             connection.executemany(
-                "INSERT OR IGNORE INTO vectors(owner, record, embedding) "
-                "SELECT p.owner, p.record, e.id FROM pending p, embeddings e WHERE p.record = ? AND e.key = ?",
-                keys.items(),
-            )
-            connection.executemany(
-                "DELETE FROM pending WHERE record = ?1 AND EXISTS (SELECT 1 FROM vectors WHERE record = ?1)",
-                [(record,) for record in keys],
+                "UPDATE records SET pending = 0, changed = ? WHERE id = ?",
+                [(changed[owner], record) for owner, record in given],
             )
 
         self._db.write(put)
 
-    def matches(self, mine: Columns, query: Query, where: Where, k: int) -> Matches:
-        if query is None or isinstance(query, np.ndarray):
-            return super().matches(mine, query, where, k)
-        number = self._db.owner_id(where.scope)  # of words the postings know, not the columns
-        if number is None or not query:
-            return Matches.best({}, 0)
-        ids, scores = postings.scored(self._db.query, number, query)
-        if where != Where(where.scope.owner) and len(ids):
-            allowed = np.isin(ids, mine.ids[mine.visible(where)])
-            ids, scores = ids[allowed], scores[allowed]
-        return best(ids, scores, k)
-
-    def counts(self, mine: Columns, owner: Scope, words: Sequence[str], near: str = "") -> dict[str, int]:
-        number = self._db.owner_id(owner)
-        there = postings.counts(self._db.query, number, words) if number is not None and words else {}
-        return there | (postings.near(self._db.query, number, near) if near else {})
-
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
-        if owner is None:
-            hashes = [key for key in keys if isinstance(key, bytes)]
-            listed = ", ".join("?" * len(hashes))
-            rows = self._db.query(f"SELECT key, vector FROM embeddings WHERE key IN ({listed})", hashes)
-            return {key: np.frombuffer(vector, dtype=np.float32) for key, vector in rows}
-        return self.vectors_of(owner, keys)
-
-    def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
-        return self.counts(Columns(), owner, words, near)
+        if owner is not None:
+            return self.vectors_of(owner, keys)
+        hashes = [key for key in keys if isinstance(key, bytes)]
+        listed = ", ".join("?" * len(hashes))
+        rows = self._db.query(f"SELECT key, vector FROM vectors WHERE key IN ({listed}) GROUP BY key", hashes)
+        return {key: np.frombuffer(vector, dtype=np.float32) for key, vector in rows}
 
     def get(self, ids: Sequence[int]) -> list[Record]:
-        rows = self._db.query(f"{SELECT} WHERE r.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),))
+        rows = self._db.query(f"{_RECORDS} WHERE r.id {_LISTED}", (json.dumps(list(ids)),))
         records = {record.id: record for record in map(record_in, rows)}
         return [records[number] for number in ids if number in records]
 
     def delete(self, ids: Sequence[int] | None) -> int:
         def deleted(connection: sqlite3.Connection) -> int:
-            return delete_all(connection) if ids is None else delete_records(connection, ids)
+            if ids is not None:
+                return _delete(connection, ids)
+            (count,) = connection.execute("SELECT count(*) FROM records").fetchone()
+            for table in ("vectors", "gone", "records", "embedder"):
+                connection.execute(f"DELETE FROM {table}")
+            connection.execute("UPDATE indexed SET applied = 0, anchor = '', epoch = epoch + 1, number = number + 1")
+            mark_unscrubbed(connection)
+            return int(count)
 
         return self._db.write(deleted)
 
@@ -281,7 +217,21 @@ class SqliteIndex(RowIndex):
         self._db.close()
 
 
-def _whole(rows: Sequence[Row], held: Sequence[Row], terms: str | None) -> list[Row]:
-    """The rows with their metadata, which is read apart: few records have any, and the index of columns has none."""
-    metadata: dict[int, str] = dict(held)
-    return [(*row[:-1], metadata.get(row[0], "{}"), terms, row[-1]) for row in rows]
+def _delete(connection: sqlite3.Connection, ids: Sequence[int]) -> int:
+    """Delete records with their vectors, and note for the copies of their owners that they are gone."""
+    listed = (json.dumps(list(ids)),)
+    # Fetched at once: an interrupt would leave a statement open that the frame of a comprehension holds.
+    removed = connection.execute(f"DELETE FROM records WHERE id {_LISTED} RETURNING owner, id", listed).fetchall()
+    if not removed:
+        return 0
+    connection.execute(f"DELETE FROM vectors WHERE record {_LISTED}", listed)
+    for owner in {owner for owner, _ in removed}:
+        ((number,),) = connection.execute(_NEXT, (owner,)).fetchall()
+        mine = [(owner, number, record) for whose, record in removed if whose == owner]
+        connection.executemany("INSERT INTO gone VALUES (?, ?, ?)", mine)
+        ((count,),) = connection.execute("SELECT count(*) FROM gone WHERE owner = ?", (owner,)).fetchall()
+        if count > MOST_GONE:
+            connection.execute("DELETE FROM gone WHERE owner = ?", (owner,))
+            connection.execute("UPDATE indexed SET epoch = epoch + 1 WHERE owner = ?", (owner,))
+    mark_unscrubbed(connection)
+    return len(removed)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
-from hybrid_memory.engines.sqlite.database import Database
-from hybrid_memory.engines.sqlite.rows import mark_unscrubbed
+from hybrid_memory.engines.sqlite.database import Database, mark_unscrubbed
 from hybrid_memory.engines.stored import (
     EVENT_FIELDS,
     digest,
@@ -218,20 +217,16 @@ def _append_one(connection: sqlite3.Connection, owner: int, draft: Draft) -> App
     ).fetchall()
     if row:
         return Appended(id=draft.id, position=int(row[0][0]), fresh=True)
-    position, same = _existing(connection, key, draft.kind, payload)
+    where = "WHERE owner = ? AND session = ? AND id = ?"
+    there = connection.execute(f"SELECT position, kind, payload FROM events {where}", key).fetchone()
+    if there is not None:
+        position, same = there[0], (there[1], json.loads(there[2])) == (draft.kind, json.loads(payload))
+    else:  # it was dropped
+        position, *known = connection.execute(f"SELECT position, kind, digest FROM dropped {where}", key).fetchone()
+        same = known == [draft.kind, digest(payload)]
     if not draft.fixed_id or not same:
         raise IdConflictError(
             f"id {draft.id!r} is already used by another message of this session (position {position}): "
             "the log is append-only, so give the new message another id"
         )
     return Appended(id=draft.id, position=int(position), fresh=False)
-
-
-def _existing(connection: sqlite3.Connection, key: tuple[Any, ...], kind: str, payload: str) -> tuple[int, bool]:
-    """The current or former position of the event with this id, and whether its payload is the same."""
-    where = "WHERE owner = ? AND session = ? AND id = ?"
-    row = connection.execute(f"SELECT position, kind, payload FROM events {where}", key).fetchone()
-    if row is not None:
-        return row[0], (row[1], json.loads(row[2])) == (kind, json.loads(payload))
-    position, *dropped = connection.execute(f"SELECT position, kind, digest FROM dropped {where}", key).fetchone()
-    return position, dropped == [kind, digest(payload)]

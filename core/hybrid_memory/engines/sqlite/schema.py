@@ -5,7 +5,7 @@ from __future__ import annotations
 APPLICATION_ID = 0x48414D31
 """Identifies the file ("HAM1"), so that another program's database is not taken for a memory."""
 
-VERSION = 13
+VERSION = 14
 
 SCHEMA = """
     -- Empty strings stand for absent scope parts, because UNIQUE treats NULLs as different.
@@ -49,8 +49,13 @@ SCHEMA = """
     INSERT INTO erasures VALUES (1, 0, 0);
 
     -- The anchor says which event stood at the applied position, so that an index notices that its log was set back.
-    CREATE TABLE index_state(
-        owner INTEGER PRIMARY KEY REFERENCES owners(id), applied INTEGER NOT NULL, anchor TEXT NOT NULL DEFAULT ''
+    -- Every change of an owner's records has a number, and the records that it touched have it too (``changed``,
+    -- ``written`` if their text was), so that a reader asks for what is new to it. Of removed ones the number and id
+    -- remain for a while. Another epoch says that what a reader has is void.
+    CREATE TABLE indexed(
+        owner INTEGER PRIMARY KEY REFERENCES owners(id),
+        applied INTEGER NOT NULL DEFAULT 0, anchor TEXT NOT NULL DEFAULT '',
+        number INTEGER NOT NULL DEFAULT 0, epoch INTEGER NOT NULL
     );
     CREATE TABLE embedder(one INTEGER PRIMARY KEY CHECK (one = 1), name TEXT NOT NULL, dim INTEGER NOT NULL);
 
@@ -75,45 +80,17 @@ SCHEMA = """
         metadata TEXT NOT NULL,
         turn INTEGER NOT NULL,
         author TEXT NOT NULL,
-        origin TEXT NOT NULL
+        origin TEXT NOT NULL,
+        terms TEXT NOT NULL,
+        pending INTEGER NOT NULL DEFAULT 1,
+        written INTEGER NOT NULL,
+        changed INTEGER NOT NULL
     );
-    CREATE INDEX records_in_segment ON records(segment, ordinal);
+    CREATE INDEX records_changed ON records(owner, changed);
+    CREATE INDEX records_in_segment ON records(owner, segment, ordinal);
     CREATE INDEX records_of_session ON records(owner, session, id);
-    CREATE INDEX records_in_time ON records(owner, at);
-    CREATE INDEX records_with_metadata ON records(owner, id) WHERE metadata <> '{}';
-    CREATE INDEX records_used ON records(owner, last_used, uses) WHERE last_used IS NOT NULL;
-    -- All that is kept in memory of an owner's records, in one place however many others' records come between them.
-    CREATE INDEX records_of_owner ON records(
-        owner, id, segment, ordinal, length, at, importance, uses, last_used, turn, kind, category, origin, session
-    );
-    -- What is kept in memory of an owner, or in files, follows the changes, and is made anew when a revision changes.
-    CREATE TABLE revision(one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL);
-    INSERT INTO revision VALUES (1, abs(random()) >> 8);
-    CREATE TABLE owner_revisions(owner INTEGER PRIMARY KEY REFERENCES owners(id), number INTEGER NOT NULL);
-    CREATE TABLE changes(seq INTEGER PRIMARY KEY AUTOINCREMENT, owner INTEGER NOT NULL, record INTEGER NOT NULL);
-    CREATE INDEX changes_of_owner ON changes(owner, seq);
-
-    -- The text index, in blocks of one owner each.
-    CREATE TABLE words(record INTEGER PRIMARY KEY REFERENCES records(id), terms TEXT NOT NULL);
-    CREATE TABLE posting_blocks(
-        owner INTEGER NOT NULL, block INTEGER NOT NULL, level INTEGER NOT NULL,
-        records INTEGER NOT NULL, length INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
-        PRIMARY KEY(owner, block)
-    ) WITHOUT ROWID;
-    CREATE TABLE postings(
-        owner INTEGER NOT NULL, block INTEGER NOT NULL, term TEXT NOT NULL, data BLOB NOT NULL,
-        PRIMARY KEY(owner, block, term)
-    ) WITHOUT ROWID;
-
-    CREATE TABLE pending(record INTEGER PRIMARY KEY REFERENCES records(id), owner INTEGER NOT NULL);
-    CREATE INDEX pending_of_owner ON pending(owner, record);
-    CREATE TABLE embeddings(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, vector BLOB NOT NULL);
-    CREATE TABLE vectors(
-        seq INTEGER PRIMARY KEY AUTOINCREMENT,
-        owner INTEGER NOT NULL,
-        record INTEGER NOT NULL UNIQUE REFERENCES records(id),
-        embedding INTEGER NOT NULL REFERENCES embeddings(id)
-    );
-    CREATE INDEX vectors_of_owner ON vectors(owner, seq);
-    CREATE INDEX vectors_of_embedding ON vectors(embedding);
+    CREATE INDEX records_pending ON records(owner, id) WHERE pending;
+    CREATE TABLE vectors(record INTEGER PRIMARY KEY REFERENCES records(id), key BLOB NOT NULL, vector BLOB NOT NULL);
+    CREATE INDEX vectors_by_key ON vectors(key);
+    CREATE TABLE gone(owner INTEGER, number INTEGER, id INTEGER, PRIMARY KEY(owner, number, id)) WITHOUT ROWID;
 """
