@@ -23,6 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.sets import Clock
 from benchmarks.tables import parser
 from hybrid_memory import HybridMemory, ScopedMemory, Weights, open_memory
 from hybrid_memory.config import MemoryConfig, OrchestrationConfig, RecallConfig
@@ -111,7 +112,7 @@ def main() -> None:
     for distance, language in product(DISTANCES, ("en", "zh")):
         told = [pair for topic in TABLES["topics"] if topic.isascii() == (language == "en") for pair in pairs(topic)]
         between, apart = DISTANCES[distance]
-        with open_memory(config, clock=lambda end=START + apart + timedelta(days=1): end) as memory:
+        with open_memory(config, clock=Clock(START + apart + timedelta(days=1))) as memory:
             remember(memory, language, told, between, apart)
             now = memory.scoped(user="ann", session="now")
             now.flush(progress=False)

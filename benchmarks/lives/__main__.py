@@ -2,6 +2,7 @@
 
     python benchmarks/lives                                   twelve lives, four minutes
     python benchmarks/lives --only en_bernie zh3_yiming --check
+    python benchmarks/lives --crowd longmemeval_s.jsonl.gz --turns 1000
     python benchmarks/lives --only en_bernie zh3_yiming --model Qwen2.5 --each 5 --json answers.json
 
 The lives in `data` are invented: about 140 turns each over three to six months, in English, Chinese, Spanish, French
@@ -13,10 +14,10 @@ needs stands in the prompt beside it.
 Beside it, the same turns by vectors alone: the nearest 5, 10 and 20, and as many as our prompt has tokens. Tokens are
 counted alike for all: 1.3 for a Latin word or a number, 1 for a CJK character. What `recall` finds of the evidence of
 the questions (hit@1, r@10, r@20, all@10 of `benchmarks/measures.py`) is measured with the plain formula and with
-vectors beside it, and once more after a remark that names a time, on a day on which something was said. ``--check``
-compares with `expected.json` and fails where a figure is worse by more than .02. With ``--model`` a model answers
-instead: a GGUF file, or the beginning of its name in .models, served by llama.cpp in the environment of
-``make test-full``.
+vectors beside it, and once more after a remark that names a time, on a day on which something was said. With
+``--crowd`` other people's chats stand around each life, as if its user had said all of it. ``--check`` compares with
+`expected.json` and fails where a figure is worse by more than .02. With ``--model`` a model answers instead: a GGUF
+file, or the beginning of its name in .models, served by llama.cpp in the environment of ``make test-full``.
 """
 
 from __future__ import annotations
@@ -45,9 +46,10 @@ from tqdm import tqdm
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its folder, only that is on the path
 
 from benchmarks.lives.answers import ARMS, SYSTEM, Exchange, answer, bare
+from benchmarks.lives.crowd import crowd_around
 from benchmarks.measures import grade
+from benchmarks.vectors import KeptVectors
 from hybrid_memory import HybridMemory, Weights, open_memory
-from hybrid_memory.models.embedders import LocalEmbedder
 from langchain_hybrid_memory import HybridMemoryMiddleware
 
 HERE = Path(__file__).resolve().parent
@@ -121,7 +123,7 @@ class Keeper(BaseChatModel):
 class Vectors:
     """The turns of a life by plain vector search."""
 
-    embedder: LocalEmbedder
+    embedder: KeptVectors
     turns: Sequence[Mapping[str, Any]]
     rows: Any
 
@@ -164,32 +166,39 @@ class Figures:
         return {name: round(float(np.mean(values)), 3) for name, values in kept.items() if values}
 
 
-def written(life: Mapping[str, Any], file: Path) -> HybridMemory:
-    """A store with the turns of a life."""
-    memory = open_memory(f"sqlite:///{file}")
-    for number, turn in enumerate(life["turns"]):
-        fields = {key: turn[key] for key in ("role", "tool_calls", "tool_call_id", "name") if key in turn}
-        scoped = memory.scoped(user=life["user"], session=turn["session"])
-        scoped.remember([fields | {"content": turn["text"], "id": f"t{number}", "at": turn["at"]}])
+def turns_of(life: Mapping[str, Any], crowd: Sequence[Mapping[str, Any]] = ()) -> list[Mapping[str, Any]]:
+    """The turns of a life and of the crowd around it, oldest first."""
+    own = [{"id": f"t{number}", **turn} for number, turn in enumerate(life["turns"])]
+    return sorted([*own, *crowd], key=lambda turn: datetime.fromisoformat(turn["at"]))
+
+
+def written(user: str, turns: Iterable[Mapping[str, Any]], file: Path, embedder: KeptVectors) -> HybridMemory:
+    """A store with these turns."""
+    memory = open_memory(f"sqlite:///{file}", embedder=embedder)
+    for turn in turns:
+        fields = {key: turn[key] for key in ("id", "at", "role", "tool_calls", "tool_call_id", "name") if key in turn}
+        memory.scoped(user=user, session=turn["session"]).remember([fields | {"content": turn["text"]}])
     memory.flush()
     return memory
 
 
-def measure(life: Mapping[str, Any], embedder: LocalEmbedder, figures: Figures) -> None:
-    """Write a life, ask its questions and set its tasks."""
-    name, turns = life["name"], life["turns"]
+def measure(
+    life: Mapping[str, Any], turns: Sequence[Mapping[str, Any]], embedder: KeptVectors, figures: Figures
+) -> None:
+    """Write the turns of a life and the crowd around it, ask the life's questions and set its tasks."""
+    name = life["name"]
     folder = Path(tempfile.mkdtemp())
-    memory = written(life, folder / "memory.db")
+    memory = written(life["user"], turns, folder / "memory.db", embedder)
     vectors = Vectors(embedder, turns, embedder.embed_documents([words(turn)[:2000] or "-" for turn in turns]))
     _facts(life, memory, figures)
     for number, question in enumerate(life["questions"]):
         _question(life, memory, number, question, vectors, figures)
     memory.close()
-    _after_a_remark(life, folder / "memory.db", figures)
+    _after_a_remark(life, folder / "memory.db", embedder, figures)
     for number, task in enumerate(life["acting"]):
         file = folder / f"task{number}.db"
         shutil.copy(folder / "memory.db", file)
-        with open_memory(f"sqlite:///{file}") as again:
+        with open_memory(f"sqlite:///{file}", embedder=embedder) as again:
             prompt = _sent(again, life["user"], f"task {number}", task["q"]).prompt
         text = without(prompt, task["q"])
         figures.add("tasks possible", name, has(text, task["need"]))
@@ -213,16 +222,16 @@ def _sent(
     return model
 
 
-def exchanges(life: Mapping[str, Any], embedder: LocalEmbedder, each: int) -> Iterator[Exchange]:
+def exchanges(life: Mapping[str, Any], embedder: KeptVectors, each: int) -> Iterator[Exchange]:
     """So many questions and tasks of a life, spread evenly, arm by arm: a server reuses what prompts share."""
-    turns, kinds = life["turns"], {"question": life["questions"], "task": life["acting"]}
+    turns, kinds = turns_of(life), {"question": life["questions"], "task": life["acting"]}
     fitting = {kind: [ask for ask in of if ask["need"]] for kind, of in kinds.items()}
     asks = [(kind, ask) for kind, of in fitting.items() for ask in of[:: max(1, len(of) // each)][:each]]
     vectors = Vectors(embedder, turns, embedder.embed_documents([words(turn)[:2000] or "-" for turn in turns]))
     prompts: dict[str, list[list[BaseMessage]]] = {arm: [] for arm in ARMS}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "memory.db"
-        written(life, file).close()
+        written(life["user"], turns, file, embedder).close()
         for number, (_, ask) in enumerate(asks):
             copy = Path(shutil.copy(file, file.with_stem(f"copy{number}")))
             with open_memory(f"sqlite:///{copy}") as memory:
@@ -262,7 +271,7 @@ def _question(  # noqa: PLR0917
     ranked = {
         "": [hit.sources[0] for hit in me.recall(question, k=DEPTH)],
         ", plain": [hit.sources[0] for hit in me.recall(question, k=DEPTH, weights=Weights.plain())],
-        ", vectors": [f"t{row}" for row in order[:DEPTH]],
+        ", vectors": [vectors.turns[row]["id"] for row in order[:DEPTH]],
     }
     for method, names in ranked.items():
         marks = grade(names, {f"t{row}" for row in evidence})
@@ -281,12 +290,12 @@ def _question(  # noqa: PLR0917
     figures.add("questions answered, vectors, as many tokens", name, has(alike, asked["need"]))
 
 
-def _after_a_remark(life: Mapping[str, Any], file: Path, figures: Figures) -> None:
+def _after_a_remark(life: Mapping[str, Any], file: Path, embedder: KeptVectors, figures: Figures) -> None:
     """The questions again, each after a remark, on the day on which they are asked."""
     asked_at = datetime.fromisoformat(life["asked_at"])
     remark, *before = REMARKS.get(life["language"], REMARKS["zh"])
     copy = Path(shutil.copy(file, file.with_stem("remark")))
-    with open_memory(f"sqlite:///{copy}", clock=lambda: asked_at) as memory:
+    with open_memory(f"sqlite:///{copy}", embedder=embedder, clock=lambda: asked_at) as memory:
         me = memory.scoped(user=life["user"], session="that day")
         for minutes, text in zip((20, 10), before, strict=True):
             me.remember([{"role": "user", "content": text, "at": asked_at - timedelta(minutes=minutes)}])
@@ -321,18 +330,21 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", help="names of lives")
     parser.add_argument("--json", type=Path, help="write the figures into this file")
     parser.add_argument("--check", action="store_true", help="fail where a figure is worse than expected.json")
+    parser.add_argument("--crowd", type=Path, help="other people's chats (*.jsonl.gz), written as the user's own")
+    parser.add_argument("--turns", type=int, default=5000, help="how many turns of them")
     parser.add_argument("--model", help="a GGUF file, or the beginning of its name in .models, that answers")
     parser.add_argument("--each", type=int, default=10, help="how many questions and tasks of a life a model answers")
     given = parser.parse_args()
     lives = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(given.data.glob("*.json"))]
     lives = [life for life in lives if not given.only or life["name"] in given.only]
-    figures, embedder = Figures(), LocalEmbedder()
+    figures, embedder = Figures(), KeptVectors()
     if given.model:
         asked = (exchange for life in lives for exchange in exchanges(life, embedder, given.each))
         print(json.dumps(answer(given.model, tqdm(asked, disable=None), has, given.json), indent=1, ensure_ascii=False))
         return 0
     for life in tqdm(lives, desc="lives", disable=None):
-        measure(life, embedder, figures)
+        crowd = () if given.crowd is None else crowd_around(life, given.crowd, given.turns)
+        measure(life, turns_of(life, crowd), embedder, figures)
     means = figures.means()
     for name, value in means.items():
         by = ", ".join(f"{life} {np.mean(values):.2f}" for life, values in figures.values[name].items())
