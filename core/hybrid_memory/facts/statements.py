@@ -117,8 +117,8 @@ chosen: .90 of what it takes is one, and it takes .70 of them.
 WORDED = 0.3
 """Added to the probability that safety is at stake for a sentence that says so in words."""
 
-SAFETY_IMPORTANCE = 0.95
-"""The least importance of what concerns safety."""
+SAFETY_IMPORTANCE, SURER = 0.95, 0.004
+"""The least importance of what concerns safety, and the little that it and an instruction gain if they are certain."""
 
 UNREAL = 0.7
 """From this probability on a sentence is a joke, a story, a wish or a quotation, and no statement."""
@@ -347,7 +347,7 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
         about.category,
         sentence.position,
         confidence=round(likely, 3),
-        importance=round(least + (1 - least) * sure, 3) if harm or name in ORDERS else about.importance,
+        importance=round(least + SURER * sure, 4) if harm or name in ORDERS else about.importance,
         by=Statements.name,
         verbatim=True,
         sentence=whole,
