@@ -194,6 +194,21 @@ def test_safety_stands_in_every_prompt(memory: HybridMemory, words: str) -> None
     assert words in memory.scoped(user="ann", session="later").assemble("Plan a dinner.").standing
 
 
+def test_what_a_request_asks_for_is_no_safety(memory: HybridMemory) -> None:
+    open_ones = (
+        "Draft the note for the ward: what I take, what I cannot have, and who to ring.",
+        "Redacta una nota para el comedor, con lo que no puedo comer.",
+        "Écris un mot pour la cantine, avec ce que je ne digère pas.",
+    )
+    told = (
+        "Plan a dinner, I can't eat nuts.",
+        "Write to the cook, what I can't eat is nuts.",
+        "What I can't eat: nuts.",
+    )
+    assert not [text for text in facts(memory, *open_ones) if "allergy" in text]
+    assert len([text for text in facts(memory, *told) if "allergy" in text]) == len(told)
+
+
 def test_the_sheet_shows_what_is_near_with_its_day_and_nothing_for_small_talk(memory: HybridMemory) -> None:
     scoped = memory.scoped(user="ann", session="s")
     for number in range(30):

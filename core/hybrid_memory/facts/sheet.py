@@ -50,7 +50,7 @@ In twelve lives they take up to .43; what does not fit is picked by its nearness
 larger share takes from the question more than it gives to safety.
 """
 
-ORDERS_RATIO = 0.12
+ORDERS_RATIO = 0.15
 """The most of the tokens for memories that standing instructions take in front of the conversation."""
 
 OTHERS_RATIO = 0.05

@@ -246,6 +246,10 @@ _OWN_HARM = re.compile(rf"\b(?:my|our|mi|mon|ma|meine?)\s+(?:(?!{_PEOPLE})\w+\s+
 _OTHERS_HAVING = re.compile(rf"\b{_PEOPLE}s?\s+(?:with|con|avec|mit)\b[^,;]*$", re.IGNORECASE)
 _OF_OTHERS = re.compile(rf"^[^，。；]{{0,6}}的{_PEOPLE_ZH}")
 
+_LEFT_OPEN = re.compile(r"\b(?:what|qué|lo que|ce qu['’e])\W*[^,.;:，。；]{0,20}$", re.IGNORECASE)
+_SAYS = re.compile(r"[\w ]{0,12}?\W*(?::|：|\b(?:is|are|es|son|est|c['’]est|sont)\b)", re.IGNORECASE)
+"""What a request asks for ("tell them what I can't eat") tells nothing of it, unless it says what that is."""
+
 
 def _is_of_others(text: str, harm: re.Match[str]) -> bool | None:
     """Whether the clause that names a harm or diet says it of somebody else; None if it has no subject of its own."""
@@ -308,7 +312,11 @@ def unpacked(text: str) -> Floats:
 def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) -> list[Claim]:
     """The statement as one claim; none if it is rather a joke, a story or a greeting."""
     text = sentence.text
-    harm, named = next(((name, found) for name, words in _HARM.items() if (found := words.search(text))), ("", None))
+    wordings = ((name, found) for name, words in _HARM.items() if (found := words.search(text)))
+    harm, named = next(wordings, ("", None))
+    asks = sentence.momentary and not sentence.question
+    if named and asks and _LEFT_OPEN.search(text[: named.start()]) and not _SAYS.match(text[named.end() :]):
+        harm, named = "", None
     value = None if sentence.question else cut_value(text)
     name = harm or ("instruction" if sentence.order and judged is None else "note")
     likely, other = UNJUDGED, _ABOUT_OTHERS.search(text) is not None
