@@ -51,7 +51,9 @@ def ran(systems: Sequence[str], words: Sequence[str]) -> Outcomes:
     found: Outcomes = {}
     for system in systems:
         fitting = [case for case in chosen if offered(case, system)]
-        found[system] = [(case, run(case, system, embedder)) for case in tqdm(fitting, desc=NAMES[system])]
+        found[system] = [
+            (case, run(case, system, embedder)) for case in tqdm(fitting, desc=NAMES[system], disable=None)
+        ]
     return found
 
 
