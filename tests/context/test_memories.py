@@ -153,3 +153,15 @@ def test_a_turn_of_the_user_whose_statement_is_shown_is_no_further_turn() -> Non
     statements = (statement(3, "I painted the fence."),)
     kept = fitting(Memories(turns, statements), "the fence?", 110, lambda text: len(text.split()))
     assert kept.hits == turns[:1]
+
+
+def test_beside_statements_the_surest_turn_of_others_is_shown_too() -> None:
+    mine = replace(hit(1, " ".join(["rent"] * 20)), confidence=0.9)
+    theirs = replace(hit(2, " ".join(["answer"] * 20)), confidence=0.5)
+    theirs = replace(theirs, record=replace(theirs.record, origin=Origin.ASSISTANT, speaker="assistant"))
+    statements = tuple(statement(number, " ".join([f"word{number}"] * 20)) for number in range(3, 9))
+    for confidence, shown in ((0.5, (mine, theirs)), (0.3, (mine,))):
+        others = replace(theirs, confidence=confidence)
+        kept = fitting(Memories((mine, others), statements), "the rent?", 110, lambda text: len(text.split()))
+        assert [one.record for one in kept.hits] == [one.record for one in shown]
+        assert kept.statements

@@ -85,6 +85,9 @@ LATEST = 16
 TURNS_SHARE = 0.2
 """The most of the space for recalled turns but the best, where there are statements too."""
 
+BOTH_SHARE = 0.6
+"""The same for the best turn and the best of others together."""
+
 LIKELY = 0.4
 """The least confidence of such a turn; what the statements leave goes to any.
 
@@ -377,7 +380,9 @@ async def _memories(run: Runner, services: Services, asked: Asking) -> Memories:
     bare = await _calls_alone(run, services, asked.scope, fresh)
     fresh = [hit for hit in fresh if hit.record.sources[0] not in bare]
     unsure = all((hit.confidence or 0.0) < SURE for hit in fresh[: asked.k])
-    shown = _beside(fresh, asked)[: asked.k]
+    ranked = _beside(fresh, asked)
+    others = [hit for hit in ranked if hit.record.origin not in INSTRUCTING]  # the sheet has none of their words
+    shown = list({id(hit): hit for hit in (*ranked[:1], *others[:1], *ranked)}.values())[: asked.k]
     return Memories(tuple(without_questions(shown, asked.visible)), statements, unsure)
 
 
@@ -435,8 +440,9 @@ async def _nearest(run: Runner, services: Services, asked: Asking, hits: Sequenc
 def fitting(memories: Memories, words: str, room: int, count: TokenCounter, before: str = "") -> Memories:
     """The surest turns, then the nearest statements, whose note for this question has so many tokens; nothing twice.
 
-    What the statements leave goes to further turns. Turns of spaces take half of the space, or all of it if there is
-    nothing of the owner's own to show, now or in the note shown ``before``.
+    Statements are the user's: beside them the surest turn of others is shown too, as it may be what was answered. What
+    the statements leave goes to further turns. Turns of spaces take half of the space, or all of it if there is nothing
+    of the owner's own to show, now or in the note shown ``before``.
     """
     if memories.shared:
         own = bool(memories.hits or memories.statements or before)
@@ -455,6 +461,9 @@ def fitting(memories: Memories, words: str, room: int, count: TokenCounter, befo
     shown = [row for row, (_, tokens) in enumerate(lines) if tokens <= room][:1]
     share = TURNS_SHARE * room if memories.statements else room
     likely = sum((hit.confidence or 0.0) >= LIKELY for hit in hits)
+    other = next((row for row in range(likely) if hits[row].record.origin not in INSTRUCTING), None)
+    if memories.statements and other is not None and other not in shown:
+        shown += [other] * (sum(lines[row][1] for row in (*shown, other)) <= BOTH_SHARE * room)
     shown = _more_turns(hits[:likely], lines, shown, share - sum(lines[row][1] for row in shown))
     room -= sum(lines[row][1] for row in shown)
     statements: list[Fact] = []
