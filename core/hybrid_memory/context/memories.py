@@ -463,7 +463,8 @@ def fitting(memories: Memories, words: str, room: int, count: TokenCounter, befo
     likely = sum((hit.confidence or 0.0) >= LIKELY for hit in hits)
     other = next((row for row in range(likely) if hits[row].record.origin not in INSTRUCTING), None)
     if memories.statements and other is not None and other not in shown:
-        shown += [other] * (sum(lines[row][1] for row in (*shown, other)) <= BOTH_SHARE * room)
+        both = [*shown, other]
+        shown = both if sum(lines[row][1] for row in both) <= BOTH_SHARE * room else shown
     shown = _more_turns(hits[:likely], lines, shown, share - sum(lines[row][1] for row in shown))
     room -= sum(lines[row][1] for row in shown)
     statements: list[Fact] = []
