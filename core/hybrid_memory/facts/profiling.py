@@ -338,7 +338,7 @@ def _accepted(
 ) -> tuple[Any, tuple[ProfileEntry, ...]]:
     """The value of the field, given the fields before it: as many of the first entries as it accepts, or the first."""
     if field.many:
-        # In steps of .05, as its day counts more than how sure it is.
+        # Rounded, as its day counts more than how sure it is.
         ranked = sorted(entries, key=lambda one: (round(one.importance, 2), one.valid_from, one.facts), reverse=True)
         choices = (tuple(ranked[:number]) for number in _numbers(len(ranked)))
     else:
