@@ -15,6 +15,7 @@ import numpy as np
 from hybrid_memory.arrays import Floats
 from hybrid_memory.facts.attributes import FAVOURITE_KINDS, FAVOURITES, attribute
 from hybrid_memory.facts.fact import OTHERS, Claim
+from hybrid_memory.facts.grounding import KIN
 from hybrid_memory.facts.judge import KINDS, LEARNED, MARKS, Judged, asked, judge_of
 from hybrid_memory.facts.own import Sentence, own_sentences
 from hybrid_memory.log.event import Event
@@ -114,6 +115,10 @@ Of 40 instructions and 50 requests for one answer, remarks and others' rules, in
 chosen: .90 of what it takes is one, and it takes .70 of them.
 """
 
+MAYBE_OTHER, SURELY_OTHER = 0.15, 0.85
+"""The least probability that a sentence is about somebody else, to take it for that: without the first person and with.
+"""
+
 WORDED = 0.3
 """Added to the probability that safety is at stake for a sentence that says so in words."""
 
@@ -136,10 +141,10 @@ _OTHER = KINDS.index("other")
 
 _HARM = {
     "allergy": re.compile(
-        r"\b(?:allerg\w*|al[eé]rg\w*|anaphyla\w*|epi-?pens?|adrenaline? pens?|stylos? d.adrénaline|intoleran\w*|"
+        r"\b(?:\w*allerg\w*|al[eé]rg\w*|anaphyla\w*|epi-?pens?|adrenaline? pens?|stylos? d.adrénaline|intoleran\w*|"
         r"unverträg\w*|c(?:o?)eliac|cel[ií]ac\w*|cœliaque|zöliakie)\b|"
-        r"\b(?:(?:digère|tolère)(?:nt)? pas|vertrage kein\w*)\b|过敏|不耐受|"
-        r"肾上腺素笔|一吃就|吃了就(?:肿|吐|痒|起)|"
+        r"\b(?:(?:digère|tolère)(?:nt)? pas|no tolera\w*|vertr[aä]g\w* kein\w*)\b|过敏|不耐受|"
+        r"肾上腺素笔|一吃.{0,4}就|吃了就(?:肿|吐|痒|起)|"
         r"\b(?:hospital|emergency room|a&e|ambulance|urgencias|urgences|notaufnahme)\b.{0,20}\bfor me\b|= ?hospital|"
         r"\b(?:put|puts|sent|sends|land(?:s|ed)?) me (?:in|to|into) (?:the )?(?:hospital|a&e|er|emergency)\b|"
         r"\b(?:throat|tongue|lips?|face) (?:swells?|swelled|closes?|closed)\b|\bhives\b|"
@@ -151,16 +156,15 @@ _HARM = {
     "medicine": re.compile(
         r"\b(?:medicat\w+|medicine|tablets?|pills?|inhalers?|insulin\w*|injections?|blood thinners?|anticoagul\w+|"
         r"antidepress\w+|statins?|dos(?:e|age)|milligrams?|pastillas?|medicament\w*|médicaments?|comprim[ée]s?|"
-        r"tabletten|"
-        r"medikament\w*|spritze)\b|\b\d+\s?(?:mg|mcg|µg|ml)\b|毫克|吃着?药|服药|药[片物量]|胰岛素|"
+        r"tabletten|medikament\w*|blutverdünner|spritze)\b|\b\d+\s?(?:mg|mcg|µg|ml)\b|毫克|吃着?药|服药|药[片物量]|胰岛素|"
         r"每[天日].{0,3}[片粒颗]",
         re.IGNORECASE,
     ),
     "condition": re.compile(
-        r"\b(?:asthma\w*|asma|asthme|diabet\w*|epilep\w*|seizures?|migraines?|migrañas?|arrhythmia|fibrillation|"
+        r"\b(?:asthma\w*|asma|asthme|diab[eéè]t\w*|[eé]pilep\w*|seizures?|migraines?|migrañas?|arrhythmia|fibrillation|"
         r"pacemaker|"
-        r"angina|pregnan\w+|embarazada|enceinte|schwanger|hypertens\w+|high blood pressure|heart (?:condition|disease|"
-        r"attack)|kidney|thyroid\w*|tiroides|cancer|hiv|crohn\w*|parkinson\w*|lupus|hemophil\w*|gout)\b|哮喘|糖尿病|"
+        r"angina|pregnan\w+|embarazada|enceinte|schwanger|hypertens\w+|bluthochdruck|high blood pressure|"
+        r"heart (?:condition|disease|attack)|kidney|thyroid\w*|tiroides|cancer|hiv|crohn\w*|parkinson\w*|lupus|hemophil\w*|gout)\b|哮喘|糖尿病|"
         r"癫痫|"
         r"心脏病|高血压|怀孕|孕妇|痛风|房颤|甲状腺|偏头痛|抑郁症",
         re.IGNORECASE,
@@ -207,15 +211,19 @@ _FIRST_PERSON = re.compile(
     re.IGNORECASE,
 )
 _PEOPLE = (
-    r"(?:wife|husband|partner|girlfriend|boyfriend|gf|bf|mum|mom|mother|dad|father|son|daughter|kid|child|baby|brother|"
-    r"sister|aunt|uncle|cousin|grandm\w+|grandf\w+|gran|nephew|niece|friend|boss|colleague|neighbou?r|flatmate|"
-    r"roommate|"
-    r"mujer|marido|novi[oa]|madre|padre|hij[oa]|herman[oa]|amig[oa]|femme|mari|mère|père|fils|fille|frère|sœur|ami[e]?|"
-    r"frau|mann|mutter|vater|sohn|tochter|bruder|schwester|freund(?:in)?)"
+    r"(?:gf|bf|mate|gran|grandm\w+|grandf\w+|(?:step|god|grand)(?:son|daughter|child|mother|father|mum|mom|dad)|"
+    r"[\w]+-in-law|boy|girl|lad|man|woman|guy|guest|lodger|student|pupil|intern|landlord|landlady|au pair|"
+    r"mujer|marido|novi[oa]|madre|padre|hij[oa]|herman[oa]|amig[oa]|abuel[oa]|suegr[oa]|cuñad[oa]|yerno|nuera|t[ií][oa]|"
+    r"prim[oa]|sobrin[oa]|niet[oa]|niñ[oa]|chic[oa]|bebé|alumn[oa]|vecin[oa]|compañer[oa]|"
+    r"femme|mari|(?:grand-|belle-|beau-)?(?:mère|père|fils|fille|frère|sœur)|amie?|oncle|tante|cousine?|neveu|nièce|"
+    r"enfant|gamine?|bébé|élève|voisine?|collègue|stagiaire|"
+    r"frau|mann|(?:groß|schwieger)?(?:mutter|vater|sohn|tochter|bruder|schwester)|schwager|schwägerin|oma|opa|onkel|"
+    r"neffe|nichte|enkel(?:in)?|kind|junge|mädchen|freund(?:in)?|nachbar(?:in)?|kolleg(?:e|in)|schüler(?:in)?|"
+    rf"praktikant(?:in)?|{'|'.join(word for word in KIN if word.isascii())})"
 )
 _PEOPLE_ZH = (
-    "(?:妈|爸|老公|老婆|媳妇|女儿|儿子|孩子|娃|弟|妹|哥|姐|爷|奶|外公|外婆|同事|朋友|室友|老板|岳|侄|外甥|"
-    "婆婆|公公|客人)"
+    rf"(?:{'|'.join(word for word in KIN if not word.isascii() and ' ' not in word)}|"
+    "爷|奶|爹|娘|娃|姨|舅|姑|婶|伯|岳|侄|老公|那口子|导师|老师|学生|客人|客户|实习生|房东|同桌|姑娘|大爷|大妈)"
 )
 _ABOUT_OTHERS = re.compile(
     r"^\W*(?:and |but |so |also |btw |oh )*(?:my (?:\w+ ){0,2}?|our (?:\w+ ){0,2}?|mi |mis |mon |ma |mein\w* )?"
@@ -228,23 +236,34 @@ _ABOUT_OTHERS = re.compile(
 """Beginnings of sentences whose subject is somebody else."""
 
 _CLAUSE = re.compile(
-    r"(?P<who>[,，]?\s*\b(?:who|que|qui)\b|,\s*(?:der|die|das)\b)|[,;:，；：—–]|(?<=[说道讲])|(?<=[\u3400-\u9fff\d])\s+(?=[\u3400-\u9fff])|"
+    r"(?P<who>[,，]?\s*\b(?:who|que|qui)\b|,\s*(?:der|die|das)\b)|[,;:，；：—–]|(?<=[说道讲])|"
+    r"(?<=[\u3400-\u9fff\d])\s+(?=[\u3400-\u9fff])|"
     r"\b(?:that|because|since|so|while|but|and|y|et|und|dass|pero|mais|aber)\b",
     re.IGNORECASE,
 )
 _OWN_SUBJECT = re.compile(
     rf"\b(?:i|i['’]?m|i['’]?ve|we|we['’]?re|yo|soy|tengo|estoy|tomo|je|suis|ich|habe|bin|wir)\b|\bj['’]|"
-    rf"(?:我|俺|咱)(?!(?:家|的|那个?|们家)*{_PEOPLE_ZH}|们?家)",
+    rf"(?:我|俺|咱)(?!(?:们|家|的|那个?|[大二三四小老])*{_PEOPLE_ZH}|们?(?:家|班|组|公司|单位|部门))",
     re.IGNORECASE,
 )
+_NAMED = re.compile(
+    r"^\W*(?!(?:it|this|that|there|what|which|everything|nothing|mine)\b)\w+"
+    r"(?: (?:at|from|in|de) (?:\w+ ){1,2}| |(?=['’]s))"
+    r"(?:is|['’]s|es|est|ist|has|tiene|hat|takes|toma|prend|nimmt) (?:(?:very|really|also|badly|severely) )?$",
+    re.IGNORECASE,
+)
+"""Before a harm: one word, as a name, and a verb in the third person."""
+_OWN_OBJECT = re.compile(r"\b(?:me|mich|mir)\b|\bm['’]", re.IGNORECASE)
 _OTHER_SUBJECT = re.compile(
-    rf"\b(?:{_PEOPLE}|in-law|guest|dog|cat)s?\b|^\s*(?:he|she|they|(?:he|she|they)['’]\w+|elle|il|él|ella|er|sie)\b|"
+    rf"\b{_PEOPLE}s?\b|^\s*(?:he|she|they|(?:he|she|they)['’]\w+|elle|il|él|ella|er|sie)\b|"
     rf"{_PEOPLE_ZH}|^\s*[他她]",
     re.IGNORECASE,
 )
-_OWN_HARM = re.compile(rf"\b(?:my|our|mi|mon|ma|meine?)\s+(?:(?!{_PEOPLE})\w+\s+){{0,2}}$", re.IGNORECASE)
+_OWN_HARM = re.compile(
+    rf"\b(?:my|our|mi|mon|ma|meine?)\s+(?:(?!{_PEOPLE}|(?:is|has|es|tiene|est|ist|hat)\b)\w+\s+){{0,2}}$", re.IGNORECASE
+)
 _OTHERS_HAVING = re.compile(rf"\b{_PEOPLE}s?\s+(?:with|con|avec|mit)\b[^,;]*$", re.IGNORECASE)
-_OF_OTHERS = re.compile(rf"^[^，。；]{{0,6}}的{_PEOPLE_ZH}")
+_OF_OTHERS = re.compile(rf"^(?: {_PEOPLE}\b|[^，。；]{{0,6}}的{_PEOPLE_ZH})", re.IGNORECASE)
 
 _LEFT_OPEN = re.compile(r"\b(?:what|qué|lo que|ce qu['’e])\W*[^,.;:，。；]{0,20}$", re.IGNORECASE)
 _SAYS = re.compile(r"[\w ]{0,12}?\W*(?::|：|\b(?:is|are|es|son|est|c['’]est|sont)\b)", re.IGNORECASE)
@@ -252,19 +271,29 @@ _SAYS = re.compile(r"[\w ]{0,12}?\W*(?::|：|\b(?:is|are|es|son|est|c['’]est|s
 
 
 def _is_of_others(text: str, harm: re.Match[str]) -> bool | None:
-    """Whether the clause that names a harm or diet says it of somebody else; None if it has no subject of its own."""
-    start, end, relative = 0, len(text), False
+    """Whether a harm or diet is said of somebody else: by the subject of its clause, else of the nearest one before.
+
+    None if there is no subject.
+    """
+    start, end, relative, earlier = 0, len(text), False, []
     for border in _CLAUSE.finditer(text):
         if border.end() > harm.start():
             end = border.start() if border.start() >= harm.end() else end
             break
+        earlier.append(text[start : border.start()])
         start, relative = border.end(), border["who"] is not None
-    before, clause = text[start : harm.start()], text[start:end]
+    before = text[start : harm.start()]
     if _OTHERS_HAVING.search(before) or _OF_OTHERS.match(text[harm.end() : end]):
         return True
-    if _OWN_SUBJECT.search(clause) or _OWN_HARM.search(before):
+    if _OWN_SUBJECT.search(text[start:end]) or _OWN_HARM.search(before):
         return False
-    return True if relative or _OTHER_SUBJECT.search(clause) else None
+    if relative or _OTHER_SUBJECT.search(before) or _NAMED.search(before):
+        return True
+    for clause in reversed(earlier):
+        own = _OWN_SUBJECT.search(clause) or _OWN_OBJECT.search(clause)
+        if own or _OTHER_SUBJECT.search(clause):
+            return own is None
+    return None
 
 
 class Statements:
@@ -325,13 +354,14 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
         kinds, claims = judged.kinds[row], float(judged.claims[row])
         if not (harm or sentence.order or value) and float(kinds[_NO_STATEMENTS].sum()) >= UNREAL:
             return []
-        other = other or (float(kinds[_OTHER]) > claims and _FIRST_PERSON.search(text) is None)
+        least = SURELY_OTHER if _FIRST_PERSON.search(text) else MAYBE_OTHER
+        other = other or float(kinds[_OTHER]) > max(claims, least)
         likely = max(claims, float(kinds[_OTHER])) if other else claims
         marks = dict(zip(MARKS, judged.marks[row].tolist(), strict=True))
         best = max(LEARNED, key=marks.__getitem__)
         risky = max(SAFETY, key=marks.__getitem__)
         ordering = claims * max(marks[order] for order in ORDERS)
-        sure = min(1.0, sure + claims * marks[risky])
+        sure = min(1.0, sure + likely * marks[risky])
         if not harm and sure >= RISKY:
             harm = name = risky
         elif not harm and ordering >= ORDERED and (sentence.order or not sentence.momentary):
