@@ -164,8 +164,8 @@ _HARM = {
         r"\b(?:asthma\w*|asma|asthme|diab[eéè]t\w*|[eé]pilep\w*|seizures?|migraines?|migrañas?|arrhythmia|fibrillation|"
         r"pacemaker|"
         r"angina|pregnan\w+|embarazada|enceinte|schwanger|hypertens\w+|bluthochdruck|high blood pressure|"
-        r"heart (?:condition|disease|attack)|kidney|thyroid\w*|tiroides|cancer|hiv|crohn\w*|parkinson\w*|lupus|hemophil\w*|gout)\b|哮喘|糖尿病|"
-        r"癫痫|"
+        r"heart (?:condition|disease|attack)|kidney|thyroid\w*|tiroides|cancer|hiv|crohn\w*|"
+        r"parkinson\w*|lupus|hemophil\w*|gout)\b|哮喘|糖尿病|癫痫|"
         r"心脏病|高血压|怀孕|孕妇|痛风|房颤|甲状腺|偏头痛|抑郁症",
         re.IGNORECASE,
     ),
@@ -356,7 +356,7 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
             return []
         least = SURELY_OTHER if _FIRST_PERSON.search(text) else MAYBE_OTHER
         other = other or float(kinds[_OTHER]) > max(claims, least)
-        likely = max(claims, float(kinds[_OTHER])) if other else claims
+        likely = max(claims, float(kinds[_OTHER]))
         marks = dict(zip(MARKS, judged.marks[row].tolist(), strict=True))
         best = max(LEARNED, key=marks.__getitem__)
         risky = max(SAFETY, key=marks.__getitem__)

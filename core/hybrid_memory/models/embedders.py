@@ -74,14 +74,12 @@ class LocalEmbedder:
         """Unit rows of shape (n, 385)."""
         if not texts:
             return np.empty((0, self.dim), dtype=np.float32)
-        with ThreadPoolExecutor(max_workers=min(len(texts), os.cpu_count() or 1)) as pool:
-            rows = np.stack(list(pool.map(self._model.passage, map(_readable, texts))))
-        return passages_in_script(rows, texts)
+        rows = _each(lambda text: self._model.passage(_readable(text)), texts)
+        return passages_in_script(np.stack(rows), texts)
 
     def embed_queries(self, texts: Sequence[str]) -> Floats:
         """Unit rows of shape (n, 385)."""
-        with ThreadPoolExecutor(max_workers=max(1, min(len(texts), os.cpu_count() or 1))) as pool:
-            return np.array(list(pool.map(self.embed_query, texts)), dtype=np.float32).reshape(-1, self.dim)
+        return np.array(_each(self.embed_query, texts), dtype=np.float32).reshape(-1, self.dim)
 
     def embed_query(self, text: str) -> Floats:
         """A unit vector of shape (385,)."""
@@ -109,6 +107,13 @@ def query_in_script(vector: Floats, text: str) -> Floats:
     script = -gap / (2 * SCRIPT_LENGTH) * (2 * share - 1)
     row: Floats = unit_rows(np.append(vector, np.float32(script))[np.newaxis])[0]
     return row
+
+
+def _each(embed: Callable[[str], Floats], texts: Sequence[str]) -> list[Floats]:
+    if len(texts) < 2:  # noqa: PLR2004 - a thread takes longer to start than to help
+        return [embed(text) for text in texts]
+    with ThreadPoolExecutor(max_workers=min(len(texts), os.cpu_count() or 1)) as pool:
+        return list(pool.map(embed, texts))
 
 
 def _readable(text: str) -> str:
