@@ -182,7 +182,21 @@ class Context:
 def context_of(plan: PromptPlan, memories: Memories) -> Context:
     """The prompt with all its metadata; ``memories`` is everything recalled for it."""
     seen, parts = plan.seen, plan.parts
-    sections = _sections(plan)
+    notes = [note for _, note in parts.turns]
+    if seen.request.layout == "classic" or seen.asked is None:
+        notes.append(parts.note)
+    sections = {
+        "identity": parts.identity,
+        "instructions": parts.instructions,
+        "blocks": "\n".join([*parts.blocks.values(), *(voice.text for voice in parts.others)]),
+        "profile": parts.profile,
+        "summary": parts.summary,
+        "artifacts": parts.artifacts,
+        "turns": "\n".join(f"{message.role}: {message.text}" for message, _ in parts.turns),
+        "recalled": "\n".join(filter(None, notes)),
+        "question": seen.words,
+    }
+    sections = {name: text for name, text in sections.items() if text}
     passing = seen.costs.count(parts.note) if seen.request.layout == "classic" else 0
     pressure = min((plan.tokens - passing) / seen.request.max_tokens, 1.0)
     pieces = tuple(_pieces(plan, memories))
@@ -210,25 +224,6 @@ def context_of(plan: PromptPlan, memories: Memories) -> Context:
         preface=preface,
         plan=pieces,
     )
-
-
-def _sections(plan: PromptPlan) -> dict[str, str]:
-    seen, parts = plan.seen, plan.parts
-    notes = [note for _, note in parts.turns]
-    if seen.request.layout == "classic" or seen.asked is None:
-        notes.append(parts.note)
-    sections = {
-        "identity": parts.identity,
-        "instructions": parts.instructions,
-        "blocks": "\n".join([*parts.blocks.values(), *(voice.text for voice in parts.others)]),
-        "profile": parts.profile,
-        "summary": parts.summary,
-        "artifacts": parts.artifacts,
-        "turns": "\n".join(f"{message.role}: {message.text}" for message, _ in parts.turns),
-        "recalled": "\n".join(note for note in notes if note),
-        "question": seen.words,
-    }
-    return {name: text for name, text in sections.items() if text}
 
 
 def _pieces(plan: PromptPlan, memories: Memories) -> Iterator[Piece]:

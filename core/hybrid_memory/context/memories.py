@@ -6,6 +6,7 @@ And what the admins of shared spaces ask of everyone who uses them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal, Self
@@ -275,7 +276,10 @@ async def recalled(run: Runner, services: Services, seen: PromptView) -> Memorie
     if seen.shown_note is not None and not seen.request.spaces:
         return Memories()
     asking = None if seen.asked is None else seen.units[seen.asked].first
-    seen = _without_dropped_notes(seen)
+    bare = relieved(seen, note_room(seen)).bare
+    if bare:  # what only notes say that are dropped for the question's is not visible
+        units = (replace(unit, note=None, recalled=()) if unit.first in bare else unit for unit in seen.units)
+        seen = replace(seen, units=tuple(units))
     own = {event.id for unit in seen.units for event in unit.events}
     recalled_before = {source for unit in seen.units for source in unit.recalled}
     asked = Asking(
@@ -301,8 +305,13 @@ async def memories(run: Runner, services: Services, asked: Asking) -> Memories:
     """The memories for a question, best first, without what its prompt shows anyway; none for small talk."""
     if not asked.k or not asked.marks.memory_tokens or not asked.words or asks_nothing(asked.words):
         return Memories()
-    if await _is_small_talk(run, services, asked.words):
-        return Memories()
+    embedder = services.embedder
+    if embedder is not None and len(asked.words) <= SHORT_CHARS and tells(embedder.name):
+        # A greeting, thanks or the like, in any language of the encoder.
+        with suppress(ModelError):
+            rows = await embedding(run, embedder.embed_documents, [asked.words])
+            if float(emptiness(rows)[0]) >= IDLE:
+                return Memories()
     own = Memories() if asked.only_spaces else await _memories(run, services, asked)
     return replace(own, shared=await _shared(run, services, asked)) if asked.spaces else own
 
@@ -345,18 +354,6 @@ async def asking_turn(run: Runner, services: Services, scope: Scope, words: str)
     return None
 
 
-async def _is_small_talk(run: Runner, services: Services, words: str) -> bool:
-    """Whether a short text is a greeting, thanks or the like, in any language of the encoder."""
-    embedder = services.embedder
-    if embedder is None or len(words) > SHORT_CHARS or not tells(embedder.name):
-        return False
-    try:
-        rows = await embedding(run, embedder.embed_documents, [words])
-    except ModelError:
-        return False
-    return float(emptiness(rows)[0]) >= IDLE
-
-
 @traced(
     "recall",
     lambda span, given: asks(span, given["asked"].words, given["asked"].k, given["asked"].scope),
@@ -377,8 +374,12 @@ async def _memories(run: Runner, services: Services, asked: Asking) -> Memories:
         and is_worth_a_line(hit)
         and _may_show(hit.record.scope.session, asked)
     ][: SPARE * asked.k]
-    bare = await _calls_alone(run, services, asked.scope, fresh)
-    fresh = [hit for hit in fresh if hit.record.sources[0] not in bare]
+    # Messages that only call tools say nothing without their results, which are found themselves.
+    said = [hit.record.sources[0] for hit in fresh if hit.record.speaker == Role.ASSISTANT]
+    events = await run.call(services.log.get, asked.scope.owner, said) if said else []
+    messages = [event.message for event in events if event.kind is EventKind.MESSAGE]
+    calls = {one.id for one in messages if one.tool_calls and not payload_of(one).strip()}
+    fresh = [hit for hit in fresh if hit.record.sources[0] not in calls]
     unsure = all((hit.confidence or 0.0) < SURE for hit in fresh[: asked.k])
     ranked = _beside(fresh, asked)
     others = [hit for hit in ranked if hit.record.origin not in INSTRUCTING]  # the sheet has none of their words
@@ -400,15 +401,6 @@ def _beside(hits: Sequence[Hit], asked: Asking) -> list[Hit]:
         if any(character.isalnum() for character in text) and is_worth_a_line(rest):
             kept.append(rest)
     return kept
-
-
-def _without_dropped_notes(seen: PromptView) -> PromptView:
-    """The view as it is if the question's note takes its space: what only dropped notes say is not visible."""
-    bare = relieved(seen, note_room(seen)).bare
-    if not bare:
-        return seen
-    units = tuple(replace(unit, note=None, recalled=()) if unit.first in bare else unit for unit in seen.units)
-    return replace(seen, units=units)
 
 
 async def _nearest(run: Runner, services: Services, asked: Asking, hits: Sequence[Hit]) -> tuple[Fact, ...]:
@@ -517,14 +509,6 @@ def _may_show(session: str | None, asked: Asking) -> bool:
     """Whether a session may be recalled: not the one it works for, nor one below either, like a sub-agent's."""
     parents = [parent for parent in (asked.scope.session, asked.beside) if parent is not None]
     return session is None or (session != asked.beside and not session.startswith(tuple(f"{one}/" for one in parents)))
-
-
-async def _calls_alone(run: Runner, services: Services, scope: Scope, hits: Sequence[Hit]) -> set[str]:
-    """Messages that only call tools: they say nothing without their results, which are found themselves."""
-    asked = [hit.record.sources[0] for hit in hits if hit.record.speaker == Role.ASSISTANT]
-    events = await run.call(services.log.get, scope.owner, asked) if asked else []
-    messages = {event.id: event.message for event in events if event.kind is EventKind.MESSAGE}
-    return {name for name, message in messages.items() if message.tool_calls and not payload_of(message).strip()}
 
 
 MARK = "space_instructions"
