@@ -180,17 +180,15 @@ class Portion:
         """The portion that fits, in whole lines: first the memories go, the best last, then old summary lines."""
         left = self
         while left.text and count(left.text) > max_tokens:
-            left = left._less()
+            if left.memories:
+                left = replace(left, memories=left.memories.less())
+            elif left.lines:
+                left = replace(left, lines=left.lines[1:])
+            elif left.rules and not left.profile:
+                left = replace(left, rules=left.rules[:-1])
+            else:
+                left = replace(left, profile="\n".join(left.profile.splitlines()[:-1]))
         return left
-
-    def _less(self) -> Portion:
-        if self.memories:
-            return replace(self, memories=self.memories.less())
-        if self.lines:
-            return replace(self, lines=self.lines[1:])
-        if self.rules and not self.profile:
-            return replace(self, rules=self.rules[:-1])
-        return replace(self, profile="\n".join(self.profile.splitlines()[:-1]))
 
 
 class _Portions(Part):
@@ -316,10 +314,8 @@ def media_lines(memory: ScopedMemory | HybridMemory, parts: Sequence[Sequence[Me
 def media_block(value: Any, rest: Any = None, *, family: str = "") -> dict[str, Any]:
     """A framework's image, sound, video or file as a block that every host knows, with what restores it.
 
-    Args:
-        value: the framework's own form: a mapping with the data or a link, and mostly the media type.
-        rest: what else the framework needs.
-        family: ``image``, ``audio`` or ``video``; by default that of the media type.
+    ``value`` is the framework's own form: a mapping with the data or a link, and mostly the media type, which gives the
+    family if it is not stated: ``image``, ``audio`` or ``video``.
     """
     family = family or str(value.get("media_type", value.get("mime_type"))).partition("/")[0]
     return {"type": family if family in ("image", "audio", "video") else "file", "source": dict(value), REST: rest}

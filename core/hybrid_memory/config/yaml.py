@@ -145,12 +145,7 @@ for each in (_Loader, _Dumper):  # so that text which looks like such a number i
 
 
 def loaded(model: type[S], content: bytes, file: str) -> S:
-    """The settings in a file.
-
-    Args:
-        model: of the settings.
-        content: YAML in UTF-8.
-        file: its name, as messages say it.
+    """The settings in a file, given its content in UTF-8 and its name.
 
     Raises:
         InvalidConfigError: all mistakes of the file, each with its line and column.

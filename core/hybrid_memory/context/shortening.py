@@ -87,18 +87,9 @@ def shortened(
 ) -> Message:
     """The message with each text in at most ``max_tokens``; itself if nothing changes.
 
-    With a reader, a long text becomes a digest that names it; without one, or if it is fresh, an excerpt relevant to
-    the question. Results of the memory's own tools are only named, otherwise the model would read the digest of a
-    digest.
-
-    Args:
-        message: of the log.
-        handle: the handle by which the reader finds it.
-        max_tokens: for each text, as counted by ``count``.
-        count: counts tokens.
-        reader: the name of a tool that the model has; empty for none.
-        words: terms of the question.
-        fresh: whether it is not answered yet.
+    With a reader, a long text becomes a digest that names it; without one, or if it is fresh, that is, not answered
+    yet, an excerpt with words of the question. Results of the memory's own tools are only named, otherwise the model
+    would read the digest of a digest.
     """
 
     def is_long(text: str) -> bool:

@@ -243,12 +243,7 @@ def view(
 ) -> PromptView:
     """The session's view for this call; raises `InvalidInputError` if there is no question.
 
-    Args:
-        session: the session, with the messages that the host shows.
-        costs: counts its messages.
-        config: the shares of a prompt.
-        request: the arguments of the prompt, with the profile.
-        lines: the summary lines that may be shown.
+    The session has the messages that the host shows, the request the profile, ``lines`` may be shown.
     """
     units, query = session.queue.visible, request.query
     # The question is the user's last turn, unless it is another one, or that was answered already.
@@ -309,12 +304,7 @@ def view(
 
 
 def budget_of(window: int, answer: int | None = None) -> int:
-    """The prompt budget for a model with this window, leaving space for its answer.
-
-    Args:
-        window: tokens of prompt and answer together.
-        answer: the most tokens of an answer, if known.
-    """
+    """The prompt budget for a model with this window for prompt and answer; ``answer`` is its longest, if known."""
     room = min(answer or ANSWER_TOKENS, int(ANSWER_SHARE * window))
     return min(window - room, MOST_TOKENS)
 

@@ -181,13 +181,7 @@ def visible(position: int, stretches: Stretches) -> bool:
 
 
 class VisibleLog(DelegatingLog):
-    """A log without its hidden stretches; a view of the past is read-only.
-
-    Args:
-        log: the whole log.
-        stretches: the hidden stretches.
-        horizon: the end of a view of the past.
-    """
+    """A log without its hidden stretches; a view of the past, which has a horizon, is read-only."""
 
     def __init__(self, log: EventLog, stretches: Stretches, horizon: Horizon | None = None) -> None:
         super().__init__(log if horizon is None else ReadOnlyLog(log))

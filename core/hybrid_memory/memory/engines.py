@@ -107,11 +107,7 @@ def open_engines(
 ) -> Engines:
     """The engines that the settings name; what was opened is closed again where another cannot be.
 
-    Args:
-        config: the settings.
-        key: of an encrypted store.
-        engine: in place of the one that ``config.url`` names.
-        read_only: nothing will be written.
+    ``engine`` stands in for the one that ``config.url`` names.
     """
     value = secret(key)
     if engine is not None and value is not None and engine.key != value:

@@ -38,11 +38,6 @@ def is_ranker(model: Any) -> bool:
     return True
 
 
-def as_reranker(model: Any, timeout: timedelta) -> WrappedReranker:
-    """The model as a reranker; raises `InvalidInputError` if it cannot rank texts."""
-    return model if isinstance(model, WrappedReranker) else WrappedReranker(model, timeout)
-
-
 class WrappedReranker:
     """A reranker made from another framework's, with a time limit for each call.
 

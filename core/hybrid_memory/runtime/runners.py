@@ -119,9 +119,7 @@ def two_faces(
 ) -> tuple[Callable[Concatenate[S, P], T], Callable[Concatenate[S, P], Coroutine[Any, Any, T]]]:
     """The blocking method and its async twin: from ``_get(self, run, ...)``, the methods ``get`` and ``aget``.
 
-    Args:
-        flow: a method whose second argument is the runner.
-        runner: makes the twin's runner, given the object.
+    ``runner`` makes the twin's runner, given the object.
     """
 
     def face(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,19 +25,19 @@ class Statistics:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kinds: dict[str, _Kind] = {}
+        self._kinds: defaultdict[str, _Kind] = defaultdict(_Kind)
         self._caches: dict[str, LruCache[Any, Any]] = {}
         self._model_calls = self._tokens = self._batches = self._batched = 0
 
     def queued(self, kind: str) -> None:
         """Count a scheduled task."""
         with self._lock:
-            self._of(kind).queued += 1
+            self._kinds[kind].queued += 1
 
     def started(self, kind: str, waited: float) -> None:
         """Count a queued task that started after this many seconds."""
         with self._lock:
-            counts = self._of(kind)
+            counts = self._kinds[kind]
             counts.queued -= 1
             counts.running += 1
             counts.waiting = _averaged(counts.waiting, waited)
@@ -45,7 +45,7 @@ class Statistics:
     def ended(self, kind: str, seconds: float, *, failed: bool = False, late: bool = False) -> None:
         """Count a started task that ended after this many seconds; late means after its deadline."""
         with self._lock:
-            counts = self._of(kind)
+            counts = self._kinds[kind]
             counts.running -= 1
             counts.missed += late
             counts.ran(seconds, failed=failed)
@@ -53,7 +53,7 @@ class Statistics:
     def ran(self, kind: str, seconds: float, *, failed: bool = False) -> None:
         """Count unscheduled work that took this many seconds."""
         with self._lock:
-            self._of(kind).ran(seconds, failed=failed)
+            self._kinds[kind].ran(seconds, failed=failed)
 
     @contextmanager
     def timed(self, kind: str) -> Iterator[None]:
@@ -69,14 +69,14 @@ class Statistics:
     def cancelled(self, kind: str) -> None:
         """Count a queued task that was cancelled."""
         with self._lock:
-            counts = self._of(kind)
+            counts = self._kinds[kind]
             counts.queued -= 1
             counts.cancelled += 1
 
     def expired(self, kind: str) -> None:
         """Count a queued task that did not start before its deadline."""
         with self._lock:
-            counts = self._of(kind)
+            counts = self._kinds[kind]
             counts.queued -= 1
             counts.failed += 1
             counts.missed += 1
@@ -118,12 +118,6 @@ class Statistics:
             {name: CacheStats(cache.size, cache.capacity, cache.hits, cache.misses) for name, cache in caches.items()},
             *sums,
         )
-
-    def _of(self, kind: str) -> _Kind:
-        counts = self._kinds.get(kind)
-        if counts is None:
-            counts = self._kinds[kind] = _Kind()
-        return counts
 
 
 class _Kind:

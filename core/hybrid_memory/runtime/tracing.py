@@ -88,10 +88,7 @@ def traced(
 ) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]:
     """Trace a flow with ``services`` among its arguments; a call inside a span of the same name belongs to that.
 
-    Args:
-        name: the name of the operation.
-        before: sets attributes from the arguments.
-        after: sets attributes from the result.
+    ``before`` sets attributes from the arguments, ``after`` from the result.
     """
 
     def decorated(flow: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:

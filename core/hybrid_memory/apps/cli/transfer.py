@@ -41,16 +41,7 @@ class SessionMessages:
 
 
 def read_transcripts(paths: Sequence[Path], form: Any, refusals: list[str] | None = None) -> list[Transcript]:
-    """All conversations; equal names get their folder as a prefix.
-
-    Args:
-        paths: files or folders.
-        form: their format.
-        refusals: gets what cannot be read, and the rest is read; None raises the first.
-
-    Raises:
-        InvalidInputError: a file cannot be read, or is not a transcript.
-    """
+    """All conversations; equal names get their folder as a prefix. For ``refusals`` see `records`."""
     from hybrid_memory.apps import transcripts  # noqa: PLC0415 - half a second that help need not take
 
     results = [
@@ -68,13 +59,7 @@ def read_transcripts(paths: Sequence[Path], form: Any, refusals: list[str] | Non
 def read_sessions(paths: Sequence[Path], form: str, refusals: list[str] | None = None) -> list[SessionMessages]:
     """The sessions to import: one for each conversation, named after it; exported sessions as they were.
 
-    Args:
-        paths: files or folders.
-        form: their format; ``auto`` detects it, ``jsonl`` is the format of `export`.
-        refusals: see `read_transcripts`.
-
-    Raises:
-        InvalidInputError: a file cannot be read, or is not a transcript.
+    ``auto`` detects the form, ``jsonl`` is that of `export`. For ``refusals`` see `records`.
     """
     own = [path for path in paths if path.is_file() and (form == OWN or (form == "auto" and _is_own(path)))]
     others = [path for path in paths if path not in own]

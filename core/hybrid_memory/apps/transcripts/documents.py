@@ -167,17 +167,7 @@ def holds(value: Any, fits: Fits) -> bool:
 
 
 def conversations(records: Iterable[Record], form: str, fits: Fits, reads: Reads) -> Iterator[Conversation]:
-    """A conversation for each list; messages on separate lines form one conversation.
-
-    Args:
-        records: the records of a file.
-        form: the name of the form, for errors.
-        fits: whether a value is a message.
-        reads: returns the messages of a value.
-
-    Raises:
-        InvalidInputError: a value is not such a message, or the file mixes lists and single messages.
-    """
+    """A conversation for each list; messages on separate lines form one conversation."""
     single: list[Message] = []
     lists = False
     for record in records:
@@ -200,11 +190,7 @@ def conversations(records: Iterable[Record], form: str, fits: Fits, reads: Reads
 
 
 def message_of(record: Record, value: Any, form: str, fits: Fits, reads: Reads) -> list[Message]:
-    """The messages in a value of this record.
-
-    Raises:
-        InvalidInputError: the value has another form, or cannot be stored.
-    """
+    """The messages in a value of this record, unless it has another form or cannot be stored."""
     if not fits(value):
         record.refuse(f"no {form} message: {shown(value)}")
         return []

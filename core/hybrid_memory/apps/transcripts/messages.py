@@ -34,16 +34,8 @@ def messages_of(
     """The messages made from a message of another form; empty if it has no content.
 
     Tool results among its content blocks become separate tool messages before the rest. Calls among them count if
-    ``calls`` has none. Thinking is skipped.
-
-    Args:
-        role: the role of content that is neither call nor result.
-        content: text, content blocks or None; for a tool any JSON value.
-        calls: tool calls in any framework's form.
-        answers: the id of the call that a tool message answers.
-        name: the name of the speaker.
-        id_: the id of the first message.
-        at: the time, see `moment`.
+    ``calls`` has none. Thinking is skipped. The content of a tool's message may be any JSON value, calls may have any
+    framework's form, and the id is that of the first message.
 
     Raises:
         InvalidMessageError: part of it cannot be stored in a message.
