@@ -24,18 +24,7 @@ from hybrid_memory.index.port import (
     Status,
     Use,
 )
-from hybrid_memory.log.port import (
-    Appended,
-    Archive,
-    Clock,
-    Draft,
-    EventLog,
-    IdSource,
-    Key,
-    LogSize,
-    Reading,
-    Selection,
-)
+from hybrid_memory.log.port import Appended, Archive, Clock, Draft, EventLog, IdSource, Key, LogSize, Reading, Selection
 from hybrid_memory.models.port import Embedder, LanguageModel, Ranker, TextCompressor
 from hybrid_memory.store.engine import Engine, Finding
 from hybrid_memory.text.tokens import TokenCounter

@@ -398,7 +398,7 @@ def _beside(hits: Sequence[Hit], asked: Asking) -> list[Hit]:
             if hit.record.sources[0] in fact.sources:
                 text = "" if fact.text.endswith(text.strip()) else text.replace(fact.text, "", 1)
         rest = hit if text == hit.record.text else replace(hit, record=replace(hit.record, text=text.strip()))
-        if any(character.isalnum() for character in text) and is_worth_a_line(rest):
+        if any(map(str.isalnum, text)) and is_worth_a_line(rest):
             kept.append(rest)
     return kept
 
@@ -498,7 +498,7 @@ def _more_turns(
 def is_worth_a_line(hit: Hit) -> bool:
     """Whether a recalled turn says something: no question, acknowledgement, bare result or step of an agent."""
     record = hit.record
-    if hit.asked is None and not any(character.isalpha() for character in record.text):
+    if hit.asked is None and not any(map(str.isalpha, record.text)):
         return False
     if record.origin is Origin.TOOL and len(terms(record.text)) < RESULT_WORDS:
         return False

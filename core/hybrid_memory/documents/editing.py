@@ -20,13 +20,7 @@ from hybrid_memory.documents.document import (
     label_of,
 )
 from hybrid_memory.documents.pieces import as_messages, joined
-from hybrid_memory.errors import (
-    FileError,
-    IdConflictError,
-    InvalidInputError,
-    OutdatedError,
-    StoreUnavailableError,
-)
+from hybrid_memory.errors import FileError, IdConflictError, InvalidInputError, OutdatedError, StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Origin, lowest
 from hybrid_memory.log.port import Draft, LogState

@@ -130,15 +130,10 @@ class ToolCall(CheckedModel):
     arguments: dict[str, Any] | str = Field(default_factory=dict)
     id: str | None = None
 
-    @field_validator("name", "id")
+    @field_validator("name", "arguments", "id")
     @classmethod
-    def _names_are_storable(cls, value: str | None) -> str | None:
+    def _parts_are_storable(cls, value: Any) -> Any:
         return None if value is None else storable(value)
-
-    @field_validator("arguments")
-    @classmethod
-    def _arguments_are_storable(cls, value: Any) -> Any:
-        return storable(value)
 
     @model_validator(mode="before")
     @classmethod
@@ -268,7 +263,7 @@ class Message(CheckedModel):
             parts = [block["text"] for block in self.content if isinstance(block.get("text"), str)]
         for call in self.tool_calls:
             parts.append(f"{call.name} {call.written_arguments}")
-        return "\n".join(part for part in parts if part)
+        return "\n".join(filter(None, parts))
 
     @property
     def event(self) -> str:
