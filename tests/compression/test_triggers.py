@@ -40,10 +40,9 @@ def test_any_likeness_gives_a_strength_in_0_to_1_and_a_row_between_two_stretches
     present = np.flatnonzero(np.any(vectors, axis=1))
     assert (found is None) == (len(present) < 2 * least)
     if found is not None:
-        strength, row = found
-        assert 0 <= strength <= 1
-        assert row in present
-        assert least <= np.flatnonzero(present == row)[0] <= len(present) - least
+        assert 0 <= found[0] <= 1
+        assert found[1] in present
+        assert least <= np.flatnonzero(present == found[1])[0] <= len(present) - least
 
 
 def test_turns_without_a_vector_change_nothing_but_the_number_of_the_row() -> None:
@@ -84,7 +83,6 @@ def test_the_strength_is_that_of_the_clearest_boundary_compared_pair_by_pair(n: 
     gaps = pair_by_pair(table, least)
     found = drift(table, least=least)
     assert found is not None
-    strength, row = found
-    assert strength / (1 - strength) == pytest.approx(max([*gaps, 0.0]), rel=1e-3, abs=1e-3)
+    assert found[0] / (1 - found[0]) == pytest.approx(max([*gaps, 0.0]), rel=1e-3, abs=1e-3)
     if max(gaps) > 0:
-        assert gaps[row - least] == pytest.approx(max(gaps), rel=1e-3, abs=1e-3)
+        assert gaps[found[1] - least] == pytest.approx(max(gaps), rel=1e-3, abs=1e-3)
