@@ -253,12 +253,7 @@ class _Portions(Part):
 
 
 async def reach(run: Runner, memory: ScopedMemory, spaces: Collection[str] | Literal["all"], /) -> None:
-    """Check that this memory's user and agent may read these spaces, before an adapter writes anything.
-
-    Raises:
-        AccessDeniedError: a named space may not be read.
-        InvalidInputError: they are not names, or the memory names neither a user nor an agent.
-    """
+    """Check that this memory's user and agent may read these spaces, before an adapter writes anything."""
     if spaces:
         await run.call(_Portions(memory).reach, spaces)
 

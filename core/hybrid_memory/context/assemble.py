@@ -84,9 +84,6 @@ async def assemble(run: Runner, services: Services, scope: Scope, request: Promp
     """The prompt; compacts older turns first if a trigger requires it, or if they no longer fit.
 
     In a view of the past, when read-only, or when nothing can be written, it shows what was compacted by then.
-
-    Raises:
-        InvalidInputError: there is no question: none was given, and the user has said nothing yet.
     """
     try:
         return await _assembled(run, services, scope, request)

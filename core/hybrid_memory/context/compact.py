@@ -100,11 +100,7 @@ _log = logging.getLogger(__name__)
 async def compact(
     run: Runner, services: Services, scope: Scope, *, strategy: str | Strategy | None, keep: int | None
 ) -> Receipt:
-    """Compact all but the newest rounds.
-
-    Raises:
-        InvalidInputError: the strategy does not exist, or ``keep`` is below 1.
-    """
+    """Compact all but the newest rounds; see `ScopedMemory.compact`."""
     services = await in_view(run, present(services), scope)
     settings = services.config.compaction
     # To look for a name among installed packages reads files.

@@ -59,11 +59,7 @@ class Payload:
 
 
 async def expand(run: Runner, services: Services, scope: Scope, what: Any) -> list[Message]:
-    """The original messages of a line, a hit, a handle or an event id, oldest first.
-
-    Raises:
-        InvalidInputError: it is none of these, or this owner has nothing there.
-    """
+    """The original messages of a line, a hit, a handle or an event id, oldest first; see `ScopedMemory.expand`."""
     if isinstance(what, Summary):
         found = [message for stretch in what.handles for message in await expand(run, services, scope, stretch)]
         return list({message.id: message for message in found}.values())
@@ -75,11 +71,7 @@ async def expand(run: Runner, services: Services, scope: Scope, what: Any) -> li
 
 
 async def behind(run: Runner, services: Services, scope: Scope, what: Any) -> list[Event]:
-    """The events of a line, a hit, a record, a handle or an id.
-
-    Raises:
-        InvalidInputError: it is none of these, or this owner has nothing there.
-    """
+    """The events of a line, a hit, a record, a handle or an id; `InvalidInputError` if this owner has none there."""
     wanted = what.handle if isinstance(what, Line | Piece) else what
     wanted = wanted.record if isinstance(wanted, Hit) else wanted
     if isinstance(wanted, Record):
@@ -154,11 +146,7 @@ async def offload(run: Runner, services: Services, scope: Scope, text: Any, max_
 
 
 async def why(run: Runner, services: Services, scope: Scope, what: Any) -> Explanation:
-    """What a fact, hit, summary line or profile field is, how it was extracted, what it replaced, the original words.
-
-    Raises:
-        InvalidInputError: it is none of these, or not of this owner.
-    """
+    """What a fact, hit, summary line or profile field is: how it was extracted, what it replaced, the words."""
     fields = services.state(FactsProjection).profile.model_fields
     if isinstance(what, Fact):
         history = {fact.id: fact for fact in await facts(run, services, scope, history=True)}
@@ -247,11 +235,7 @@ async def _turns(
 
 
 async def why_not(run: Runner, services: Services, request: Request, scope: Scope, what: Any) -> Explanation:
-    """The turn's rank for this query and its weak signals, or why no path of the recall found it.
-
-    Raises:
-        InvalidInputError: this owner has no turn there.
-    """
+    """The turn's rank for this query and its weak signals, or why no path of the recall found it."""
     event = (await behind(run, services, scope, what))[0]
     if event.kind is not EventKind.MESSAGE:
         raise InvalidInputError(f"{shown(what)} is not a turn but an event of kind {event.kind}: recall finds turns")

@@ -354,11 +354,7 @@ class Condensed:
 async def condense(
     run: Runner, services: Services, given: Sequence[str | Message], *, query: str | None, max_tokens: int, how: How
 ) -> Condensed:
-    """The texts, shortened to this many tokens in total; unchanged if they fit.
-
-    Raises:
-        InvalidInputError: there is no compressor, the query is empty, or the budget is below 1.
-    """
+    """The texts, shortened to this many tokens in total; unchanged if they fit. See `HybridMemory.condense`."""
     job = _Job(
         texts=[text.text if isinstance(text, Message) else text for text in given],
         heads=[f"{text.speaker}: " if isinstance(text, Message) else "" for text in given],

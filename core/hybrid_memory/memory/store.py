@@ -515,9 +515,7 @@ def held(url: str) -> HybridMemory | None:
 def opened(url: str) -> HybridMemory:
     """The memory behind a URL; the first call opens it, and it stays open until the process ends.
 
-    Raises:
-        InvalidConfigError: it was a store in memory, and is gone.
-        hybrid_memory.errors.HybridMemoryError: it cannot be opened; see `open_memory`.
+    Raises `InvalidConfigError` if it was a store in memory, and is gone.
     """
     if url.startswith(IN_MEMORY) and url != IN_MEMORY:
         raise InvalidConfigError(

@@ -45,14 +45,9 @@ class Scheduler:
     """Runs tasks on its own threads, which start with the first task and do not keep the process alive.
 
     Higher priorities run first; among equals the earlier deadline, then scopes take turns, then arrival order decides.
-    Interactive tasks, of priority 8 and above, have a reserved worker.
-
-    Args:
-        concurrency: how many tasks of a kind run at once.
-        workers: how many tasks run at once; by default 4 plus one per core, at most 32. Work of a language model, which
-            waits for the network, does not count: reasoning, summarization and learning.
-        statistics: counts what is done.
-        clock: a monotonic clock, in seconds.
+    Interactive tasks, of priority 8 and above, have a reserved worker. At most ``concurrency`` tasks of a kind run at
+    once, and ``workers`` of all: by default 4 plus one per core, at most 32. Work of a language model, which waits for
+    the network, does not count: reasoning, summarization and learning.
     """
 
     def __init__(

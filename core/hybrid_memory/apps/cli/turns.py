@@ -173,11 +173,7 @@ def _of_turn(scoped: ScopedMemory, what: str) -> Explanation:
 
 
 def turn_named(scoped: ScopedMemory, what: str) -> list[Event]:
-    """The turn with this handle or id, if there is one.
-
-    Raises:
-        InvalidInputError: turns in several sessions have this id.
-    """
+    """The turn with this handle or id, if there is one; an id of several turns is refused."""
     name = handle(what)
     events = scoped.events(which=[int(name[1:]) if name.startswith("#") and name[1:].isdecimal() else what])
     turns = [event for event in events if event.kind == "message"]

@@ -46,16 +46,9 @@ def refuse(what: str, refusals: list[str] | None) -> None:
 
 
 def records(path: Path, refusals: list[str] | None = None) -> Iterator[Record]:
-    """The values of a file; JSONL is parsed line by line.
+    """The values of a file; JSONL is parsed line by line. Errors name the line; for ``refusals`` see `Record`.
 
     Half of a split character becomes a question mark, since stores do not accept it.
-
-    Args:
-        path: JSON or JSONL.
-        refusals: gets what cannot be read, and the rest is read; see `Record`.
-
-    Raises:
-        InvalidInputError: the file is empty, cannot be read, or is not JSON in UTF-8; names the line.
     """
     try:
         content = path.read_bytes()

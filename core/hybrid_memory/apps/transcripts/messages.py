@@ -82,11 +82,7 @@ def content_of(value: Any) -> str | list[dict[str, Any]]:
 
 
 def call_of(value: Any) -> ToolCall:
-    """The call, from the form of OpenAI, Anthropic or LangChain.
-
-    Raises:
-        InvalidMessageError: it has none of these forms.
-    """
+    """The call, from the form of OpenAI, Anthropic or LangChain; anything else is an `InvalidMessageError`."""
     if not isinstance(value, Mapping):
         raise InvalidMessageError(f"a tool call must be an object, got {shown(value)}")
     inner = value.get("function", value.get("custom"))
