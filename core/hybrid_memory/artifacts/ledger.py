@@ -112,10 +112,13 @@ def render(ledger: Ledger, *, max_tokens: int, count: TokenCounter) -> str:
             files[state.operation].append(Mention(text=f"{state.moved_from} -> {state.path}"))
         elif state.operation is not Operation.DELETED or state.path not in moved:
             files[state.operation].append(Mention(text=state.path))
-    tests = [run.outcome + (f" ({', '.join(run.failing)})" if run.failing else "") for run in ledger.tests]
+    tests = [
+        Mention(text=run.outcome + (f" ({', '.join(run.failing)})" if run.failing else ""))
+        for run in ledger.tests[-SHOWN_TESTS:]
+    ]
     groups = {
         **{change: files[change] for change in _CHANGES},
-        "tests": [Mention(text=run) for run in tests[-SHOWN_TESTS:]],
+        "tests": tests,
         "errors": list(ledger.errors),
         "ids": list(ledger.ids),
         "urls": list(ledger.urls),

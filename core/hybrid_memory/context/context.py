@@ -252,13 +252,12 @@ def _pieces(plan: PromptPlan, memories: Memories) -> Iterator[Piece]:
 
 def _turns(plan: PromptPlan) -> Iterator[Piece]:
     seen = plan.seen
-    standing = {message.id for message, _ in plan.parts.turns}
     notes = {message.id: note for message, note in plan.parts.turns}
     for unit in seen.units:
         for place, event in enumerate(unit.events):
             message, tokens = seen.costs.whole(event)
             what, name = f"{message.speaker}: {_few(message.text)}", handle(event.position, event.position)
-            if message.id not in standing:
+            if message.id not in notes:
                 yield Piece("turns", what, tokens, "left out: no space", name, shown=False)
             elif message.id in plan.short:
                 way = f"digested for {plan.reader}" if plan.reader else "shortened"
@@ -266,7 +265,7 @@ def _turns(plan: PromptPlan) -> Iterator[Piece]:
             else:
                 way = "whole, but for media behind handles" if event.position in seen.costs.handles else "whole"
                 yield Piece("turns", what, tokens, way, name)
-            if place == 0 and unit.note and message.id in standing and not notes[message.id]:
+            if place == 0 and unit.note and notes.get(message.id) == "":
                 yield Piece("recalled", _few(unit.note), seen.note_tokens(unit), "left out: newer notes", shown=False)
 
 

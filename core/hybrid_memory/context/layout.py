@@ -124,7 +124,7 @@ class Parts:
     def standing(self) -> str:
         """Profile, summary and texts of others, in their marks."""
         profile = f"{PROFILE_HEADINGS[prompt_language(self.profile)]}\n{self.profile}" if self.profile else ""
-        text = "\n".join(part for part in (self.summary, self.artifacts) if part)
+        text = "\n".join(filter(None, (self.summary, self.artifacts)))
         if text:
             language = prompt_language(self.summary or self.artifacts)
             more = f" {readable(language, self.reader, text)}" if self.reader else ""

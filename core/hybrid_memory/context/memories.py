@@ -474,20 +474,24 @@ def fitting(memories: Memories, words: str, room: int, count: TokenCounter, befo
         statements.append(fact)
         days.add(fact.valid_from.date())
         room -= tokens
-    quoted = {source for fact in statements for source in fact.sources}
+    quoted = frozenset(source for fact in statements for source in fact.sources)
     shown = _more_turns(hits, lines, shown, room, quoted)
     return replace(memories, hits=tuple(hits[row] for row in shown), statements=tuple(statements))
 
 
 def _more_turns(
-    hits: Sequence[Hit], lines: Sequence[tuple[str, int]], shown: Sequence[int], room: float, own: Collection[str] = ()
+    hits: Sequence[Hit],
+    lines: Sequence[tuple[str, int]],
+    shown: Sequence[int],
+    room: float,
+    own: frozenset[str] = frozenset(),
 ) -> list[int]:
     """The rows shown, and those of further turns that fit: no repetition, nor a turn of the user's in ``own``."""
     rows = list(shown)
     for row, hit in enumerate(hits):
         record, tokens = hit.record, lines[row][1]
         repeats = any(record.text in lines[other][0] for other in rows) or (
-            record.origin in INSTRUCTING and any(source in own for source in record.sources)
+            record.origin in INSTRUCTING and not own.isdisjoint(record.sources)
         )
         if row not in rows and tokens <= room and not repeats:
             rows.append(row)
@@ -507,8 +511,8 @@ def is_worth_a_line(hit: Hit) -> bool:
 
 def _may_show(session: str | None, asked: Asking) -> bool:
     """Whether a session may be recalled: not the one it works for, nor one below either, like a sub-agent's."""
-    parents = [parent for parent in (asked.scope.session, asked.beside) if parent is not None]
-    return session is None or (session != asked.beside and not session.startswith(tuple(f"{one}/" for one in parents)))
+    below = tuple(f"{parent}/" for parent in (asked.scope.session, asked.beside) if parent is not None)
+    return session is None or (session != asked.beside and not session.startswith(below))
 
 
 MARK = "space_instructions"

@@ -284,7 +284,7 @@ def view(
             others.append(Voice(label, text, writer.value))
     parts = Parts(
         identity=request.identity,
-        instructions="\n\n".join(text for text in instructions if text),
+        instructions="\n\n".join(filter(None, instructions)),
         blocks=blocks,
         others=tuple(others),
         profile=request.profile or "",
@@ -397,7 +397,7 @@ def relieved(seen: PromptView, note: int) -> Relief:
     ``note`` are the tokens of the memories recalled for the question now.
     """
     own = seen.note_tokens(seen.units[seen.asked]) if note and seen.asked is not None else 0
-    tokens, noted = (sum(costs) + note - own for costs in (seen.whole, seen.notes.values()))
+    tokens, noted = sum(seen.whole) + note - own, sum(seen.notes.values()) + note - own
     relief = Relief(seen)
     if tokens <= seen.room and noted <= seen.config.recall_ratio * seen.share:
         relief.tokens = tokens  # what fits at the end fitted all the way

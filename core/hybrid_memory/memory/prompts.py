@@ -100,8 +100,10 @@ class Prompts(Turns):
             AccessDeniedError: a named space may not be read. Nothing was written.
         """
         services = self._services
-        shared = await reached(run, services, self._principal, spaces, "assemble") if spaces else []
-        shared = [space for space in shared if space != self.scope.owner]
+        shared = []
+        if spaces:
+            readable = await reached(run, services, self._principal, spaces, "assemble")
+            shared = [space for space in readable if space != self.scope.owner]
         if query is not None:  # as it is stored, so that it is recognised there
             query = (await kept_out(run, services, self.scope)).masked(query)
         request = PromptRequest.of(
