@@ -80,7 +80,7 @@ class Scheduler:
         with self._lock:
             if self._closed:
                 raise MemoryClosedError
-            self.statistics.queued(task.kind)
+            self.statistics.count(task.kind, queued=1)
             if task.deadline is not None:
                 job.expiry = self._timer.later(job.expires - job.since, partial(self._cancelled, job, late=True))
             self._queue.put(job)
@@ -221,11 +221,11 @@ class Scheduler:
 
     def _count_cancelled(self, job: AnyJob) -> None:
         self._timer.cancel(job.expiry)
-        self.statistics.cancelled(job.task.kind)
+        self.statistics.count(job.task.kind, queued=-1, cancelled=1)
 
     def _fail_late(self, job: AnyJob) -> None:
         self._timer.cancel(job.expiry)
-        self.statistics.expired(job.task.kind)
+        self.statistics.count(job.task.kind, queued=-1, failed=1, missed=1)
         job.set_exception(
             DeadlineExceededError(
                 f"the {job.task.kind} task did not begin within {job.task.deadline}: give it more time or a higher "

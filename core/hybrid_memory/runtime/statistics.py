@@ -29,10 +29,12 @@ class Statistics:
         self._caches: dict[str, LruCache[Any, Any]] = {}
         self._model_calls = self._tokens = self._batches = self._batched = 0
 
-    def queued(self, kind: str) -> None:
-        """Count a scheduled task."""
+    def count(self, kind: str, **changes: int) -> None:
+        """Change the counts of a kind of work: ``queued=1`` for a scheduled task, ``queued=-1, cancelled=1`` later."""
         with self._lock:
-            self._kinds[kind].queued += 1
+            counts = vars(self._kinds[kind])
+            for name, change in changes.items():
+                counts[name] += change
 
     def started(self, kind: str, waited: float) -> None:
         """Count a queued task that started after this many seconds."""
@@ -66,21 +68,6 @@ class Statistics:
             raise
         self.ran(kind, time.perf_counter() - began)
 
-    def cancelled(self, kind: str) -> None:
-        """Count a queued task that was cancelled."""
-        with self._lock:
-            counts = self._kinds[kind]
-            counts.queued -= 1
-            counts.cancelled += 1
-
-    def expired(self, kind: str) -> None:
-        """Count a queued task that did not start before its deadline."""
-        with self._lock:
-            counts = self._kinds[kind]
-            counts.queued -= 1
-            counts.failed += 1
-            counts.missed += 1
-
     def model_call(self, tokens: int = 0) -> None:
         """Count a call of a language model; tokens in and out together."""
         with self._lock:
@@ -101,13 +88,12 @@ class Statistics:
     def snapshot(self) -> WorkStats:
         """The current figures."""
         with self._lock:
-            recent = {kind: list(counts.recent) for kind, counts in self._kinds.items()}
-            fields = {kind: counts.stats() for kind, counts in self._kinds.items()}
+            fields = {kind: {**vars(counts), "recent": list(counts.recent)} for kind, counts in self._kinds.items()}
             caches = dict(self._caches)
             sums = (self._model_calls, self._tokens, self._batches, self._batched)
         kinds = {}
         for kind, stats in fields.items():  # outside the lock: nobody who records waits for the sorting
-            values = sorted(recent[kind])
+            values = sorted(stats.pop("recent"))
             # The smallest value that this percentage does not exceed.
             quantiles: dict[str, Any] = {
                 f"p{percent}": values[(len(values) * percent - 1) // 100] for percent in (50, 95, 99) if values
@@ -134,10 +120,6 @@ class _Kind:
         self.done += not failed
         self.latency = _averaged(self.latency, seconds)
         self.recent.append(seconds)
-
-    def stats(self) -> dict[str, Any]:
-        """The fields of `KindStats` except the quantiles."""
-        return {name: value for name, value in vars(self).items() if name != "recent"}
 
 
 def _averaged(average: float | None, value: float) -> float:
