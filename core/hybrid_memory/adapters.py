@@ -229,19 +229,10 @@ async def recollect(
 ) -> Portion:
     """What a framework's prompt shows beside the user's words; nothing but the standing text for small talk.
 
-    The log counts as it was before these words were said, if they are its newest turn.
-
-    Args:
-        run: the runner of an adapter's method.
-        memory: the memory of an owner.
-        query: the user's words.
-        k: the most turns to recall; 0 recalls nothing.
-        shown: texts, or ids of messages, that are in the prompt already.
-        max_tokens: the most tokens for memories, if less than the memory's own setting.
-        profile: the text about the user; by default name, safety and standing instructions.
-        lines: summary lines to show, oldest first.
-        scope: ``session`` recalls from this session only.
-        spaces: shared spaces to recall from as well, as in `ScopedMemory.assemble`.
+    The log counts as it was before these words were said, if they are its newest turn. ``shown`` are texts, or ids of
+    messages, that are in the prompt already, ``profile`` is the text about the user, by default name, safety and
+    standing instructions, and ``lines`` are summary lines to show, oldest first. With the scope ``session`` this
+    session alone is recalled; ``max_tokens`` counts if it is less than the memory's own setting.
     """
     return await run.call(
         _Portions(memory).portion, query, k=k, shown={text.strip() for text in shown}, max_tokens=max_tokens,

@@ -249,11 +249,7 @@ class _Worker:
 
 
 class Timer:
-    """Calls actions at given times, on one thread that starts with the first; they must be quick and never raise.
-
-    Args:
-        clock: a monotonic clock, in seconds.
-    """
+    """Calls actions at given times, on one thread that starts with the first; they must be quick and never raise."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
