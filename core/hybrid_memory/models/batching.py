@@ -173,7 +173,7 @@ class BatchingEmbedder:
 
     def _free(self, *, interactive: bool) -> bool:
         """Whether another batch may start."""
-        in_background = sum(not urgent for urgent in self._running.values())
+        in_background = list(self._running.values()).count(False)
         room = interactive or in_background < max(1, self._concurrency - 1)
         return room and len(self._running) < self._concurrency
 
