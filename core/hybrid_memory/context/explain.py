@@ -1,4 +1,4 @@
-"""Back to the original words: ``expand``, ``fetch`` and ``offload`` by handle; ``why``."""
+"""Back to the original words: ``expand`` and ``offload`` by handle; ``why``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_memory.context.context import Piece
-from hybrid_memory.context.payloads import Page, digest, grep, page, payload_of
+from hybrid_memory.context.payloads import digest
 from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.fact import Explanation, Fact
@@ -94,31 +94,6 @@ async def behind(run: Runner, services: Services, scope: Scope, what: Any) -> li
     if not events:
         raise InvalidInputError(f"{scope} has no event with the handle or id {wanted!r}")
     return events
-
-
-async def fetch(
-    run: Runner,
-    services: Services,
-    scope: Scope,
-    result_id: str,
-    where: str | tuple[int, int] | None,
-    *,
-    pattern: str | None,
-    context: int,
-    max_chars: int,
-) -> Page:
-    """A page of the text, or its lines that match; see `page` and `grep` of the payloads."""
-    whole("max_chars", max_chars, 1)
-    whole("context", context, 0)
-    if pattern is not None and where is not None:
-        raise InvalidInputError("give fetch() either where or pattern, not both")
-    event = (await behind(run, services, scope, result_id))[0]
-    if event.kind not in (EventKind.PAYLOAD, EventKind.MESSAGE):
-        raise InvalidInputError(f"{result_id!r} is neither a message nor a payload")
-    text = event.payload["text"] if event.kind is EventKind.PAYLOAD else payload_of(event.message)
-    if pattern is None:
-        return page(text, where, max_chars=max_chars)
-    return grep(text, pattern, context=context, max_chars=max_chars)
 
 
 @traced(
