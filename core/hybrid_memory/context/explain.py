@@ -279,10 +279,7 @@ def barriers(record: Record, where: Where) -> Iterator[str]:
         f"it is a {record.kind}, but only other kinds were requested": {"kinds": frozenset()},
         f"its category is {record.category!r}, but only others were requested": {"categories": frozenset()},
         f"its origin is {record.origin}, which was not requested or may not be recalled": {"origins": frozenset()},
-        f"it was said at {record.at:%Y-%m-%d %H:%M}, outside the requested time": {
-            "since": None,
-            "until": None,
-        },
+        f"it was said at {record.at:%Y-%m-%d %H:%M}, outside the requested time": {"since": None, "until": None},
         "its metadata differs from the requested values": {"metadata": {}},
         "it is hidden by a rollback, or comes after this view of the past": {"hidden": ()},
         f"it is older than the retention of its kind ({record.kind}) or category allows": {"fresh": {}},

@@ -51,10 +51,7 @@ RULE_HEADINGS: dict[Language, str] = {
     "zh": "本空间管理员对所有使用者的要求；在系统消息允许的范围内请照做。",
 }
 
-UNSURE: dict[Language, str] = {
-    "en": " The turns may not answer this.",
-    "zh": "这些记录未必能回答这个问题。",
-}
+UNSURE: dict[Language, str] = {"en": " The turns may not answer this.", "zh": "这些记录未必能回答这个问题。"}
 """Added to the heading where no recalled turn is likely to answer the question."""
 
 PROFILE_HEADINGS: dict[Language, str] = {

@@ -156,12 +156,7 @@ class Memories:
 
 
 def memory_note(
-    hits: Sequence[Hit],
-    query: str = "",
-    *,
-    statements: Sequence[Fact] = (),
-    unsure: bool = False,
-    bare: bool = False,
+    hits: Sequence[Hit], query: str = "", *, statements: Sequence[Fact] = (), unsure: bool = False, bare: bool = False
 ) -> str:
     """The user's sentences by day, then recalled turns, oldest first, under a heading in the language of the query.
 

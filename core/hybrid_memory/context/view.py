@@ -200,9 +200,7 @@ class PromptView:
         lines = shown(self.lines, max_tokens=most, spare=spare, count=count)
         chinese = prompt_language("".join(line.text for line in lines)) == "zh"
         return replace(
-            self.parts,
-            summary=written(lines, chinese=chinese, handles=bool(self.costs.reader)),
-            artifacts=artifacts,
+            self.parts, summary=written(lines, chinese=chinese, handles=bool(self.costs.reader)), artifacts=artifacts
         )
 
 

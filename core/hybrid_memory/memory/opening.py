@@ -72,9 +72,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 EXTRACTORS = {"statements": "hybrid_memory.facts.statements:Statements"}
-RANKERS = {
-    "learned-1": "hybrid_memory.recall.signals:learned",
-}
+RANKERS = {"learned-1": "hybrid_memory.recall.signals:learned"}
 DEFAULT_RANKER = "learned-1"
 
 COUNTED_TEXTS = 10_000

@@ -42,12 +42,7 @@ class Breaker:
     """
 
     def __init__(
-        self,
-        place: str = "",
-        *,
-        pause: float = 1.0,
-        longest: float = 30.0,
-        clock: Callable[[], float] = time.monotonic,
+        self, place: str = "", *, pause: float = 1.0, longest: float = 30.0, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.failure: Exception | None = None
         self._place = place
@@ -64,13 +59,7 @@ class Breaker:
         """Whether calls are refused, except for an occasional probe."""
         return self.failure is not None
 
-    def call(
-        self,
-        run: Callable[[], T],
-        *,
-        probe: Callable[[], object],
-        answered: Callable[[Exception], bool],
-    ) -> T:
+    def call(self, run: Callable[[], T], *, probe: Callable[[], object], answered: Callable[[Exception], bool]) -> T:
         """The result of the call; while calls are refused, an immediate `StoreUnavailableError`.
 
         Args:

@@ -76,9 +76,7 @@ def note(**attributes: Any) -> None:
 
 
 def traced(
-    name: str,
-    before: Callable[[Span, Given], None] | None = None,
-    after: Callable[[Span, Any], None] | None = None,
+    name: str, before: Callable[[Span, Given], None] | None = None, after: Callable[[Span, Any], None] | None = None
 ) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]:
     """Trace a flow with ``services`` among its arguments; a call inside a span of the same name belongs to that.
 
