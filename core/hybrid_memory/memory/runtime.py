@@ -57,9 +57,7 @@ _log = logging.getLogger(__name__)
 class Runtime:
     """The services behind a memory's handles, while it is open, what is done in the background, and the threads.
 
-    Args:
-        services: the ports.
-        of: whose ports these are, if they are not its own; it stays open as long as this one is used.
+    ``of`` is whose ports these are, if they are not its own; it stays open as long as this one is used.
     """
 
     def __init__(self, services: Services, of: Runtime | None = None) -> None:
