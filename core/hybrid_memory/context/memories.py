@@ -272,7 +272,7 @@ async def recalled(run: Runner, services: Services, seen: PromptView) -> Memorie
         return Memories()
     asking = None if seen.asked is None else seen.units[seen.asked].first
     bare = relieved(seen, note_room(seen)).bare
-    if bare:  # what only notes say that are dropped for the question's is not visible
+    if bare:  # notes that are dropped for the question's: what only they say is not visible
         units = (replace(unit, note=None, recalled=()) if unit.first in bare else unit for unit in seen.units)
         seen = replace(seen, units=tuple(units))
     own = {event.id for unit in seen.units for event in unit.events}

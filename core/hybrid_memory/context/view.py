@@ -241,7 +241,8 @@ def view(
 ) -> PromptView:
     """The session's view for this call; raises `InvalidInputError` if there is no question.
 
-    The session has the messages that the host shows, the request the profile, ``lines`` may be shown.
+    The session holds the messages that the host shows, and the request the profile; ``lines`` are those that may be
+    shown.
     """
     units, query = session.queue.visible, request.query
     # The question is the user's last turn, unless it is another one, or that was answered already.

@@ -164,7 +164,12 @@ def _loaded(model: str, device: str, *, llmlingua2: bool) -> Any:
     """
     try:
         from llmlingua import PromptCompressor  # noqa: PLC0415 - optional
-        from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForTokenClassification, AutoTokenizer  # noqa: PLC0415 - optional
+        from transformers import (  # noqa: PLC0415 - optional
+            AutoConfig,
+            AutoModelForCausalLM,
+            AutoModelForTokenClassification,
+            AutoTokenizer,
+        )
     except ImportError as error:
         raise MissingDependencyError("llmlingua", extra="llmlingua") from error
     kind = AutoModelForTokenClassification if llmlingua2 else AutoModelForCausalLM
