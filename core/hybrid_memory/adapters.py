@@ -66,57 +66,12 @@ from hybrid_memory.urls import shown_url
 from hybrid_memory.validation import checked_text, instant, shown
 
 __all__ = [
-    "IN_MEMORY",
-    "LEAST_TOKENS",
-    "ORIGIN",
-    "REST",
-    "SWEEP_EVERY",
-    "TWINS",
-    "Content",
-    "File",
-    "FindItems",
-    "GetItem",
-    "How",
-    "Item",
-    "ItemOperation",
-    "ListNamespaces",
-    "LruCache",
-    "MemoryFiles",
-    "Portion",
-    "PutItem",
-    "Runner",
-    "Scalar",
-    "Span",
-    "as_shown",
-    "budget_of",
-    "checked",
-    "checked_blocks",
-    "checked_text",
-    "close_all",
-    "encodable",
-    "encodable_json",
-    "estimate_tokens",
-    "exchanges",
-    "faces",
-    "handle",
-    "held",
-    "instant",
-    "listening",
-    "lowered",
-    "media_block",
-    "media_lines",
-    "memory_at",
-    "new_id",
-    "opened",
-    "reach",
-    "recollect",
-    "shown",
-    "shown_url",
-    "spoken_words",
-    "storable_name",
-    "url_of",
-    "window",
-    "without_notices",
+    "IN_MEMORY", "LEAST_TOKENS", "ORIGIN", "REST", "SWEEP_EVERY", "TWINS", "Content", "File", "FindItems", "GetItem",
+    "How", "Item", "ItemOperation", "ListNamespaces", "LruCache", "MemoryFiles", "Portion", "PutItem", "Runner",
+    "Scalar", "Span", "as_shown", "budget_of", "checked", "checked_blocks", "checked_text", "close_all", "encodable",
+    "encodable_json", "estimate_tokens", "exchanges", "faces", "handle", "held", "instant", "listening", "lowered",
+    "media_block", "media_lines", "memory_at", "new_id", "opened", "reach", "recollect", "shown", "shown_url",
+    "spoken_words", "storable_name", "url_of", "window", "without_notices",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -180,17 +135,15 @@ class Portion:
         """The portion that fits, in whole lines: first the memories go, the best last, then old summary lines."""
         left = self
         while left.text and count(left.text) > max_tokens:
-            left = left._less()
+            if left.memories:
+                left = replace(left, memories=left.memories.less())
+            elif left.lines:
+                left = replace(left, lines=left.lines[1:])
+            elif left.rules and not left.profile:
+                left = replace(left, rules=left.rules[:-1])
+            else:
+                left = replace(left, profile="\n".join(left.profile.splitlines()[:-1]))
         return left
-
-    def _less(self) -> Portion:
-        if self.memories:
-            return replace(self, memories=self.memories.less())
-        if self.lines:
-            return replace(self, lines=self.lines[1:])
-        if self.rules and not self.profile:
-            return replace(self, rules=self.rules[:-1])
-        return replace(self, profile="\n".join(self.profile.splitlines()[:-1]))
 
 
 class _Portions(Part):
@@ -255,12 +208,7 @@ class _Portions(Part):
 
 
 async def reach(run: Runner, memory: ScopedMemory, spaces: Collection[str] | Literal["all"], /) -> None:
-    """Check that this memory's user and agent may read these spaces, before an adapter writes anything.
-
-    Raises:
-        AccessDeniedError: a named space may not be read.
-        InvalidInputError: they are not names, or the memory names neither a user nor an agent.
-    """
+    """Check that this memory's user and agent may read these spaces, before an adapter writes anything."""
     if spaces:
         await run.call(_Portions(memory).reach, spaces)
 
@@ -281,19 +229,10 @@ async def recollect(
 ) -> Portion:
     """What a framework's prompt shows beside the user's words; nothing but the standing text for small talk.
 
-    The log counts as it was before these words were said, if they are its newest turn.
-
-    Args:
-        run: the runner of an adapter's method.
-        memory: the memory of an owner.
-        query: the user's words.
-        k: the most turns to recall; 0 recalls nothing.
-        shown: texts, or ids of messages, that are in the prompt already.
-        max_tokens: the most tokens for memories, if less than the memory's own setting.
-        profile: the text about the user; by default name, safety and standing instructions.
-        lines: summary lines to show, oldest first.
-        scope: ``session`` recalls from this session only.
-        spaces: shared spaces to recall from as well, as in `ScopedMemory.assemble`.
+    The log counts as it was before these words were said, if they are its newest turn. ``shown`` are texts, or ids of
+    messages, that are in the prompt already, ``profile`` is the text about the user, by default name, safety and
+    standing instructions, and ``lines`` are summary lines to show, oldest first. With the scope ``session`` this
+    session alone is recalled; ``max_tokens`` counts if it is less than the memory's own setting.
     """
     return await run.call(
         _Portions(memory).portion, query, k=k, shown={text.strip() for text in shown}, max_tokens=max_tokens,
@@ -316,10 +255,8 @@ def media_lines(memory: ScopedMemory | HybridMemory, parts: Sequence[Sequence[Me
 def media_block(value: Any, rest: Any = None, *, family: str = "") -> dict[str, Any]:
     """A framework's image, sound, video or file as a block that every host knows, with what restores it.
 
-    Args:
-        value: the framework's own form: a mapping with the data or a link, and mostly the media type.
-        rest: what else the framework needs.
-        family: ``image``, ``audio`` or ``video``; by default that of the media type.
+    ``value`` is the framework's own form: a mapping with the data or a link, and mostly the media type, which gives the
+    family if it is not stated: ``image``, ``audio`` or ``video``.
     """
     family = family or str(value.get("media_type", value.get("mime_type"))).partition("/")[0]
     return {"type": family if family in ("image", "audio", "video") else "file", "source": dict(value), REST: rest}

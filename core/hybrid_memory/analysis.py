@@ -9,24 +9,12 @@ from __future__ import annotations
 from hybrid_memory.artifacts import read_ledger
 from hybrid_memory.artifacts.ledger import FileState, Ledger, Operation, TestRun
 from hybrid_memory.artifacts.reading import actions
-from hybrid_memory.artifacts.results import (
-    errors,
-    is_observation,
-    outcome,
-    refused,
-)
+from hybrid_memory.artifacts.results import errors, is_observation, outcome, refused
 from hybrid_memory.context.compact import critical_items
 from hybrid_memory.context.layout import LEAST_TOKENS, RECALLED_TURNS, as_event
 from hybrid_memory.context.lines import MAX_LINE_CHARS, candidates, chosen, prose
 from hybrid_memory.context.queue import QueueState
-from hybrid_memory.context.strategies import (
-    STRATEGIES,
-    Anchored,
-    Recursive,
-    Strategy,
-    SummaryJob,
-    statements,
-)
+from hybrid_memory.context.strategies import STRATEGIES, Anchored, Recursive, Strategy, SummaryJob, statements
 from hybrid_memory.facts.profile import first_said
 from hybrid_memory.log.event import handle
 from hybrid_memory.log.exchanges import is_echo

@@ -42,12 +42,8 @@ class _RefusedError(Exception):
 class Arguments:
     """A checker for the arguments of a function, by its signature, which is read at the first check.
 
-    Args:
-        function: a function with annotations; unknown names, protocols and type variables are not checked.
-        error: the error to raise; by default `InvalidInputError`.
-
-    Attributes:
-        own: how many leading parameters, called ``self``, ``cls`` or ``run``, do not come from the caller.
+    Unknown names, protocols and type variables are not checked. ``own`` is how many leading parameters, called
+    ``self``, ``cls`` or ``run``, do not come from the caller.
     """
 
     def __init__(self, function: Callable[..., Any], error: type[InvalidInputError] = InvalidInputError) -> None:

@@ -131,11 +131,6 @@ class Standing:
                     grants[name] = Grant(*name, Right(payload["right"]), payload["trust"], event.author, event.at)
         return Standing(number, position, grants, frozenset(approved))
 
-    @property
-    def admins(self) -> int:
-        """The number of grants with the admin right."""
-        return sum(grant.right is Right.ADMIN for grant in self.grants.values())
-
     def covering(self, principal: Scope) -> list[Grant]:
         """The grants that name this user, this agent, or both."""
         user, agent = principal.user, principal.agent
@@ -253,7 +248,8 @@ async def grant(
         current = known.grants.get((user, agent))
         if right is None and current is None:
             raise InvalidInputError(f"there is no grant for {grantee}: see grants()")
-        if current is not None and current.right is Right.ADMIN and right != Right.ADMIN and known.admins == 1:
+        admins = [one for one in known.grants.values() if one.right is Right.ADMIN]
+        if admins == [current] and right != Right.ADMIN:
             raise InvalidInputError(f"{grantee} is the last admin: appoint another one first")
         return {"user": user, "agent": agent, "right": right, "trust": share}, []
 

@@ -29,17 +29,11 @@ def registered(what: str) -> dict[str, EntryPoint]:
 
 
 def load(what: str, name: str, own: Mapping[str, str], extras: Mapping[str, str] | None = None) -> Any:
-    """The implementation with this name, imported on demand.
+    """The implementation with this name, imported on demand; the library's own take precedence.
 
-    Args:
-        what: a key of `GROUPS`.
-        name: one of the library's own, or an entry point.
-        own: the library's own as ``module:attribute``, by name; they take precedence.
-        extras: for these, the extra that installs the packages they import.
-
-    Raises:
-        InvalidConfigError: there is no implementation with this name.
-        MissingDependencyError: a package that it imports is not installed.
+    ``own`` are these as ``module:attribute``, ``extras`` the extras that install the packages which they import. Raises
+    `InvalidConfigError` if there is no such name, `MissingDependencyError` if a package that it imports is not
+    installed.
     """
     if name in own:
         module, _, attribute = own[name].partition(":")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import CompactionConfig
-from hybrid_memory.context.triggers import Drift, drift, keep_rounds
+from hybrid_memory.context.triggers import drift, keep_rounds
 from hybrid_memory.ports import Floats
 
 SHARES = st.floats(0, 1)
@@ -40,9 +40,9 @@ def test_any_likeness_gives_a_strength_in_0_to_1_and_a_row_between_two_stretches
     present = np.flatnonzero(np.any(vectors, axis=1))
     assert (found is None) == (len(present) < 2 * least)
     if found is not None:
-        assert 0 <= found.strength <= 1
-        assert found.row in present
-        assert least <= np.flatnonzero(present == found.row)[0] <= len(present) - least
+        assert 0 <= found[0] <= 1
+        assert found[1] in present
+        assert least <= np.flatnonzero(present == found[1])[0] <= len(present) - least
 
 
 def test_turns_without_a_vector_change_nothing_but_the_number_of_the_row() -> None:
@@ -53,7 +53,7 @@ def test_turns_without_a_vector_change_nothing_but_the_number_of_the_row() -> No
     table[np.ix_(present, present)] = full
     one, other = drift(full), drift(table)
     assert one is not None
-    assert other == Drift(one.strength, int(present[one.row]))
+    assert other == (one[0], int(present[one[1]]))
 
 
 def pair_by_pair(table: Floats, least: int) -> list[float]:
@@ -83,6 +83,6 @@ def test_the_strength_is_that_of_the_clearest_boundary_compared_pair_by_pair(n: 
     gaps = pair_by_pair(table, least)
     found = drift(table, least=least)
     assert found is not None
-    assert found.strength / (1 - found.strength) == pytest.approx(max([*gaps, 0.0]), rel=1e-3, abs=1e-3)
+    assert found[0] / (1 - found[0]) == pytest.approx(max([*gaps, 0.0]), rel=1e-3, abs=1e-3)
     if max(gaps) > 0:
-        assert gaps[found.row - least] == pytest.approx(max(gaps), rel=1e-3, abs=1e-3)
+        assert gaps[found[1] - least] == pytest.approx(max(gaps), rel=1e-3, abs=1e-3)

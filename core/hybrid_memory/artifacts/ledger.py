@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
@@ -104,18 +105,20 @@ def render(ledger: Ledger, *, max_tokens: int, count: TokenCounter) -> str:
     What does not fit is left out, the oldest of a kind first, in this order of kinds: commands, files that were only
     read, addresses, ids, errors, tests, deleted files, and finally created, renamed or modified ones.
     """
-    paths: dict[str, list[str]] = {operation: [] for operation in Operation}
+    files: dict[str, list[Mention]] = defaultdict(list)
     moved = {state.moved_from for state in ledger.files if state.operation is Operation.RENAMED}
     for state in ledger.files:
         if state.operation is Operation.RENAMED:
-            paths[state.operation].append(f"{state.moved_from} -> {state.path}")
+            files[state.operation].append(Mention(text=f"{state.moved_from} -> {state.path}"))
         elif state.operation is not Operation.DELETED or state.path not in moved:
-            paths[state.operation].append(state.path)
-    tests = [run.outcome + (f" ({', '.join(run.failing)})" if run.failing else "") for run in ledger.tests]
-    files = {operation: [Mention(text=path) for path in named] for operation, named in paths.items()}
+            files[state.operation].append(Mention(text=state.path))
+    tests = [
+        Mention(text=run.outcome + (f" ({', '.join(run.failing)})" if run.failing else ""))
+        for run in ledger.tests[-SHOWN_TESTS:]
+    ]
     groups = {
         **{change: files[change] for change in _CHANGES},
-        "tests": [Mention(text=run) for run in tests[-SHOWN_TESTS:]],
+        "tests": tests,
         "errors": list(ledger.errors),
         "ids": list(ledger.ids),
         "urls": list(ledger.urls),

@@ -70,7 +70,22 @@ class CommandLine:
 
     def _read(self, text: str) -> None:
         for command in _commands(text[:MAX_COMMAND_CHARS].replace("\r\n", "\n")):
-            self._run(command)
+            for operator, target in command.redirects:
+                if ">" in operator:
+                    self._add("edit" if ">>" in operator else "write", target)
+                    self.scripts[self._place(target)] = command.stdin
+            words = command.words
+            while words and (words[0] in _PREFIXES or _ASSIGNMENT.fullmatch(words[0])):
+                words = words[1:]
+            if not words:
+                continue
+            if words[0].endswith(".sh"):
+                words = ["sh", *words]
+            name, words = re.sub(r"[\d.]+$", "", posixpath.basename(words[0])), words[1:]
+            if name == "git" and words[:1] in (["rm"], ["mv"]) and "--cached" not in words:
+                name, words = words[0], words[1:]
+            if program := self._PROGRAMS.get(name):
+                program(self, name, words, command.stdin)
 
     def _add(self, verb: str, path: str, target: str = "") -> None:
         if is_file(path) or verb == "remove":
@@ -79,24 +94,6 @@ class CommandLine:
     def _place(self, path: str) -> str:
         """The path relative to the root, which is where command lines start."""
         return posixpath.normpath(posixpath.join(self._here, path)).removeprefix(f"{self.root}/" if self.root else "")
-
-    def _run(self, command: _Command) -> None:
-        for operator, target in command.redirects:
-            if ">" in operator:
-                self._add("edit" if ">>" in operator else "write", target)
-                self.scripts[self._place(target)] = command.stdin
-        words = command.words
-        while words and (words[0] in _PREFIXES or _ASSIGNMENT.fullmatch(words[0])):
-            words = words[1:]
-        if not words:
-            return
-        if words[0].endswith(".sh"):
-            words = ["sh", *words]
-        name, words = re.sub(r"[\d.]+$", "", posixpath.basename(words[0])), words[1:]
-        if name == "git" and words[:1] in (["rm"], ["mv"]) and "--cached" not in words:
-            name, words = words[0], words[1:]
-        if program := self._PROGRAMS.get(name):
-            program(self, name, words, command.stdin)
 
     def _enter(self, _name: str, words: list[str], _stdin: str) -> None:
         if not words or not is_file(words[0]):

@@ -20,18 +20,7 @@ from hybrid_memory.config.memory import (
 )
 
 __all__ = [
-    "ArchiveConfig",
-    "CleaningLevel",
-    "CompactionConfig",
-    "ConflictRule",
-    "IndexConfig",
-    "LearningConfig",
-    "MemoryConfig",
-    "OrchestrationConfig",
-    "PagingConfig",
-    "PresetName",
-    "PromptConfig",
-    "RecallConfig",
-    "RedactionConfig",
-    "RetentionConfig",
-]
+    "ArchiveConfig", "CleaningLevel", "CompactionConfig", "ConflictRule", "IndexConfig", "LearningConfig",
+    "MemoryConfig", "OrchestrationConfig", "PagingConfig", "PresetName", "PromptConfig", "RecallConfig",
+    "RedactionConfig", "RetentionConfig",
+]  # fmt: skip

@@ -145,16 +145,7 @@ for each in (_Loader, _Dumper):  # so that text which looks like such a number i
 
 
 def loaded(model: type[S], content: bytes, file: str) -> S:
-    """The settings in a file.
-
-    Args:
-        model: of the settings.
-        content: YAML in UTF-8.
-        file: its name, as messages say it.
-
-    Raises:
-        InvalidConfigError: all mistakes of the file, each with its line and column.
-    """
+    """The settings in a file, given its content in UTF-8 and its name; says all mistakes at once, with their places."""
     document = Document(content, file)
     values = document.values
     kinds = {name: field.annotation for name, field in model.model_fields.items()}

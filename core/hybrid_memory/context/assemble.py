@@ -27,7 +27,7 @@ from hybrid_memory.errors import OutdatedError, StoreUnavailableError
 from hybrid_memory.facts.facts import MARKS
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import PRESSURE, Origin, Role, lowest
-from hybrid_memory.log.port import Draft, LogState
+from hybrid_memory.log.port import LogState
 from hybrid_memory.log.views import ReadOnlyLog
 from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.runtime.runners import Runner
@@ -84,9 +84,6 @@ async def assemble(run: Runner, services: Services, scope: Scope, request: Promp
     """The prompt; compacts older turns first if a trigger requires it, or if they no longer fit.
 
     In a view of the past, when read-only, or when nothing can be written, it shows what was compacted by then.
-
-    Raises:
-        InvalidInputError: there is no question: none was given, and the user has said nothing yet.
     """
     try:
         return await _assembled(run, services, scope, request)
@@ -250,15 +247,8 @@ async def warned(run: Runner, services: Services, session: Session, request: Pro
         payload = {"role": Role.SYSTEM.value, "content": WARNING, "extra": {"event": PRESSURE}}
         if session.scope.space is not None:  # where nobody else's word is the operator's
             payload["origin"] = Origin.OPERATOR.value
-        draft = Draft(
-            id=name,
-            fixed_id=True,
-            session=session.scope.session,
-            kind=EventKind.MESSAGE,
-            at=services.clock(),
-            payload=payload,
-        )
-        (warning,) = await run.call(services.log.append, session.scope.owner, [draft])
+        draft = services.draft(EventKind.MESSAGE, payload, id=name, session=session.scope.session)
+        (warning,) = await run.call(services.log.append, session.scope.owner, [replace(draft, fixed_id=True)])
         if warning.fresh:
             return True
         if await run.call(services.log.get, session.scope, [name]):

@@ -100,11 +100,7 @@ _log = logging.getLogger(__name__)
 async def compact(
     run: Runner, services: Services, scope: Scope, *, strategy: str | Strategy | None, keep: int | None
 ) -> Receipt:
-    """Compact all but the newest rounds.
-
-    Raises:
-        InvalidInputError: the strategy does not exist, or ``keep`` is below 1.
-    """
+    """Compact all but the newest rounds; see `ScopedMemory.compact`."""
     services = await in_view(run, present(services), scope)
     settings = services.config.compaction
     # To look for a name among installed packages reads files.
@@ -388,14 +384,7 @@ def unsaid(span: Iterable[Event], lines: Sequence[Line], ledger: str) -> dict[in
 
 
 def audited(span: Sequence[Event], lines: Sequence[Line], fresh: Sequence[Line], ledger: str) -> Audit:
-    """The audit of the critical items and decisions of a span.
-
-    Args:
-        span: the turns that were compacted.
-        lines: the summary lines that a prompt shows.
-        fresh: the lines written for the span.
-        ledger: as a prompt shows it.
-    """
+    """The audit of a span, given the lines and the ledger that a prompt shows, and the lines written for the span."""
     in_lines, in_ledger = _plain("\n".join(line.text for line in lines)), _plain(ledger)
     items = {item for event in span for item in critical_items(event)}
     summarised = {item for item in items if _plain(item) in in_lines}

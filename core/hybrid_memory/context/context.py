@@ -182,7 +182,21 @@ class Context:
 def context_of(plan: PromptPlan, memories: Memories) -> Context:
     """The prompt with all its metadata; ``memories`` is everything recalled for it."""
     seen, parts = plan.seen, plan.parts
-    sections = _sections(plan)
+    notes = [note for _, note in parts.turns]
+    if seen.request.layout == "classic" or seen.asked is None:
+        notes.append(parts.note)
+    sections = {
+        "identity": parts.identity,
+        "instructions": parts.instructions,
+        "blocks": "\n".join([*parts.blocks.values(), *(voice.text for voice in parts.others)]),
+        "profile": parts.profile,
+        "summary": parts.summary,
+        "artifacts": parts.artifacts,
+        "turns": "\n".join(f"{message.role}: {message.text}" for message, _ in parts.turns),
+        "recalled": "\n".join(filter(None, notes)),
+        "question": seen.words,
+    }
+    sections = {name: text for name, text in sections.items() if text}
     passing = seen.costs.count(parts.note) if seen.request.layout == "classic" else 0
     pressure = min((plan.tokens - passing) / seen.request.max_tokens, 1.0)
     pieces = tuple(_pieces(plan, memories))
@@ -212,25 +226,6 @@ def context_of(plan: PromptPlan, memories: Memories) -> Context:
     )
 
 
-def _sections(plan: PromptPlan) -> dict[str, str]:
-    seen, parts = plan.seen, plan.parts
-    notes = [note for _, note in parts.turns]
-    if seen.request.layout == "classic" or seen.asked is None:
-        notes.append(parts.note)
-    sections = {
-        "identity": parts.identity,
-        "instructions": parts.instructions,
-        "blocks": "\n".join([*parts.blocks.values(), *(voice.text for voice in parts.others)]),
-        "profile": parts.profile,
-        "summary": parts.summary,
-        "artifacts": parts.artifacts,
-        "turns": "\n".join(f"{message.role}: {message.text}" for message, _ in parts.turns),
-        "recalled": "\n".join(note for note in notes if note),
-        "question": seen.words,
-    }
-    return {name: text for name, text in sections.items() if text}
-
-
 def _pieces(plan: PromptPlan, memories: Memories) -> Iterator[Piece]:
     seen, parts, count = plan.seen, plan.parts, plan.seen.costs.count
     for section in ("identity", "instructions", "profile", "summary", "artifacts"):
@@ -257,13 +252,12 @@ def _pieces(plan: PromptPlan, memories: Memories) -> Iterator[Piece]:
 
 def _turns(plan: PromptPlan) -> Iterator[Piece]:
     seen = plan.seen
-    standing = {message.id for message, _ in plan.parts.turns}
     notes = {message.id: note for message, note in plan.parts.turns}
     for unit in seen.units:
         for place, event in enumerate(unit.events):
             message, tokens = seen.costs.whole(event)
             what, name = f"{message.speaker}: {_few(message.text)}", handle(event.position, event.position)
-            if message.id not in standing:
+            if message.id not in notes:
                 yield Piece("turns", what, tokens, "left out: no space", name, shown=False)
             elif message.id in plan.short:
                 way = f"digested for {plan.reader}" if plan.reader else "shortened"
@@ -271,7 +265,7 @@ def _turns(plan: PromptPlan) -> Iterator[Piece]:
             else:
                 way = "whole, but for media behind handles" if event.position in seen.costs.handles else "whole"
                 yield Piece("turns", what, tokens, way, name)
-            if place == 0 and unit.note and message.id in standing and not notes[message.id]:
+            if place == 0 and unit.note and notes.get(message.id) == "":
                 yield Piece("recalled", _few(unit.note), seen.note_tokens(unit), "left out: newer notes", shown=False)
 
 

@@ -56,11 +56,7 @@ async def conversation(
 
 
 async def reset(run: Runner, services: Services, scope: Scope, keep: Any) -> None:
-    """Restart the conversation with these messages.
-
-    Raises:
-        InvalidInputError: one of the ids is not a message of this session.
-    """
+    """Restart the conversation with these messages; see `ScopedMemory.reset`."""
     if isinstance(keep, str) or not isinstance(keep, Collection) or not all(isinstance(item, str) for item in keep):
         raise InvalidInputError(f"keep must be a list of message ids, got {shown(keep)}")
     services = await in_view(run, present(services), scope)

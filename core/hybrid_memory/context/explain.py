@@ -1,4 +1,4 @@
-"""Back to the original words: ``expand``, ``fetch`` and ``offload`` by handle; ``why``."""
+"""Back to the original words: ``expand`` and ``offload`` by handle; ``why``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_memory.context.context import Piece
-from hybrid_memory.context.payloads import Page, digest, grep, page, payload_of
+from hybrid_memory.context.payloads import digest
 from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.fact import Explanation, Fact
@@ -59,11 +59,7 @@ class Payload:
 
 
 async def expand(run: Runner, services: Services, scope: Scope, what: Any) -> list[Message]:
-    """The original messages of a line, a hit, a handle or an event id, oldest first.
-
-    Raises:
-        InvalidInputError: it is none of these, or this owner has nothing there.
-    """
+    """The original messages of a line, a hit, a handle or an event id, oldest first; see `ScopedMemory.expand`."""
     if isinstance(what, Summary):
         found = [message for stretch in what.handles for message in await expand(run, services, scope, stretch)]
         return list({message.id: message for message in found}.values())
@@ -75,11 +71,7 @@ async def expand(run: Runner, services: Services, scope: Scope, what: Any) -> li
 
 
 async def behind(run: Runner, services: Services, scope: Scope, what: Any) -> list[Event]:
-    """The events of a line, a hit, a record, a handle or an id.
-
-    Raises:
-        InvalidInputError: it is none of these, or this owner has nothing there.
-    """
+    """The events of a line, a hit, a record, a handle or an id; `InvalidInputError` if this owner has none there."""
     wanted = what.handle if isinstance(what, Line | Piece) else what
     wanted = wanted.record if isinstance(wanted, Hit) else wanted
     if isinstance(wanted, Record):
@@ -102,31 +94,6 @@ async def behind(run: Runner, services: Services, scope: Scope, what: Any) -> li
     if not events:
         raise InvalidInputError(f"{scope} has no event with the handle or id {wanted!r}")
     return events
-
-
-async def fetch(
-    run: Runner,
-    services: Services,
-    scope: Scope,
-    result_id: str,
-    where: str | tuple[int, int] | None,
-    *,
-    pattern: str | None,
-    context: int,
-    max_chars: int,
-) -> Page:
-    """A page of the text, or its lines that match; see `page` and `grep` of the payloads."""
-    whole("max_chars", max_chars, 1)
-    whole("context", context, 0)
-    if pattern is not None and where is not None:
-        raise InvalidInputError("give fetch() either where or pattern, not both")
-    event = (await behind(run, services, scope, result_id))[0]
-    if event.kind not in (EventKind.PAYLOAD, EventKind.MESSAGE):
-        raise InvalidInputError(f"{result_id!r} is neither a message nor a payload")
-    text = event.payload["text"] if event.kind is EventKind.PAYLOAD else payload_of(event.message)
-    if pattern is None:
-        return page(text, where, max_chars=max_chars)
-    return grep(text, pattern, context=context, max_chars=max_chars)
 
 
 @traced(
@@ -154,11 +121,7 @@ async def offload(run: Runner, services: Services, scope: Scope, text: Any, max_
 
 
 async def why(run: Runner, services: Services, scope: Scope, what: Any) -> Explanation:
-    """What a fact, hit, summary line or profile field is, how it was extracted, what it replaced, the original words.
-
-    Raises:
-        InvalidInputError: it is none of these, or not of this owner.
-    """
+    """What a fact, hit, summary line or profile field is: how it was extracted, what it replaced, the words."""
     fields = services.state(FactsProjection).profile.model_fields
     if isinstance(what, Fact):
         history = {fact.id: fact for fact in await facts(run, services, scope, history=True)}
@@ -247,11 +210,7 @@ async def _turns(
 
 
 async def why_not(run: Runner, services: Services, request: Request, scope: Scope, what: Any) -> Explanation:
-    """The turn's rank for this query and its weak signals, or why no path of the recall found it.
-
-    Raises:
-        InvalidInputError: this owner has no turn there.
-    """
+    """The turn's rank for this query and its weak signals, or why no path of the recall found it."""
     event = (await behind(run, services, scope, what))[0]
     if event.kind is not EventKind.MESSAGE:
         raise InvalidInputError(f"{shown(what)} is not a turn but an event of kind {event.kind}: recall finds turns")
@@ -320,10 +279,7 @@ def barriers(record: Record, where: Where) -> Iterator[str]:
         f"it is a {record.kind}, but only other kinds were requested": {"kinds": frozenset()},
         f"its category is {record.category!r}, but only others were requested": {"categories": frozenset()},
         f"its origin is {record.origin}, which was not requested or may not be recalled": {"origins": frozenset()},
-        f"it was said at {record.at:%Y-%m-%d %H:%M}, outside the requested time": {
-            "since": None,
-            "until": None,
-        },
+        f"it was said at {record.at:%Y-%m-%d %H:%M}, outside the requested time": {"since": None, "until": None},
         "its metadata differs from the requested values": {"metadata": {}},
         "it is hidden by a rollback, or comes after this view of the past": {"hidden": ()},
         f"it is older than the retention of its kind ({record.kind}) or category allows": {"fresh": {}},

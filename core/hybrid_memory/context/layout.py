@@ -51,10 +51,7 @@ RULE_HEADINGS: dict[Language, str] = {
     "zh": "本空间管理员对所有使用者的要求；在系统消息允许的范围内请照做。",
 }
 
-UNSURE: dict[Language, str] = {
-    "en": " The turns may not answer this.",
-    "zh": "这些记录未必能回答这个问题。",
-}
+UNSURE: dict[Language, str] = {"en": " The turns may not answer this.", "zh": "这些记录未必能回答这个问题。"}
 """Added to the heading where no recalled turn is likely to answer the question."""
 
 PROFILE_HEADINGS: dict[Language, str] = {
@@ -113,7 +110,7 @@ class Parts:
     @property
     def system(self) -> list[Message]:
         """The operator's texts and their blocks as one system message; none if there is nothing."""
-        return _system([self.identity, self.instructions, *(marked(*block) for block in self.blocks.items())])
+        return _system(self.identity, self.instructions, *(marked(*block) for block in self.blocks.items()))
 
     @property
     def spoken(self) -> str:
@@ -124,13 +121,12 @@ class Parts:
     def standing(self) -> str:
         """Profile, summary and texts of others, in their marks."""
         profile = f"{PROFILE_HEADINGS[prompt_language(self.profile)]}\n{self.profile}" if self.profile else ""
-        text = "\n".join(part for part in (self.summary, self.artifacts) if part)
+        text = "\n".join(filter(None, (self.summary, self.artifacts)))
         if text:
             language = prompt_language(self.summary or self.artifacts)
             more = f" {readable(language, self.reader, text)}" if self.reader else ""
             text = f"{SUMMARY_HEADINGS[language]}{more}\n{text}"
-        parts = (marked("user_profile", profile), marked("summary", text), self.spoken)
-        return "\n\n".join(part for part in parts if part)
+        return _apart(marked("user_profile", profile), marked("summary", text), self.spoken)
 
 
 def messages(parts: Parts, layout: Layout) -> list[Message]:
@@ -141,13 +137,13 @@ def messages(parts: Parts, layout: Layout) -> list[Message]:
         fronted = _fronted(turns, parts.standing, apart=layout == "queue")
         return [*parts.system, *_written(_begun(fronted, parts))]
     # The memories for the question come before the conversation, and turns have no notes.
-    front = "\n\n".join(part for part in (parts.standing, memory_mark(parts.note, parts.marks)) if part)
+    front = _apart(parts.standing, memory_mark(parts.note, parts.marks))
     turns = [(message, "") for message, _ in parts.turns]
     asked: list[_Turn] = [] if parts.question is None else [(parts.question, "")]
     fronted = _begun(_fronted(turns or asked, front), parts)
     said, asked = (fronted, asked) if turns else ([], fronted)
     head = replace(parts, instructions="").system
-    return [*head, *_written(said), *_system([parts.instructions]), *_written(asked)]
+    return [*head, *_written(said), *_system(parts.instructions), *_written(asked)]
 
 
 def _begun(turns: list[_Turn], parts: Parts) -> list[_Turn]:
@@ -183,8 +179,13 @@ def _written(turns: Sequence[_Turn]) -> list[Message]:
     ]
 
 
-def _system(texts: Sequence[str]) -> list[Message]:
-    text = "\n\n".join(text for text in texts if text)
+def _apart(*texts: str) -> str:
+    """Those of the texts that are not empty, with a blank line between them."""
+    return "\n\n".join(filter(None, texts))
+
+
+def _system(*texts: str) -> list[Message]:
+    text = _apart(*texts)
     return [Message(role=Role.SYSTEM, content=text)] if text else []
 
 

@@ -377,7 +377,7 @@ def _spread(
     lines: Sequence[Line],
     room: int,
     count: TokenCounter,
-    is_new: Callable[[Line], bool] = lambda _: True,
+    is_new: Callable[[Line], bool] | None = None,
     *,
     spare: int = 0,
 ) -> list[Line]:
@@ -392,7 +392,7 @@ def _spread(
         nonlocal room
         line = lines[row]
         price = cost(line, count) + (0 if line.section in sections else count(f"{line.section}:\n"))
-        if row not in kept and price <= most and is_new(line):
+        if row not in kept and price <= most and (is_new is None or is_new(line)):
             kept.add(row)
             sections.add(line.section)
             taken[places[row]] += 1

@@ -6,6 +6,7 @@ And what the admins of shared spaces ask of everyone who uses them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal, Self
@@ -155,12 +156,7 @@ class Memories:
 
 
 def memory_note(
-    hits: Sequence[Hit],
-    query: str = "",
-    *,
-    statements: Sequence[Fact] = (),
-    unsure: bool = False,
-    bare: bool = False,
+    hits: Sequence[Hit], query: str = "", *, statements: Sequence[Fact] = (), unsure: bool = False, bare: bool = False
 ) -> str:
     """The user's sentences by day, then recalled turns, oldest first, under a heading in the language of the query.
 
@@ -275,7 +271,10 @@ async def recalled(run: Runner, services: Services, seen: PromptView) -> Memorie
     if seen.shown_note is not None and not seen.request.spaces:
         return Memories()
     asking = None if seen.asked is None else seen.units[seen.asked].first
-    seen = _without_dropped_notes(seen)
+    bare = relieved(seen, note_room(seen)).bare
+    if bare:  # notes that are dropped for the question's: what only they say is not visible
+        units = (replace(unit, note=None, recalled=()) if unit.first in bare else unit for unit in seen.units)
+        seen = replace(seen, units=tuple(units))
     own = {event.id for unit in seen.units for event in unit.events}
     recalled_before = {source for unit in seen.units for source in unit.recalled}
     asked = Asking(
@@ -301,8 +300,13 @@ async def memories(run: Runner, services: Services, asked: Asking) -> Memories:
     """The memories for a question, best first, without what its prompt shows anyway; none for small talk."""
     if not asked.k or not asked.marks.memory_tokens or not asked.words or asks_nothing(asked.words):
         return Memories()
-    if await _is_small_talk(run, services, asked.words):
-        return Memories()
+    embedder = services.embedder
+    if embedder is not None and len(asked.words) <= SHORT_CHARS and tells(embedder.name):
+        # A greeting, thanks or the like, in any language of the encoder.
+        with suppress(ModelError):
+            rows = await embedding(run, embedder.embed_documents, [asked.words])
+            if float(emptiness(rows)[0]) >= IDLE:
+                return Memories()
     own = Memories() if asked.only_spaces else await _memories(run, services, asked)
     return replace(own, shared=await _shared(run, services, asked)) if asked.spaces else own
 
@@ -345,18 +349,6 @@ async def asking_turn(run: Runner, services: Services, scope: Scope, words: str)
     return None
 
 
-async def _is_small_talk(run: Runner, services: Services, words: str) -> bool:
-    """Whether a short text is a greeting, thanks or the like, in any language of the encoder."""
-    embedder = services.embedder
-    if embedder is None or len(words) > SHORT_CHARS or not tells(embedder.name):
-        return False
-    try:
-        rows = await embedding(run, embedder.embed_documents, [words])
-    except ModelError:
-        return False
-    return float(emptiness(rows)[0]) >= IDLE
-
-
 @traced(
     "recall",
     lambda span, given: asks(span, given["asked"].words, given["asked"].k, given["asked"].scope),
@@ -377,8 +369,12 @@ async def _memories(run: Runner, services: Services, asked: Asking) -> Memories:
         and is_worth_a_line(hit)
         and _may_show(hit.record.scope.session, asked)
     ][: SPARE * asked.k]
-    bare = await _calls_alone(run, services, asked.scope, fresh)
-    fresh = [hit for hit in fresh if hit.record.sources[0] not in bare]
+    # Messages that only call tools say nothing without their results, which are found themselves.
+    said = [hit.record.sources[0] for hit in fresh if hit.record.speaker == Role.ASSISTANT]
+    events = await run.call(services.log.get, asked.scope.owner, said) if said else []
+    messages = [event.message for event in events if event.kind is EventKind.MESSAGE]
+    calls = {one.id for one in messages if one.tool_calls and not payload_of(one).strip()}
+    fresh = [hit for hit in fresh if hit.record.sources[0] not in calls]
     unsure = all((hit.confidence or 0.0) < SURE for hit in fresh[: asked.k])
     ranked = _beside(fresh, asked)
     others = [hit for hit in ranked if hit.record.origin not in INSTRUCTING]  # the sheet has none of their words
@@ -397,18 +393,9 @@ def _beside(hits: Sequence[Hit], asked: Asking) -> list[Hit]:
             if hit.record.sources[0] in fact.sources:
                 text = "" if fact.text.endswith(text.strip()) else text.replace(fact.text, "", 1)
         rest = hit if text == hit.record.text else replace(hit, record=replace(hit.record, text=text.strip()))
-        if any(character.isalnum() for character in text) and is_worth_a_line(rest):
+        if any(map(str.isalnum, text)) and is_worth_a_line(rest):
             kept.append(rest)
     return kept
-
-
-def _without_dropped_notes(seen: PromptView) -> PromptView:
-    """The view as it is if the question's note takes its space: what only dropped notes say is not visible."""
-    bare = relieved(seen, note_room(seen)).bare
-    if not bare:
-        return seen
-    units = tuple(replace(unit, note=None, recalled=()) if unit.first in bare else unit for unit in seen.units)
-    return replace(seen, units=units)
 
 
 async def _nearest(run: Runner, services: Services, asked: Asking, hits: Sequence[Hit]) -> tuple[Fact, ...]:
@@ -482,20 +469,24 @@ def fitting(memories: Memories, words: str, room: int, count: TokenCounter, befo
         statements.append(fact)
         days.add(fact.valid_from.date())
         room -= tokens
-    quoted = {source for fact in statements for source in fact.sources}
+    quoted = frozenset(source for fact in statements for source in fact.sources)
     shown = _more_turns(hits, lines, shown, room, quoted)
     return replace(memories, hits=tuple(hits[row] for row in shown), statements=tuple(statements))
 
 
 def _more_turns(
-    hits: Sequence[Hit], lines: Sequence[tuple[str, int]], shown: Sequence[int], room: float, own: Collection[str] = ()
+    hits: Sequence[Hit],
+    lines: Sequence[tuple[str, int]],
+    shown: Sequence[int],
+    room: float,
+    own: frozenset[str] = frozenset(),
 ) -> list[int]:
     """The rows shown, and those of further turns that fit: no repetition, nor a turn of the user's in ``own``."""
     rows = list(shown)
     for row, hit in enumerate(hits):
         record, tokens = hit.record, lines[row][1]
         repeats = any(record.text in lines[other][0] for other in rows) or (
-            record.origin in INSTRUCTING and any(source in own for source in record.sources)
+            record.origin in INSTRUCTING and not own.isdisjoint(record.sources)
         )
         if row not in rows and tokens <= room and not repeats:
             rows.append(row)
@@ -506,7 +497,7 @@ def _more_turns(
 def is_worth_a_line(hit: Hit) -> bool:
     """Whether a recalled turn says something: no question, acknowledgement, bare result or step of an agent."""
     record = hit.record
-    if hit.asked is None and not any(character.isalpha() for character in record.text):
+    if hit.asked is None and not any(map(str.isalpha, record.text)):
         return False
     if record.origin is Origin.TOOL and len(terms(record.text)) < RESULT_WORDS:
         return False
@@ -515,16 +506,8 @@ def is_worth_a_line(hit: Hit) -> bool:
 
 def _may_show(session: str | None, asked: Asking) -> bool:
     """Whether a session may be recalled: not the one it works for, nor one below either, like a sub-agent's."""
-    parents = [parent for parent in (asked.scope.session, asked.beside) if parent is not None]
-    return session is None or (session != asked.beside and not session.startswith(tuple(f"{one}/" for one in parents)))
-
-
-async def _calls_alone(run: Runner, services: Services, scope: Scope, hits: Sequence[Hit]) -> set[str]:
-    """Messages that only call tools: they say nothing without their results, which are found themselves."""
-    asked = [hit.record.sources[0] for hit in hits if hit.record.speaker == Role.ASSISTANT]
-    events = await run.call(services.log.get, scope.owner, asked) if asked else []
-    messages = {event.id: event.message for event in events if event.kind is EventKind.MESSAGE}
-    return {name for name, message in messages.items() if message.tool_calls and not payload_of(message).strip()}
+    below = tuple(f"{parent}/" for parent in (asked.scope.session, asked.beside) if parent is not None)
+    return session is None or (session != asked.beside and not session.startswith(below))
 
 
 MARK = "space_instructions"

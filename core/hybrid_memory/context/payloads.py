@@ -169,11 +169,7 @@ def _lines(text: str, start: int, end: int, first: int) -> tuple[str, int]:
 
 
 def parse_json(text: str) -> Any:
-    """The value of a JSON text, or the list of values of JSON lines.
-
-    Raises:
-        ValueError: it is neither.
-    """
+    """The value of a JSON text, or the list of values of JSON lines; raises ValueError if it is neither."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -199,10 +195,8 @@ def member(path: str, key: str) -> str:
 def select(value: Any, path: str) -> Any:
     """The value at a path; a list of all matches if it has a slice or a star.
 
-    After a slice or star, items without the key or index are skipped.
-
-    Raises:
-        InvalidInputError: the path is malformed, or leads nowhere; the message says where, and what is there.
+    After a slice or star, items without the key or index are skipped. An `InvalidInputError` says where the path is
+    malformed or leads nowhere, and what is there.
     """
     found, many = [value], False
     position = 1 if path.startswith("$") else 0

@@ -79,7 +79,7 @@ def _attempts(seen: PromptView, memories: Memories) -> Iterator[PromptPlan]:
         own = seen.shown_note
         if own is None:
             own = memory_note(kept.hits, seen.words, statements=kept.statements, unsure=kept.unsure)
-        note = "\n".join(part for part in (own, shared_note(kept.shared, seen.words)) if part)
+        note = "\n".join(filter(None, (own, shared_note(kept.shared, seen.words) if kept.shared else "")))
         relief = relieved(seen, seen.costs.count(memory_mark(note, seen.request.marks)) + 1 if note else 0)
         yield _with_turns(seen, relief.short, relief.bare, note, kept=kept)
         if not kept:

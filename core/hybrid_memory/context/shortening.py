@@ -87,18 +87,9 @@ def shortened(
 ) -> Message:
     """The message with each text in at most ``max_tokens``; itself if nothing changes.
 
-    With a reader, a long text becomes a digest that names it; without one, or if it is fresh, an excerpt relevant to
-    the question. Results of the memory's own tools are only named, otherwise the model would read the digest of a
-    digest.
-
-    Args:
-        message: of the log.
-        handle: the handle by which the reader finds it.
-        max_tokens: for each text, as counted by ``count``.
-        count: counts tokens.
-        reader: the name of a tool that the model has; empty for none.
-        words: terms of the question.
-        fresh: whether it is not answered yet.
+    With a reader, a long text becomes a digest that names it; without one, or if it is fresh, that is, not answered
+    yet, an excerpt with words of the question. Results of the memory's own tools are only named, otherwise the model
+    would read the digest of a digest.
     """
 
     def is_long(text: str) -> bool:
@@ -363,11 +354,7 @@ class Condensed:
 async def condense(
     run: Runner, services: Services, given: Sequence[str | Message], *, query: str | None, max_tokens: int, how: How
 ) -> Condensed:
-    """The texts, shortened to this many tokens in total; unchanged if they fit.
-
-    Raises:
-        InvalidInputError: there is no compressor, the query is empty, or the budget is below 1.
-    """
+    """The texts, shortened to this many tokens in total; unchanged if they fit. See `HybridMemory.condense`."""
     job = _Job(
         texts=[text.text if isinstance(text, Message) else text for text in given],
         heads=[f"{text.speaker}: " if isinstance(text, Message) else "" for text in given],

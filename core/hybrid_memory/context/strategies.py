@@ -104,8 +104,7 @@ class Strategy(Protocol):
 def resolve_strategy(given: object) -> Strategy:
     """The strategy itself, or the one with this name, from the library or installed packages.
 
-    Raises:
-        InvalidConfigError: there is no strategy with this name, or the object is not a strategy.
+    Raises `InvalidConfigError` if there is none with this name, or the object is not a strategy.
     """
     strategy = _named(given) if isinstance(given, str) else given
     missing = [name for name in _PARTS if not hasattr(strategy, name)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -115,20 +114,13 @@ async def _drifted(run: Runner, services: Services, units: Sequence[Unit], round
         change = None if note else drift(await run.call(services.index.likeness, owner, ids))
     except HybridMemoryError:
         return "", 0
-    if change is None or change.strength < config.drift:
+    if change is None or change[0] < config.drift:
         return "", 0
-    before = sum(unit.opens for unit in units[: rows[change.row]])
+    strength, row = change
+    before = sum(unit.opens for unit in units[: rows[row]])
     if min(before, rounds - before) < config.keep_least:
         return "", 0
-    return f"drift: {change.strength:.2f} of {config.drift:.2f}", rows[change.row]
-
-
-@dataclass(frozen=True, slots=True)
-class Drift:
-    """A change of topic: how clear it is, in [0, 1], and the first turn of the new topic."""
-
-    strength: float
-    row: int
+    return f"drift: {strength:.2f} of {config.drift:.2f}", rows[row]
 
 
 def keep_rounds(config: CompactionConfig, importances: Sequence[float]) -> int:
@@ -142,11 +134,12 @@ def keep_rounds(config: CompactionConfig, importances: Sequence[float]) -> int:
     return config.keep_least + round((config.keep_rounds - config.keep_least) * min(2 * worth, 1.0))
 
 
-def drift(likeness: Floats, *, least: int = 4) -> Drift | None:
+def drift(likeness: Floats, *, least: int = 4) -> tuple[float, int] | None:
     """The clearest change of topic between two stretches of at least ``least`` turns, the latest of equals.
 
-    None if fewer than ``2 * least`` turns have a vector. ``likeness`` holds the inner products of the turns'
-    embeddings, shape (n, n), oldest first, 0 if a vector is missing.
+    How clear it is, in [0, 1], and the first turn of the new topic; None if fewer than ``2 * least`` turns have a
+    vector. ``likeness`` holds the inner products of the turns' embeddings, shape (n, n), oldest first, 0 if a vector is
+    missing.
 
     At each boundary, up to 6 turns before it and after it are compared, as in TextTiling (Hearst 1997): the gap is the
     mean likeness within both sides minus that across. What is usual for each turn is subtracted first, so that short
@@ -179,7 +172,7 @@ def drift(likeness: Floats, *, least: int = 4) -> Drift | None:
     gaps = (mean(start, at, start, at) + mean(at, end, at, end)) / 2 - mean(start, at, at, end)
     best = len(gaps) - 1 - int(gaps[::-1].argmax())
     gap = max(float(gaps[best]), 0.0)
-    return Drift(strength=gap / (1 + gap), row=int(rows[at[best]]))
+    return gap / (1 + gap), int(rows[at[best]])
 
 
 def _prefix(table: _Values) -> _Values:

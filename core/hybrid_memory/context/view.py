@@ -200,9 +200,7 @@ class PromptView:
         lines = shown(self.lines, max_tokens=most, spare=spare, count=count)
         chinese = prompt_language("".join(line.text for line in lines)) == "zh"
         return replace(
-            self.parts,
-            summary=written(lines, chinese=chinese, handles=bool(self.costs.reader)),
-            artifacts=artifacts,
+            self.parts, summary=written(lines, chinese=chinese, handles=bool(self.costs.reader)), artifacts=artifacts
         )
 
 
@@ -243,12 +241,8 @@ def view(
 ) -> PromptView:
     """The session's view for this call; raises `InvalidInputError` if there is no question.
 
-    Args:
-        session: the session, with the messages that the host shows.
-        costs: counts its messages.
-        config: the shares of a prompt.
-        request: the arguments of the prompt, with the profile.
-        lines: the summary lines that may be shown.
+    The session holds the messages that the host shows, and the request the profile; ``lines`` are those that may be
+    shown.
     """
     units, query = session.queue.visible, request.query
     # The question is the user's last turn, unless it is another one, or that was answered already.
@@ -289,7 +283,7 @@ def view(
             others.append(Voice(label, text, writer.value))
     parts = Parts(
         identity=request.identity,
-        instructions="\n\n".join(text for text in instructions if text),
+        instructions="\n\n".join(filter(None, instructions)),
         blocks=blocks,
         others=tuple(others),
         profile=request.profile or "",
@@ -309,12 +303,7 @@ def view(
 
 
 def budget_of(window: int, answer: int | None = None) -> int:
-    """The prompt budget for a model with this window, leaving space for its answer.
-
-    Args:
-        window: tokens of prompt and answer together.
-        answer: the most tokens of an answer, if known.
-    """
+    """The prompt budget for a model with this window for prompt and answer; ``answer`` is its longest, if known."""
     room = min(answer or ANSWER_TOKENS, int(ANSWER_SHARE * window))
     return min(window - room, MOST_TOKENS)
 
@@ -407,7 +396,7 @@ def relieved(seen: PromptView, note: int) -> Relief:
     ``note`` are the tokens of the memories recalled for the question now.
     """
     own = seen.note_tokens(seen.units[seen.asked]) if note and seen.asked is not None else 0
-    tokens, noted = (sum(costs) + note - own for costs in (seen.whole, seen.notes.values()))
+    tokens, noted = sum(seen.whole) + note - own, sum(seen.notes.values()) + note - own
     relief = Relief(seen)
     if tokens <= seen.room and noted <= seen.config.recall_ratio * seen.share:
         relief.tokens = tokens  # what fits at the end fitted all the way

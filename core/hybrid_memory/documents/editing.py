@@ -20,13 +20,7 @@ from hybrid_memory.documents.document import (
     label_of,
 )
 from hybrid_memory.documents.pieces import as_messages, joined
-from hybrid_memory.errors import (
-    FileError,
-    IdConflictError,
-    InvalidInputError,
-    OutdatedError,
-    StoreUnavailableError,
-)
+from hybrid_memory.errors import FileError, IdConflictError, InvalidInputError, OutdatedError, StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Origin, lowest
 from hybrid_memory.log.port import Draft, LogState
@@ -147,18 +141,9 @@ async def write(
 ) -> Revision:
     """The document with its text changed; concurrent changes are merged, since each starts from the current text.
 
-    Args:
-        run: the runner of a verb.
-        owned: whose documents.
-        path: of the document.
-        name: of the change; only ``write`` may create the document.
-        change: the change.
-        call: makes the change idempotent.
-        source: ids of the messages it is based on.
-        origin: of the new words, but no higher than that of these messages; by default the assistant's for a change
-            that has an id or sources, and otherwise ``default``.
-        default: see there.
-        seen: the revision that a new text is based on; None for any.
+    Only ``write`` may create the document. ``call`` makes the change idempotent, ``source`` are ids of the messages it
+    is based on, ``seen`` is the revision that a new text is based on. The new words have no higher origin than these:
+    by default the assistant's for a change that has an id or sources, and otherwise ``default``.
     """
     services = owned.services
     sources = (source,) if isinstance(source, str) and source else tuple(source)

@@ -92,11 +92,7 @@ def is_echo(message: Message) -> bool:
 
 
 class Echoes:
-    """Removes from the memory's own tool messages what they repeat of erased turns.
-
-    Args:
-        gone: the erased turns.
-    """
+    """Removes from the memory's own tool messages what they repeat of erased turns."""
 
     def __init__(self, gone: Iterable[Event]) -> None:
         self._positions: set[int] = set()

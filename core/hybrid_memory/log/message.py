@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
-from pydantic import AwareDatetime, ConfigDict, Field, field_validator, model_validator
+from pydantic import AwareDatetime, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from hybrid_memory.errors import InvalidMessageError
 from hybrid_memory.scope import check_name
@@ -130,15 +130,10 @@ class ToolCall(CheckedModel):
     arguments: dict[str, Any] | str = Field(default_factory=dict)
     id: str | None = None
 
-    @field_validator("name", "id")
+    @field_validator("name", "arguments", "id")
     @classmethod
-    def _names_are_storable(cls, value: str | None) -> str | None:
+    def _parts_are_storable(cls, value: Any) -> Any:
         return None if value is None else storable(value)
-
-    @field_validator("arguments")
-    @classmethod
-    def _arguments_are_storable(cls, value: Any) -> Any:
-        return storable(value)
 
     @model_validator(mode="before")
     @classmethod
@@ -220,15 +215,10 @@ class Message(CheckedModel):
 
     @field_validator("name", "id", "tool_call_id")
     @classmethod
-    def _names_are_storable(cls, value: str | None) -> str | None:
-        return None if value is None else check_name("a name or id", value)
-
-    @field_validator("id")
-    @classmethod
-    def _some_ids_are_ours(cls, value: str | None) -> str | None:
-        if value is not None and value.startswith(RESERVED):
+    def _names_are_storable(cls, value: str | None, field: ValidationInfo) -> str | None:
+        if value is not None and field.field_name == "id" and value.startswith(RESERVED):
             raise ValueError(f"ids that start with {RESERVED!r} are reserved: choose another")
-        return value
+        return None if value is None else check_name("a name or id", value)
 
     @field_validator("at")
     @classmethod
@@ -268,7 +258,7 @@ class Message(CheckedModel):
             parts = [block["text"] for block in self.content if isinstance(block.get("text"), str)]
         for call in self.tool_calls:
             parts.append(f"{call.name} {call.written_arguments}")
-        return "\n".join(part for part in parts if part)
+        return "\n".join(filter(None, parts))
 
     @property
     def event(self) -> str:

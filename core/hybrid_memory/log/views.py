@@ -181,13 +181,7 @@ def visible(position: int, stretches: Stretches) -> bool:
 
 
 class VisibleLog(DelegatingLog):
-    """A log without its hidden stretches; a view of the past is read-only.
-
-    Args:
-        log: the whole log.
-        stretches: the hidden stretches.
-        horizon: the end of a view of the past.
-    """
+    """A log without its hidden stretches; a view of the past, which has a horizon, is read-only."""
 
     def __init__(self, log: EventLog, stretches: Stretches, horizon: Horizon | None = None) -> None:
         super().__init__(log if horizon is None else ReadOnlyLog(log))
@@ -239,13 +233,8 @@ class ArchivedLog(DelegatingLog):
 
     While the archive is unreachable, writes and reads that need none of its events still work; everything else raises
     `StoreUnavailableError`. Until the archive has answered once for an owner, the log assumes that it holds events of
-    that owner.
-
-    Args:
-        log: the hot log.
-        archive: an archive used by this log alone.
-        refresh: how long to trust what is known of how far an owner's archive reaches. Events archived by another
-            process may be missing from reads for at most this long.
+    that owner. Only this log uses the archive. ``refresh`` is how long to trust what is known of how far an owner's
+    archive reaches: events archived by another process may be missing from reads for at most this long.
     """
 
     def __init__(self, log: EventLog, archive: Archive, *, refresh: timedelta = timedelta(seconds=2)) -> None:

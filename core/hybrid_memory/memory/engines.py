@@ -54,9 +54,7 @@ def secret(key: Key | None) -> Any:
 def engine_at(url: str, config: MemoryConfig, key: Key | None = None, *, read_only: bool = False) -> Engine:
     """The engine that the scheme of a URL names: one of ours, or of an installed package.
 
-    Raises:
-        InvalidConfigError: nobody offers the scheme, or a key is given for an engine that cannot encrypt.
-        MissingDependencyError: a client is not installed.
+    Raises `InvalidConfigError` if nobody offers the scheme, or a key is given for an engine that cannot encrypt.
     """
     scheme = url.partition(":")[0].partition("+")[0]
     if f"://{HIDDEN}" in url:
@@ -107,11 +105,7 @@ def open_engines(
 ) -> Engines:
     """The engines that the settings name; what was opened is closed again where another cannot be.
 
-    Args:
-        config: the settings.
-        key: of an encrypted store.
-        engine: in place of the one that ``config.url`` names.
-        read_only: nothing will be written.
+    ``engine`` stands in for the one that ``config.url`` names.
     """
     value = secret(key)
     if engine is not None and value is not None and engine.key != value:

@@ -103,12 +103,10 @@ def faces(
 ) -> tuple[Face[V, P, T], Twin[V, P, T]]:
     """The blocking verb and its async twin, each with the arguments of the coroutine.
 
-    Args:
-        flow: a method ``_verb(self, run, ...)`` with the docstring of the verb.
-        needs: the right that the verb takes in a shared space; with None a space refuses it, if it needs the services.
-        trusted: whether it takes trust there too; by default what is more than reading does.
-        verb: its name in the audit of a space; by default that of the method.
-        refusal: the error of an argument that is not what the signature says.
+    The flow is a method ``_verb(self, run, ...)`` with the docstring of the verb. ``needs`` is the right that it takes
+    in a shared space; with None a space refuses it, if it needs the services. It takes trust there too, by default if
+    it does more than read. ``verb`` is its name in the audit of a space, ``refusal`` the error of an argument that is
+    not what the signature says.
     """
     trust = needs is not Right.READ if trusted is None else trusted
     asked = None if needs is None else Asked(verb or flow.__name__.lstrip("_"), needs, trusted=trust)

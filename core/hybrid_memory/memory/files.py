@@ -295,9 +295,7 @@ class MemoryFiles(Part):
 def _checked_path(path: str, *, folder: bool = False) -> str:
     """The normalized path, without a trailing slash; raises `FileError` if it is invalid.
 
-    Args:
-        path: absolute.
-        folder: whether it may name a folder, including the root, and end with a slash.
+    With ``folder`` it may name a folder, including the root, and end with a slash.
     """
     names = [name for name in unicodedata.normalize("NFC", checked_text("path", path)).split("/") if name]
     rules = {

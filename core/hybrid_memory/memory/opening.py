@@ -49,7 +49,7 @@ from hybrid_memory.models.batching import BatchingEmbedder
 from hybrid_memory.models.embedders import AGREE, WrappedEmbedder, model_in
 from hybrid_memory.models.named import any_embedder, embedder_of, given_embedder, language_model_of
 from hybrid_memory.models.port import Embedder, LanguageModel, Ranker, TextCompressor
-from hybrid_memory.models.rerankers import LimitedRanker, WrappedReranker, as_reranker, is_ranker
+from hybrid_memory.models.rerankers import LimitedRanker, WrappedReranker, is_ranker
 from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.runtime.breaker import limited, model_limit
 from hybrid_memory.runtime.caches import LruCache
@@ -72,9 +72,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 EXTRACTORS = {"statements": "hybrid_memory.facts.statements:Statements"}
-RANKERS = {
-    "learned-1": "hybrid_memory.recall.signals:learned",
-}
+RANKERS = {"learned-1": "hybrid_memory.recall.signals:learned"}
 DEFAULT_RANKER = "learned-1"
 
 COUNTED_TEXTS = 10_000
@@ -289,7 +287,7 @@ def _rankers(*wanted: Any, timeout: timedelta) -> tuple[Ranker, WrappedReranker 
         elif is_ranker(model):
             ranker, reranker = LimitedRanker(model, timeout), None
         elif one is not None:
-            reranker = as_reranker(model, timeout)
+            reranker = model if isinstance(model, WrappedReranker) else WrappedReranker(model, timeout)
     return ranker, reranker
 
 
@@ -332,9 +330,7 @@ def projections(
 ) -> list[Projection]:
     """All of them, in the order in which `flush` derives: facts and uses are written to the log that indexes follow.
 
-    Args:
-        profile: what is to be known of a user.
-        embeddings: vectors of queries and texts, as the embedder caches them.
+    ``embeddings`` are vectors of queries and texts, as the embedder caches them.
     """
     return [
         FactsProjection(profile),

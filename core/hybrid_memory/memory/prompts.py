@@ -15,12 +15,14 @@ from hybrid_memory.context.context import Context, Piece
 from hybrid_memory.context.explain import Payload
 from hybrid_memory.context.layout import RECALLED_TURNS, Host, Layout, PromptRequest, Reader
 from hybrid_memory.context.memories import rules_of
-from hybrid_memory.context.payloads import Page
+from hybrid_memory.context.payloads import Page, grep, page, payload_of
 from hybrid_memory.context.strategies import Strategy
 from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.documents import editing
 from hybrid_memory.documents.document import Block
+from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.record import Record
+from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.port import Receipt
 from hybrid_memory.memory.faces import BlockHandle, faces
@@ -30,6 +32,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
 from hybrid_memory.sharing import Asked, Right, reached
 from hybrid_memory.store.keepout import kept_out
+from hybrid_memory.validation import whole
 
 PAGE_CHARS = 4000
 DIGEST_TOKENS = 200
@@ -100,8 +103,10 @@ class Prompts(Turns):
             AccessDeniedError: a named space may not be read. Nothing was written.
         """
         services = self._services
-        shared = await reached(run, services, self._principal, spaces, "assemble") if spaces else []
-        shared = [space for space in shared if space != self.scope.owner]
+        shared = []
+        if spaces:
+            readable = await reached(run, services, self._principal, spaces, "assemble")
+            shared = [space for space in readable if space != self.scope.owner]
         if query is not None:  # as it is stored, so that it is recognised there
             query = (await kept_out(run, services, self.scope)).masked(query)
         request = PromptRequest.of(
@@ -204,9 +209,17 @@ class Prompts(Turns):
         Raises:
             InvalidInputError: nothing has this id, it has no such part, or the pattern is not a valid expression.
         """
-        return await expanding.fetch(
-            run, self._services, self.scope, result_id, where, pattern=pattern, context=context, max_chars=max_chars
-        )
+        whole("max_chars", max_chars, 1)
+        whole("context", context, 0)
+        if pattern is not None and where is not None:
+            raise InvalidInputError("give fetch() either where or pattern, not both")
+        event = (await expanding.behind(run, self._services, self.scope, result_id))[0]
+        if event.kind not in (EventKind.PAYLOAD, EventKind.MESSAGE):
+            raise InvalidInputError(f"{result_id!r} is neither a message nor a payload")
+        text = event.payload["text"] if event.kind is EventKind.PAYLOAD else payload_of(event.message)
+        if pattern is None:
+            return page(text, where, max_chars=max_chars)
+        return grep(text, pattern, context=context, max_chars=max_chars)
 
     fetch, afetch = faces(_fetch, needs=Right.READ)
 

@@ -57,9 +57,7 @@ _log = logging.getLogger(__name__)
 class Runtime:
     """The services behind a memory's handles, while it is open, what is done in the background, and the threads.
 
-    Args:
-        services: the ports.
-        of: whose ports these are, if they are not its own; it stays open as long as this one is used.
+    ``of`` is whose ports these are, if they are not its own; it stays open as long as this one is used.
     """
 
     def __init__(self, services: Services, of: Runtime | None = None) -> None:
@@ -138,16 +136,14 @@ class Runtime:
         if self._services.read_only or not self._services.config.orchestration.background:
             return
         for owner in self._services.state(TextIndex).left.copy():
-            work = Task(_loosely(self._index, owner), kind="indexing", priority=BACKGROUND, scope=owner)
-            self.scheduler.debounced(("index", owner), timedelta(0), work)
+            self._pause(("index", owner), _loosely(self._index, owner), "indexing", owner, timedelta(0))
 
     def learn_left(self) -> None:
         """Let the turns be read now that a prompt did without; a language model reads in the pause."""
         left = self._services.state(Extractors).left
         for owner in left.copy():
             left.discard(owner)
-            work = Task(_loosely(self._learn, owner, False), kind="learning", priority=BACKGROUND, scope=owner)
-            self.scheduler.debounced(("read", owner), timedelta(0), work)
+            self._pause(("read", owner), _loosely(self._learn, owner, False), "learning", owner, timedelta(0))
 
     def after_recall(self) -> None:
         """Something was found: count its uses in the background."""
@@ -175,9 +171,11 @@ class Runtime:
         if request is not None and await compact_ahead(run, self.services, scope, request):
             self._behind.pop(scope, None)
 
-    def _pause(self, key: object, work: Callable[[], object], kind: str, scope: Scope | None) -> None:
-        """Do the work once nobody has asked for it for a while."""
-        delay = self._services.config.learning.delay
+    def _pause(
+        self, key: object, work: Callable[[], object], kind: str, scope: Scope | None, delay: timedelta | None = None
+    ) -> None:
+        """Do the work once nobody has asked for it for so long, by default as configured."""
+        delay = self._services.config.learning.delay if delay is None else delay
         self.scheduler.debounced(key, delay, Task(work, kind=kind, priority=BACKGROUND, scope=scope))
 
     def _again(self, interval: timedelta, flow: Callable[[Runner, Services], Coroutine[Any, Any, object]]) -> None:
@@ -193,8 +191,7 @@ class Runtime:
     def _learn(self, owner: Scope, model: bool = True) -> None:
         if owner in self._learning:
             if model:
-                work = Task(_loosely(self._learn, owner), kind="learning", priority=BACKGROUND, scope=owner)
-                self.scheduler.debounced(("learn", owner), BUSY, work)
+                self._pause(("learn", owner), _loosely(self._learn, owner), "learning", owner, BUSY)
             return
         self._learning.add(owner)
         try:

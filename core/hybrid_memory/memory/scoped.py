@@ -341,13 +341,7 @@ class SpaceMemory(ScopedMemory):
     """
 
     def __init__(
-        self,
-        runtime: Runtime,
-        scope: Scope,
-        horizon: Horizon | None = None,
-        *,
-        principal: Scope,
-        remember: bool = True,
+        self, runtime: Runtime, scope: Scope, horizon: Horizon | None = None, *, principal: Scope, remember: bool = True
     ) -> None:
         super().__init__(runtime, scope, horizon, remember=remember)
         self._member = Member(principal, scope.owner)

@@ -91,13 +91,6 @@ class HybridMemory(Verbs):
     A copy is the memory itself. A pickle holds the URL without a password, no settings: where it is read, that is the
     memory which the process holds under this URL, else the store is opened. One of ``memory://`` is found only in its
     own process, and elsewhere reading the pickle raises `InvalidConfigError`.
-
-    Args:
-        services: its ports, from `hybrid_memory.memory.opening`.
-        as_embedder: turns what the caller gives to `rebuild` into an embedder.
-        rekey: gives an encrypted store another key.
-        as_reader: makes of a language model what reads facts.
-        of: of the memory whose ports these are, if they are not its own.
     """
 
     _described = "an open memory, as open_memory(url) gives it"
@@ -515,9 +508,7 @@ def held(url: str) -> HybridMemory | None:
 def opened(url: str) -> HybridMemory:
     """The memory behind a URL; the first call opens it, and it stays open until the process ends.
 
-    Raises:
-        InvalidConfigError: it was a store in memory, and is gone.
-        hybrid_memory.errors.HybridMemoryError: it cannot be opened; see `open_memory`.
+    Raises `InvalidConfigError` if it was a store in memory, and is gone.
     """
     if url.startswith(IN_MEMORY) and url != IN_MEMORY:
         raise InvalidConfigError(

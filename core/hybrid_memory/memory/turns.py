@@ -34,8 +34,10 @@ from hybrid_memory.store.services import Services
 @traced("recall", asks_by_request, finds)
 async def _recalled(run: Runner, services: Services, request: Request, principal: Scope) -> Hits:
     """The hits in this memory and in the spaces that the principal may read, without uncertain ones."""
-    shared = await reached(run, services, principal, request.spaces, "recall")
-    spaces = [space for space in shared if space != request.where.scope.owner]
+    spaces = []
+    if request.spaces:
+        readable = await reached(run, services, principal, request.spaces, "recall")
+        spaces = [space for space in readable if space != request.where.scope.owner]
     found = await search(run, services, request, spaces)
     hits = [hit for hit in found if request.keeps(hit.confidence, services.config.recall.min_confidence)]
     return Hits(hits, request.query, unsure=len(found) - len(hits))

@@ -69,17 +69,9 @@ class BatchingEmbedder:
 
     Queries are batched if the embedder has a method ``embed_queries(texts)`` that returns rows.
 
-    Args:
-        embedder: the embedder to call.
-        batch_size: the most texts in one call.
-        window: how many seconds texts of a priority below 8 may wait for a fuller batch while other calls run.
-        concurrency: the most concurrent calls; if more than one, one is reserved for priorities of 8 and more.
-        limit: the time limit for a call of the embedder, and for a caller's whole wait; None sets no limit.
-        cache: keeps vectors.
-        statistics: counts the batches.
-
-    Raises:
-        InvalidInputError: a number is out of range.
+    Texts of a priority below 8 may wait ``window`` seconds for a fuller batch while other calls run; of several
+    concurrent calls, one is reserved for priorities of 8 and more. ``limit`` is for a call, and for a caller's whole
+    wait.
     """
 
     def __init__(
@@ -181,7 +173,7 @@ class BatchingEmbedder:
 
     def _free(self, *, interactive: bool) -> bool:
         """Whether another batch may start."""
-        in_background = sum(not urgent for urgent in self._running.values())
+        in_background = list(self._running.values()).count(False)
         room = interactive or in_background < max(1, self._concurrency - 1)
         return room and len(self._running) < self._concurrency
 

@@ -155,15 +155,9 @@ class WrappedEmbedder:
     """An `Embedder` made from another framework's; its vectors are checked and normalised to unit length.
 
     Accepts LangChain ``Embeddings``, LlamaIndex ``BaseEmbedding``, and any callable from a list of texts to rows of
-    numbers. It does not use the frameworks' async methods, since their clients belong to one event loop.
-
-    Args:
-        model: the embedder to wrap.
-        name: the name that identifies it in the store; by default made from its class and model name.
-        also: other names that a store may have for it.
-
-    Raises:
-        InvalidInputError: ``model`` is none of these.
+    numbers. It does not use the frameworks' async methods, since their clients belong to one event loop. The name
+    identifies it in the store, by default made from its class and model name; ``also`` are other names that a store
+    may have for it.
     """
 
     def __init__(self, model: Any, *, name: str | None = None, also: Collection[str] = ()) -> None:

@@ -43,13 +43,8 @@ def as_language_model(
     Calls of a LangChain model have the tag ``nostream``, so that they do not appear in the message stream of a
     LangGraph run. The run's callbacks are kept, so that its trace and token count include these calls.
 
-    Args:
-        model: the model to wrap.
-        timeout: the time limit for each call of the model; `LanguageModel.structured` may call it three times.
-        hurried: the time limit for each call while a user waits for a prompt, if shorter.
-
-    Raises:
-        InvalidInputError: ``model`` is none of these, or the timeout is not positive.
+    The limit is for each call of the model, of which `LanguageModel.structured` may make three; ``hurried`` is that
+    while a user waits for a prompt, if shorter.
     """
     if timeout <= timedelta(0):
         raise InvalidInputError(f"timeout must be positive, got {timeout}")

@@ -65,9 +65,8 @@ def any_embedder(choice: Any) -> Embedder:
 def embedder_of(name: str) -> Embedder | None:  # noqa: PLR0911 - one for each kind
     """The embedder of this name; None if recall uses words alone.
 
-    Raises:
-        InvalidConfigError: the name is unknown, or the embedder cannot be created, for example without its API key.
-        MissingDependencyError: a package that it needs is not installed.
+    Raises `InvalidConfigError` if the name is unknown, or the embedder cannot be created, for example without its API
+    key.
     """
     if name == "none":
         return None

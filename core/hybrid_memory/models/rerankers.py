@@ -38,24 +38,12 @@ def is_ranker(model: Any) -> bool:
     return True
 
 
-def as_reranker(model: Any, timeout: timedelta) -> WrappedReranker:
-    """The model as a reranker; raises `InvalidInputError` if it cannot rank texts."""
-    return model if isinstance(model, WrappedReranker) else WrappedReranker(model, timeout)
-
-
 class WrappedReranker:
     """A reranker made from another framework's, with a time limit for each call.
 
     Accepts LangChain's ``BaseDocumentCompressor`` and ``BaseCrossEncoder``, LlamaIndex's ``BaseNodePostprocessor``, a
-    ``CrossEncoder`` of sentence-transformers, and any callable from a query and a list of texts to one number per text.
-    It does not use the frameworks' async methods, since their clients belong to one event loop.
-
-    Args:
-        model: the reranker to wrap.
-        timeout: the time limit of a call.
-
-    Raises:
-        InvalidInputError: ``model`` is none of these.
+    ``CrossEncoder`` of sentence-transformers, and any callable from a query and a list of texts to one number per
+    text. It does not use the frameworks' async methods, since their clients belong to one event loop.
     """
 
     def __init__(self, model: Any, timeout: timedelta) -> None:

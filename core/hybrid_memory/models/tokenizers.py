@@ -110,8 +110,8 @@ def _exact(encoding: str, table: Path) -> Callable[[str], int] | None:
     tokenizer = tiktoken.Encoding(encoding, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
 
     def count(text: str) -> int:
-        slices = (text[start : start + SLICE_CHARS] for start in range(0, len(text), SLICE_CHARS))
-        return sum(len(tokenizer.encode_ordinary(part)) for part in slices)
+        starts = range(0, len(text), SLICE_CHARS)
+        return sum(len(tokenizer.encode_ordinary(text[start : start + SLICE_CHARS])) for start in starts)
 
     return count
 

@@ -36,25 +36,13 @@ class Breaker:
     """Refuses calls after one that failed slowly, until there is an answer again; callable from any thread.
 
     A caller that `admit` does not refuse reports the outcome with `succeeded` or `failed`. If a probe never reports,
-    because its thread was interrupted, another caller probes again after the longest pause.
-
-    Args:
-        place: what is called, as errors name it.
-        pause: seconds from the first failure until a probe; doubled by each failed one, up to ``longest``.
-        longest: the most seconds between two probes.
-        clock: a monotonic clock, in seconds.
-
-    Attributes:
-        failure: the last failure, while calls are refused.
+    because its thread was interrupted, another caller probes again after the longest pause. ``pause`` are the seconds
+    from the first failure until a probe, doubled by each failed one; ``failure`` is the last one, while calls are
+    refused.
     """
 
     def __init__(
-        self,
-        place: str = "",
-        *,
-        pause: float = 1.0,
-        longest: float = 30.0,
-        clock: Callable[[], float] = time.monotonic,
+        self, place: str = "", *, pause: float = 1.0, longest: float = 30.0, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.failure: Exception | None = None
         self._place = place
@@ -71,13 +59,7 @@ class Breaker:
         """Whether calls are refused, except for an occasional probe."""
         return self.failure is not None
 
-    def call(
-        self,
-        run: Callable[[], T],
-        *,
-        probe: Callable[[], object],
-        answered: Callable[[Exception], bool],
-    ) -> T:
+    def call(self, run: Callable[[], T], *, probe: Callable[[], object], answered: Callable[[Exception], bool]) -> T:
         """The result of the call; while calls are refused, an immediate `StoreUnavailableError`.
 
         Args:
@@ -148,13 +130,9 @@ class NoResultError(Exception):
 class TimeLimit:
     """Calls functions with a time limit; they get a copy of the caller's context variables.
 
-    Args:
-        name: the name in error messages.
-        timeout: the limit of each call, in seconds; positive.
-        patience: the limit if nobody is waiting, as in background work; by default the same.
-        breaker: opened by calls that take too long, and closed by any that returns, even late; without one, every call
-            is made.
-        usual: the priority of calls if none was set with `at_priority`.
+    ``patience`` is the limit if nobody is waiting, as in background work, and ``usual`` the priority of calls if none
+    was set with `at_priority`. The breaker is opened by calls that take too long, and closed by any that returns, even
+    late.
     """
 
     def __init__(

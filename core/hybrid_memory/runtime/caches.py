@@ -15,16 +15,10 @@ H = TypeVar("H", bound=Hashable)
 
 
 class LruCache(Generic[K, V]):
-    """Keeps the most recently used entries; callable from any thread.
+    """Keeps the most recently used entries, each for at most ``ttl`` seconds; callable from any thread.
 
-    Args:
-        capacity: how many entries to keep; 0 keeps none.
-        ttl: seconds that an entry lives after it was put; None for no limit.
-        clock: a monotonic clock, in seconds.
-
-    Attributes:
-        hits, misses: how often `get` found a valid entry, and how often it did not.
-        cleared: how often `clear` was called.
+    ``hits`` and ``misses`` are how often `get` found a valid entry, and how often it did not, ``cleared`` how often
+    `clear` was called.
     """
 
     def __init__(self, capacity: int, *, ttl: float | None = None, clock: Callable[[], float] = time.monotonic) -> None:

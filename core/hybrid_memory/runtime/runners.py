@@ -46,8 +46,7 @@ class InlineRunner:
 class LoopRunner:
     """Awaits a port's async twin if it has one, otherwise runs the method on the executor.
 
-    Args:
-        executor: bounded; each call gets a copy of the caller's context variables.
+    Each call gets a copy of the caller's context variables.
     """
 
     def __init__(self, executor: Executor) -> None:
@@ -81,11 +80,7 @@ class LoopRunner:
 
 
 def drive(flow: Coroutine[Any, Any, T]) -> T:
-    """The result of a flow that runs inline: one step, no event loop.
-
-    Raises:
-        RuntimeError: the flow suspended, which a flow on an `InlineRunner` never does.
-    """
+    """The result of a flow that runs inline: one step, no event loop, as it never suspends on an `InlineRunner`."""
     try:
         flow.send(None)
     except StopIteration as done:
@@ -119,9 +114,7 @@ def two_faces(
 ) -> tuple[Callable[Concatenate[S, P], T], Callable[Concatenate[S, P], Coroutine[Any, Any, T]]]:
     """The blocking method and its async twin: from ``_get(self, run, ...)``, the methods ``get`` and ``aget``.
 
-    Args:
-        flow: a method whose second argument is the runner.
-        runner: makes the twin's runner, given the object.
+    ``runner`` makes the twin's runner, given the object.
     """
 
     def face(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -45,14 +45,9 @@ class Scheduler:
     """Runs tasks on its own threads, which start with the first task and do not keep the process alive.
 
     Higher priorities run first; among equals the earlier deadline, then scopes take turns, then arrival order decides.
-    Interactive tasks, of priority 8 and above, have a reserved worker.
-
-    Args:
-        concurrency: how many tasks of a kind run at once.
-        workers: how many tasks run at once; by default 4 plus one per core, at most 32. Work of a language model, which
-            waits for the network, does not count: reasoning, summarization and learning.
-        statistics: counts what is done.
-        clock: a monotonic clock, in seconds.
+    Interactive tasks, of priority 8 and above, have a reserved worker. At most ``concurrency`` tasks of a kind run at
+    once, and ``workers`` of all: by default 4 plus one per core, at most 32. Work of a language model, which waits for
+    the network, does not count: reasoning, summarization and learning.
     """
 
     def __init__(
@@ -85,7 +80,7 @@ class Scheduler:
         with self._lock:
             if self._closed:
                 raise MemoryClosedError
-            self.statistics.queued(task.kind)
+            self.statistics.count(task.kind, queued=1)
             if task.deadline is not None:
                 job.expiry = self._timer.later(job.expires - job.since, partial(self._cancelled, job, late=True))
             self._queue.put(job)
@@ -226,11 +221,11 @@ class Scheduler:
 
     def _count_cancelled(self, job: AnyJob) -> None:
         self._timer.cancel(job.expiry)
-        self.statistics.cancelled(job.task.kind)
+        self.statistics.count(job.task.kind, queued=-1, cancelled=1)
 
     def _fail_late(self, job: AnyJob) -> None:
         self._timer.cancel(job.expiry)
-        self.statistics.expired(job.task.kind)
+        self.statistics.count(job.task.kind, queued=-1, failed=1, missed=1)
         job.set_exception(
             DeadlineExceededError(
                 f"the {job.task.kind} task did not begin within {job.task.deadline}: give it more time or a higher "
@@ -254,11 +249,7 @@ class _Worker:
 
 
 class Timer:
-    """Calls actions at given times, on one thread that starts with the first; they must be quick and never raise.
-
-    Args:
-        clock: a monotonic clock, in seconds.
-    """
+    """Calls actions at given times, on one thread that starts with the first; they must be quick and never raise."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

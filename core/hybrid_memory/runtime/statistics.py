@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,19 +25,21 @@ class Statistics:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kinds: dict[str, _Kind] = {}
+        self._kinds: defaultdict[str, _Kind] = defaultdict(_Kind)
         self._caches: dict[str, LruCache[Any, Any]] = {}
         self._model_calls = self._tokens = self._batches = self._batched = 0
 
-    def queued(self, kind: str) -> None:
-        """Count a scheduled task."""
+    def count(self, kind: str, **changes: int) -> None:
+        """Change the counts of a kind of work: ``queued=1`` for a scheduled task, ``queued=-1, cancelled=1`` later."""
         with self._lock:
-            self._of(kind).queued += 1
+            counts = vars(self._kinds[kind])
+            for name, change in changes.items():
+                counts[name] += change
 
     def started(self, kind: str, waited: float) -> None:
         """Count a queued task that started after this many seconds."""
         with self._lock:
-            counts = self._of(kind)
+            counts = self._kinds[kind]
             counts.queued -= 1
             counts.running += 1
             counts.waiting = _averaged(counts.waiting, waited)
@@ -45,7 +47,7 @@ class Statistics:
     def ended(self, kind: str, seconds: float, *, failed: bool = False, late: bool = False) -> None:
         """Count a started task that ended after this many seconds; late means after its deadline."""
         with self._lock:
-            counts = self._of(kind)
+            counts = self._kinds[kind]
             counts.running -= 1
             counts.missed += late
             counts.ran(seconds, failed=failed)
@@ -53,7 +55,7 @@ class Statistics:
     def ran(self, kind: str, seconds: float, *, failed: bool = False) -> None:
         """Count unscheduled work that took this many seconds."""
         with self._lock:
-            self._of(kind).ran(seconds, failed=failed)
+            self._kinds[kind].ran(seconds, failed=failed)
 
     @contextmanager
     def timed(self, kind: str) -> Iterator[None]:
@@ -65,21 +67,6 @@ class Statistics:
             self.ran(kind, time.perf_counter() - began, failed=True)
             raise
         self.ran(kind, time.perf_counter() - began)
-
-    def cancelled(self, kind: str) -> None:
-        """Count a queued task that was cancelled."""
-        with self._lock:
-            counts = self._of(kind)
-            counts.queued -= 1
-            counts.cancelled += 1
-
-    def expired(self, kind: str) -> None:
-        """Count a queued task that did not start before its deadline."""
-        with self._lock:
-            counts = self._of(kind)
-            counts.queued -= 1
-            counts.failed += 1
-            counts.missed += 1
 
     def model_call(self, tokens: int = 0) -> None:
         """Count a call of a language model; tokens in and out together."""
@@ -101,13 +88,12 @@ class Statistics:
     def snapshot(self) -> WorkStats:
         """The current figures."""
         with self._lock:
-            recent = {kind: list(counts.recent) for kind, counts in self._kinds.items()}
-            fields = {kind: counts.stats() for kind, counts in self._kinds.items()}
+            fields = {kind: {**vars(counts), "recent": list(counts.recent)} for kind, counts in self._kinds.items()}
             caches = dict(self._caches)
             sums = (self._model_calls, self._tokens, self._batches, self._batched)
         kinds = {}
         for kind, stats in fields.items():  # outside the lock: nobody who records waits for the sorting
-            values = sorted(recent[kind])
+            values = sorted(stats.pop("recent"))
             # The smallest value that this percentage does not exceed.
             quantiles: dict[str, Any] = {
                 f"p{percent}": values[(len(values) * percent - 1) // 100] for percent in (50, 95, 99) if values
@@ -118,12 +104,6 @@ class Statistics:
             {name: CacheStats(cache.size, cache.capacity, cache.hits, cache.misses) for name, cache in caches.items()},
             *sums,
         )
-
-    def _of(self, kind: str) -> _Kind:
-        counts = self._kinds.get(kind)
-        if counts is None:
-            counts = self._kinds[kind] = _Kind()
-        return counts
 
 
 class _Kind:
@@ -140,10 +120,6 @@ class _Kind:
         self.done += not failed
         self.latency = _averaged(self.latency, seconds)
         self.recent.append(seconds)
-
-    def stats(self) -> dict[str, Any]:
-        """The fields of `KindStats` except the quantiles."""
-        return {name: value for name, value in vars(self).items() if name != "recent"}
 
 
 def _averaged(average: float | None, value: float) -> float:

@@ -7,13 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import (
-    AbstractAsyncContextManager,
-    AbstractContextManager,
-    AsyncExitStack,
-    ExitStack,
-    contextmanager,
-)
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial, wraps
@@ -82,16 +76,11 @@ def note(**attributes: Any) -> None:
 
 
 def traced(
-    name: str,
-    before: Callable[[Span, Given], None] | None = None,
-    after: Callable[[Span, Any], None] | None = None,
+    name: str, before: Callable[[Span, Given], None] | None = None, after: Callable[[Span, Any], None] | None = None
 ) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]:
     """Trace a flow with ``services`` among its arguments; a call inside a span of the same name belongs to that.
 
-    Args:
-        name: the name of the operation.
-        before: sets attributes from the arguments.
-        after: sets attributes from the result.
+    ``before`` sets attributes from the arguments, ``after`` from the result.
     """
 
     def decorated(flow: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:

@@ -55,7 +55,7 @@ def sentences(text: str) -> list[str]:
                         pieces.append(line[start : stop.end()])
                         start = _begin(line, stop.end())
                 pieces.append(line[start:].rstrip())
-    return [piece for piece in pieces if piece]
+    return list(filter(None, pieces))
 
 
 def blocks(text: str) -> Iterator[tuple[bool, str]]:

@@ -154,7 +154,7 @@ def escaped(text: str) -> str:
     nothing closes, as in ``if a < b:``, does not count as a tag.
     """
     text = visible(text)
-    end = max(text.rfind(closing) for closing in _ENDS) + 1
+    end = max(map(text.rfind, _ENDS)) + 1
     return _TURN.sub("> ", _TAG.sub(ESCAPED, text[:end]) + _CLOSING.sub(ESCAPED, text[end:]))
 
 

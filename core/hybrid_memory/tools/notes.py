@@ -94,8 +94,7 @@ class Forgetting(CheckedModel):
     """What to destroy."""
 
     handles: Annotated[
-        list[str],
-        BeforeValidator(lambda given: given.replace(",", " ").split() if isinstance(given, str) else given),
+        list[str], BeforeValidator(lambda given: given.replace(",", " ").split() if isinstance(given, str) else given)
     ] = Field(min_length=1, max_length=MAX_HANDLES, description="From memory_recall, such as ['#12']")
     code: str = Field(default="", description="Empty to see what would be destroyed; then the code from that answer")
 

@@ -164,10 +164,7 @@ def _command(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command and exit.
-
-    Args:
-        arguments: the arguments; by default those of the process.
+    """Run the command with these arguments, by default those of the process, and exit.
 
     Raises:
         SystemExit: always; 0 on success, 1 on failure, 2 for invalid input.

@@ -162,9 +162,7 @@ NO_KEY = "none"
 def chat_model(name: str | None, *, base_url: str | None = None) -> Any:
     """A LangChain chat model, made by ``init_chat_model``; None without a name.
 
-    Args:
-        name: ``provider:model``, such as ``anthropic:claude-sonnet-4-5``; with an endpoint only the model.
-        base_url: the URL of an OpenAI-compatible endpoint; its key is taken from ``OPENAI_API_KEY``.
+    The name is ``provider:model``, or with an OpenAI-compatible endpoint the model's; ``OPENAI_API_KEY`` has its key.
 
     Raises:
         MissingDependencyError: LangChain is not installed.

@@ -82,11 +82,7 @@ def show_rows(
 ) -> None:
     """Print a table without lines; the last column takes the remaining width.
 
-    Args:
-        rows: the cells.
-        heads: above the columns; none are shown without.
-        right: columns that stand to the right.
-        styles: of the columns, as Rich names them.
+    ``right`` are the columns that stand to the right, ``styles`` those of the columns, as Rich names them.
     """
     from rich.table import Table  # noqa: PLC0415 - see above
     from rich.text import Text  # noqa: PLC0415 - see above

@@ -106,19 +106,8 @@ def open_store(
 
     A store whose vectors come from another embedder than the configured one is opened anyway: with the hashing embedder
     if they are from it, otherwise with words alone and a note on stderr. So is one whose settings name a model that
-    cannot be made here.
-
-    Args:
-        store: a file, a store URL, or a YAML file of settings.
-        create: create a missing file.
-        read_only: as for `open_memory`: nothing is written, and what is not indexed yet is not found.
-        background: index and learn in the background; short verbs do without, and then recalled turns are not counted
-            as used.
-        embedder: as for `open_memory`; ``auto`` leaves it to the settings.
-
-    Raises:
-        InvalidInputError: the file does not exist, or a setting is invalid.
-        StoreError: the store cannot be opened.
+    cannot be made here. Short verbs do without the background, and then recalled turns are not counted as used;
+    ``auto`` leaves the embedder to the settings.
     """
     from hybrid_memory import open_memory  # noqa: PLC0415 - half a second that help need not take
 
@@ -151,11 +140,7 @@ def open_store(
 
 
 def settings(store: str, *, create: bool = False) -> MemoryConfig:
-    """The settings behind a name.
-
-    Raises:
-        InvalidInputError: the file does not exist and should not be created; or a setting is invalid.
-    """
+    """The settings behind a name; raises `InvalidInputError` if the file does not exist and should not be created."""
     from hybrid_memory import MemoryConfig  # noqa: PLC0415 - see above
 
     if store.endswith((".yaml", ".yml")):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -31,26 +31,8 @@ OWN = "jsonl"
 """The form of `export`."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionMessages:
-    """Messages of one session, oldest first; ``undated`` are ids of those whose time is inferred."""
-
-    session: str | None
-    messages: list[Message]
-    undated: frozenset[str | None] = frozenset()
-
-
 def read_transcripts(paths: Sequence[Path], form: Any, refusals: list[str] | None = None) -> list[Transcript]:
-    """All conversations; equal names get their folder as a prefix.
-
-    Args:
-        paths: files or folders.
-        form: their format.
-        refusals: gets what cannot be read, and the rest is read; None raises the first.
-
-    Raises:
-        InvalidInputError: a file cannot be read, or is not a transcript.
-    """
+    """All conversations; equal names get their folder as a prefix. For ``refusals`` see `records`."""
     from hybrid_memory.apps import transcripts  # noqa: PLC0415 - half a second that help need not take
 
     results = [
@@ -65,23 +47,17 @@ def read_transcripts(paths: Sequence[Path], form: Any, refusals: list[str] | Non
     ]
 
 
-def read_sessions(paths: Sequence[Path], form: str, refusals: list[str] | None = None) -> list[SessionMessages]:
-    """The sessions to import: one for each conversation, named after it; exported sessions as they were.
+def read_sessions(paths: Sequence[Path], form: str, refusals: list[str] | None = None) -> list[Transcript]:
+    """The conversations to import, each under the name of its session; exported sessions as they were.
 
-    Args:
-        paths: files or folders.
-        form: their format; ``auto`` detects it, ``jsonl`` is the format of `export`.
-        refusals: see `read_transcripts`.
-
-    Raises:
-        InvalidInputError: a file cannot be read, or is not a transcript.
+    ``auto`` detects the form, ``jsonl`` is that of `export`. For ``refusals`` see `records`.
     """
     own = [path for path in paths if path.is_file() and (form == OWN or (form == "auto" and _is_own(path)))]
     others = [path for path in paths if path not in own]
     chats = read_transcripts(others, form, refusals) if others else []
     return [
         *(session for path in own for session in _own(path, refusals)),
-        *(SessionMessages(chat.key or chat.name, list(chat.messages), chat.undated) for chat in chats),
+        *(replace(chat, name=chat.key or chat.name) for chat in chats),
     ]
 
 
@@ -92,10 +68,10 @@ def _is_own(path: Path) -> bool:
     return isinstance(first, Mapping) and {"session", "role", "content"} <= first.keys()
 
 
-def _own(path: Path, refusals: list[str] | None) -> list[SessionMessages]:
-    """The sessions that `export` wrote: runs of messages of one session, in log order."""
+def _own(path: Path, refusals: list[str] | None) -> list[Transcript]:
+    """The sessions that `export` wrote: runs of messages of one session, in log order; empty names for none."""
     from hybrid_memory import Message  # noqa: PLC0415 - see above
-    from hybrid_memory.apps.transcripts import file_time  # noqa: PLC0415 - see above
+    from hybrid_memory.apps.transcripts import Transcript, file_time  # noqa: PLC0415 - see above
     from hybrid_memory.apps.transcripts.documents import records  # noqa: PLC0415 - see above
     from hybrid_memory.apps.transcripts.messages import dated  # noqa: PLC0415 - see above
 
@@ -115,7 +91,12 @@ def _own(path: Path, refusals: list[str] | None) -> list[SessionMessages]:
             record.refuse(str(error))
     runs = [(session, [message for _, message in run]) for session, run in groupby(messages, key=itemgetter(0))]
     return [
-        SessionMessages(session, dated(run, file_time(path)), frozenset(one.id for one in run if one.at is None))
+        Transcript(
+            session or "",
+            tuple(dated(run, file_time(path))),
+            form=OWN,
+            undated=frozenset(one.id for one in run if one.at is None),
+        )
         for session, run in runs
     ]
 
@@ -167,14 +148,14 @@ def import_chats(
     if owner.session is not None:
         if len(chats) > 1:
             raise InvalidInputError(f"--session imports one conversation, these files hold {len(chats)}: leave it out")
-        chats = [replace(chat, session=owner.session) for chat in chats]
+        chats = [replace(chat, name=owner.session) for chat in chats]
     with open_store(store, create=owner.named, background=False, embedder=embedder) as memory:
         scoped = replace(owner, session=None).of(memory)
         unread = len(refusals)
         written = remember_all(memory, scoped, chats, refusals)
         derived = scoped.flush()
     messages = sum(len(chat.messages) for chat in chats) - (len(refusals) - unread)
-    sessions = list(dict.fromkeys(chat.session for chat in chats))
+    sessions = list(dict.fromkeys(chat.name or None for chat in chats))
     if as_json:
         counts = {"indexed": derived.indexed, "embedded": derived.embedded, "learned": derived.learned}
         print_json({"messages": messages, **written, "sessions": sessions, **counts, "refused": refusals})
@@ -189,7 +170,7 @@ def import_chats(
 
 
 def remember_all(
-    memory: HybridMemory, scoped: ScopedMemory, chats: Sequence[SessionMessages], refusals: list[str]
+    memory: HybridMemory, scoped: ScopedMemory, chats: Sequence[Transcript], refusals: list[str]
 ) -> dict[str, int]:
     """Write everything with a progress bar; returns how many were known, corrected, and forgotten before.
 
@@ -215,7 +196,7 @@ def remember_all(
 
     with progress_bar("importing", shown=None, unit="message") as advance:
         for chat in chats:
-            session = memory.for_scope(replace(scoped.scope, session=chat.session))
+            session = memory.for_scope(replace(scoped.scope, session=chat.name or None))
             for start in range(0, len(chat.messages), BATCH):
                 batch = chat.messages[start : start + BATCH]
                 # An inferred time corrects none.

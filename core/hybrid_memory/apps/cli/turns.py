@@ -173,11 +173,7 @@ def _of_turn(scoped: ScopedMemory, what: str) -> Explanation:
 
 
 def turn_named(scoped: ScopedMemory, what: str) -> list[Event]:
-    """The turn with this handle or id, if there is one.
-
-    Raises:
-        InvalidInputError: turns in several sessions have this id.
-    """
+    """The turn with this handle or id, if there is one; an id of several turns is refused."""
     name = handle(what)
     events = scoped.events(which=[int(name[1:]) if name.startswith("#") and name[1:].isdecimal() else what])
     turns = [event for event in events if event.kind == "message"]
@@ -212,7 +208,17 @@ def history(
     with owner.opened(store, embedder="none") as scoped:
         events = scoped.events(kinds=["message"], since=since, until=until, limit=most)
     if sessions:
-        _show_sessions(events, as_json=as_json)
+        times: dict[str | None, list[str]] = {}
+        for event in events:
+            times.setdefault(event.scope.session, []).append(when(event.message.at or event.at))
+        rows = [(name, len(all_of), min(all_of), max(all_of)) for name, all_of in times.items()]
+        rows.sort(key=lambda row: row[-1], reverse=True)
+        heads = ("session", "turns", "first", "last")
+        if as_json:
+            print_json([dict(zip(heads, row, strict=True)) for row in rows])
+        else:
+            cells = [(one_line(name or "-"), f"{turns:,}", first, last) for name, turns, first, last in rows]
+            show_rows(cells, heads=heads, right=(1,), styles=("cyan",))
         return
     if as_json:
         print_json([shapes.turn(event) for event in events])
@@ -224,20 +230,6 @@ def history(
         place = "" if event.scope.session is None else f"  in {event.scope.session}"
         show(one_line(f"#{event.position}  {when(message.at)}  {who}{place}"), style="cyan")
         show(one_line(message.text), indent=2)
-
-
-def _show_sessions(events: Sequence[Event], *, as_json: bool) -> None:
-    times: dict[str | None, list[str]] = {}
-    for event in events:
-        times.setdefault(event.scope.session, []).append(when(event.message.at or event.at))
-    rows = [(name, len(all_of), min(all_of), max(all_of)) for name, all_of in times.items()]
-    rows.sort(key=lambda row: row[-1], reverse=True)
-    heads = ("session", "turns", "first", "last")
-    if as_json:
-        print_json([dict(zip(heads, row, strict=True)) for row in rows])
-    else:
-        cells = [(one_line(name or "-"), f"{turns:,}", first, last) for name, turns, first, last in rows]
-        show_rows(cells, heads=heads, right=(1,), styles=("cyan",))
 
 
 SESSION = "notes"

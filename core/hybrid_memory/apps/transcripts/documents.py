@@ -46,16 +46,9 @@ def refuse(what: str, refusals: list[str] | None) -> None:
 
 
 def records(path: Path, refusals: list[str] | None = None) -> Iterator[Record]:
-    """The values of a file; JSONL is parsed line by line.
+    """The values of a file; JSONL is parsed line by line. Errors name the line; for ``refusals`` see `Record`.
 
     Half of a split character becomes a question mark, since stores do not accept it.
-
-    Args:
-        path: JSON or JSONL.
-        refusals: gets what cannot be read, and the rest is read; see `Record`.
-
-    Raises:
-        InvalidInputError: the file is empty, cannot be read, or is not JSON in UTF-8; names the line.
     """
     try:
         content = path.read_bytes()
@@ -167,17 +160,7 @@ def holds(value: Any, fits: Fits) -> bool:
 
 
 def conversations(records: Iterable[Record], form: str, fits: Fits, reads: Reads) -> Iterator[Conversation]:
-    """A conversation for each list; messages on separate lines form one conversation.
-
-    Args:
-        records: the records of a file.
-        form: the name of the form, for errors.
-        fits: whether a value is a message.
-        reads: returns the messages of a value.
-
-    Raises:
-        InvalidInputError: a value is not such a message, or the file mixes lists and single messages.
-    """
+    """A conversation for each list; messages on separate lines form one conversation."""
     single: list[Message] = []
     lists = False
     for record in records:
@@ -200,11 +183,7 @@ def conversations(records: Iterable[Record], form: str, fits: Fits, reads: Reads
 
 
 def message_of(record: Record, value: Any, form: str, fits: Fits, reads: Reads) -> list[Message]:
-    """The messages in a value of this record.
-
-    Raises:
-        InvalidInputError: the value has another form, or cannot be stored.
-    """
+    """The messages in a value of this record, unless it has another form or cannot be stored."""
     if not fits(value):
         record.refuse(f"no {form} message: {shown(value)}")
         return []

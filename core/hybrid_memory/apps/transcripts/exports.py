@@ -39,12 +39,8 @@ def _exported(
 ) -> Callable[[Iterable[Record]], Iterator[Conversation]]:
     """Reads the conversations of a file, named by their titles and the beginnings of their ids.
 
-    Args:
-        program: its name, for errors.
-        fits: whether a value is a conversation.
-        branch: the turns of a conversation from the first to the one shown last.
-        turn: whether a value is one, and its messages.
-        title: the field of the title, then those of the id.
+    ``branch`` gives the turns of a conversation from the first to the one shown last, ``turn`` says whether a value is
+    one and what its messages are; ``title`` is the field of the title, then those of the id.
     """
 
     def read(records: Iterable[Record]) -> Iterator[Conversation]:

@@ -34,16 +34,8 @@ def messages_of(
     """The messages made from a message of another form; empty if it has no content.
 
     Tool results among its content blocks become separate tool messages before the rest. Calls among them count if
-    ``calls`` has none. Thinking is skipped.
-
-    Args:
-        role: the role of content that is neither call nor result.
-        content: text, content blocks or None; for a tool any JSON value.
-        calls: tool calls in any framework's form.
-        answers: the id of the call that a tool message answers.
-        name: the name of the speaker.
-        id_: the id of the first message.
-        at: the time, see `moment`.
+    ``calls`` has none. Thinking is skipped. The content of a tool's message may be any JSON value, calls may have any
+    framework's form, and the id is that of the first message.
 
     Raises:
         InvalidMessageError: part of it cannot be stored in a message.
@@ -90,11 +82,7 @@ def content_of(value: Any) -> str | list[dict[str, Any]]:
 
 
 def call_of(value: Any) -> ToolCall:
-    """The call, from the form of OpenAI, Anthropic or LangChain.
-
-    Raises:
-        InvalidMessageError: it has none of these forms.
-    """
+    """The call, from the form of OpenAI, Anthropic or LangChain; anything else is an `InvalidMessageError`."""
     if not isinstance(value, Mapping):
         raise InvalidMessageError(f"a tool call must be an object, got {shown(value)}")
     inner = value.get("function", value.get("custom"))

@@ -61,15 +61,20 @@ def find_times(text: str, now: datetime) -> list[TimeSpan]:
     readable = LUNAR.sub(lambda words: " " * len(words[0]), text)
     wall = now.replace(tzinfo=None)
     spans = []
-    for each in _reaching(readable, _joined(readable, _pieces(readable, wall)), wall):
+    for each in _joined(readable, _pieces(readable, wall)):
+        (begin, end), (first, last) = each.range, _reach(readable, each.start, each.end, each.language)
+        if (first, last) == (each.start, each.end) or begin >= wall:
+            first, last = each.start, each.end
+        else:  # with "since" it reaches until now
+            end = wall
         try:
-            since, until = (end.replace(tzinfo=zone).astimezone(UTC) for end in each.range)
+            since, until = begin.replace(tzinfo=zone).astimezone(UTC), end.replace(tzinfo=zone).astimezone(UTC)
             if until <= since:  # a time skipped by a clock change is that long after it
-                until = since + (each.range[1] - each.range[0])
+                until = since + (end - begin)
             since, until = since.astimezone(zone), until.astimezone(zone)
         except OverflowError:
             continue
-        spans.append(TimeSpan(each.start, each.end, text[each.start : each.end], since, until))
+        spans.append(TimeSpan(first, last, text[first:last], since, until))
     return spans
 
 
@@ -154,13 +159,3 @@ def _joined(text: str, pieces: Sequence[_Piece]) -> Iterator[_Piece]:
         pending = each
     if pending is not None and not pending.weak:
         yield pending
-
-
-def _reaching(text: str, named: Iterator[_Piece], wall: datetime) -> Iterator[_Piece]:
-    """Extends expressions with a "since" until now."""
-    for each in named:
-        start, end = _reach(text, each.start, each.end, each.language)
-        if (start, end) != (each.start, each.end) and each.range[0] < wall:
-            yield replace(each, start=start, end=end, range=(each.range[0], wall))
-        else:
-            yield each

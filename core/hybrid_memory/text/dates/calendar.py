@@ -78,12 +78,6 @@ def year_of(year: int) -> Range:
     return month_of(year, 1)[0], month_of(year + 1, 1)[0]
 
 
-def season_of(year: int, season: str) -> Range:
-    """Three months of the northern year; its winter ends in the next year."""
-    begin = month_of(year, _SEASONS[season])[0]
-    return begin, shift(begin, "month", 3)
-
-
 @dataclass(frozen=True, slots=True)
 class Moment:
     """When a text was written, in wall time, and whether the words around an expression are about the past."""
@@ -160,8 +154,13 @@ class Moment:
         return self.yearly(lambda year: month_of(year, number), year, which)
 
     def season(self, name: str, year: int | None = None, which: Which = Which.LATEST) -> Range | None:
-        """That season, by its English name."""
-        return self.yearly(lambda year: season_of(year, name), year, which)
+        """That season, by its English name: three months of the northern year; its winter ends in the next year."""
+
+        def of(year: int) -> Range:
+            begin = month_of(year, _SEASONS[name])[0]
+            return begin, shift(begin, "month", 3)
+
+        return self.yearly(of, year, which)
 
     def date(self, month: int, day: int, year: int | None = None) -> Range | None:
         """That day; without a year, of one that the context decides."""
