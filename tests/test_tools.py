@@ -47,11 +47,13 @@ def code_in(answer: Answer) -> str:
 def test_what_is_remembered_already_is_not_written_again(alice: ScopedMemory, use: Use) -> None:
     alice.remember("Please remember that I like tea.")
     first = use(alice, "remember", text="I like green tea.")
-    again = use(alice, "remember", text=" i like  green tea ")
+    again = use(alice, "remember", text=" i like  green-tea, ")
     assert "already" in again.text
     assert re.findall(r"#\d+", first.text) == re.findall(r"#\d+", again.text)
     assert len(alice.recall("green tea", kinds=["turn"])) == 2
-    assert "already" not in use(alice, "remember", text="I like black tea.").text
+    black = use(alice, "remember", text="I like black tea.").text
+    assert re.fullmatch(r"Remembered as #\d+\. An earlier note is similar: #2 \[.*\] I like green tea\.", black)
+    assert "similar" not in use(alice, "remember", text="The printer is broken.").text
     assert texts(alice.history(current=True)) == ["Please remember that I like tea."], "a note is no turn of it"
 
 
@@ -61,7 +63,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("recall", {"query": "tide", "since": "last week"}, "such as '2026-05-03'"),
     ("recall", {"query": "tide", "since": "2026-05-03", "until": "2026-01-01"}, "after until"),
     ("recall", {"query": "tide", "until": "9999-12-31"}, "such as '2026-05-03'"),
-    ("remember", {"text": ""}, "empty"), ("remember", {"text": "\ud800"}, "surrogate"),
+    ("remember", {"text": "a" * 4001}, "at most 4,000"), ("remember", {"text": ""}, "empty"), ("remember", {"text": "\ud800"}, "surrogate"),
     ("remember", {"text": "a", "importance": 7}, "less than or equal to 1"),
     ("update", {"handle": "#99", "text": "b"}, "has no event with"),
     ("update", {"handle": "#1-2", "text": "b"}, "is a range"),
@@ -123,6 +125,9 @@ def test_an_update_replaces_the_old_words(alice: ScopedMemory, use: Use, old: st
     (now,) = re.findall(r"as (#\d+)", told.text)
     then = use(alice, "recall", query=asked, until="2026-04-01").text.splitlines()[0]
     assert re.fullmatch(rf"#1 \[2026-03-05\] user.* \(updated later: {now}\)", then)
+    late = use(alice, "update", handle="#1", text="There is no party.")
+    assert late.failed
+    assert f"{now} [" in late.text
 
 
 def _owner(memory: ScopedMemory) -> ScopedMemory:

@@ -66,6 +66,8 @@ def test_why_a_turn_comes_back_and_why_it_does_not(alice: ScopedMemory, use: Use
     assert missing.text.startswith(f"#{far} does not come back for 'sister Lisbon'")
     assert "The printer is out of toner." in missing.text
     assert not missing.failed
+    use(alice, "update", handle=f"#{near}", text="My sister lives in Porto.")
+    assert "My sister lives in Porto." in use(alice, "why", about=f"#{near}", query="sister Lisbon").text
 
 
 def test_why_tells_what_was_read_from_a_turn_and_where_knowledge_comes_from(alice: ScopedMemory, use: Use) -> None:
