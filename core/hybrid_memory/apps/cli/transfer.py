@@ -155,8 +155,8 @@ def import_chats(
     """Import chats from files: each conversation becomes a session, with dates, tool calls and speakers.
 
     With a named owner it creates a missing store. Importing a file again writes only what is new, and corrects roles,
-    origins, names and times. Without --session, sessions have the names in the files, or those of the files. What
-    cannot be read is named, and the rest is imported.
+    origins, names and times. Without --session, sessions have the names in the files, or those of the files; ChatGPT's
+    custom instructions become the session "custom instructions". What cannot be read is named, and the rest is imported.
 
     Example: hybrid-memory import memory.db conversations.json --user alice
     """

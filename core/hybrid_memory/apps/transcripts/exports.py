@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
 from hybrid_memory import Message, Role
@@ -20,8 +23,15 @@ _TEXTS = ("text", "result", "content")
 _TITLE_CHARS = 200
 _ID_CHARS = 8
 
-OF_ACCOUNTS = ("memories.json", "message_feedback.json", "projects.json", "user.json", "users.json")
+OF_ACCOUNTS = (
+    *("ads.json", "conversation_asset_file_names.json", "export_manifest.json", "library_files.json", "memories.json"),
+    *("message_feedback.json", "model_comparisons.json", "projects.json", "shared_conversations.json", "user.json"),
+    *("user_settings.json", "users.json"),
+)
 """What ChatGPT and Claude export next to the chats."""
+
+INSTRUCTIONS = "custom instructions"
+_SETTINGS = ("about_user_message", "about_model_message")
 
 
 def _fits_chatgpt(value: Any) -> bool:
@@ -135,11 +145,28 @@ def _parts(content: Mapping[str, Any]) -> list[Any]:
     return parts
 
 
-CHATGPT = Reader(
-    ("conversations*.json",),
-    _fits_chatgpt,
-    _exported("ChatGPT", _fits_chatgpt, _branch, (bool, _chatgpt_messages), ("title", "conversation_id", "id")),
+_chatgpt_chats = _exported(
+    "ChatGPT", _fits_chatgpt, _branch, (bool, _chatgpt_messages), ("title", "conversation_id", "id")
 )
+
+
+def _chatgpt(records: Iterable[Record]) -> Iterator[Conversation]:
+    """The conversations, and what the user had set for all of them: each text once, from its first conversation on."""
+    records = list(records)
+    yield from _chatgpt_chats(records)
+    chats = [chat for record in records for chat in _listed_chats(record.value) if isinstance(chat, Mapping)]
+    first: dict[str, datetime | None] = {}
+    for chat in sorted(chats, key=lambda chat: stated_time(chat) or datetime.now(UTC)):
+        for node in mapping(chat.get("mapping")).values():
+            metadata = mapping(mapping(mapping(node).get("message")).get("metadata"))
+            given = map(mapping(metadata.get("user_context_message_data")).get, _SETTINGS)
+            first |= {text: stated_time(chat) for text in given if isinstance(text, str) and text not in first}
+    ids = {text: hashlib.blake2b(text.encode(), digest_size=_ID_CHARS).hexdigest() for text in first}
+    said = [messages_of(Role.USER, text, id_=ids[text], at=at) for text, at in first.items()]
+    yield Conversation([*chain.from_iterable(said)], INSTRUCTIONS)
+
+
+CHATGPT = Reader(("conversations*.json",), _fits_chatgpt, _chatgpt)
 
 
 _ROLES_OF_CLAUDE = {"human": Role.USER, "assistant": Role.ASSISTANT}
