@@ -147,8 +147,8 @@ class HybridChatMemory(SessionBound, BaseMemory):
         """The messages for the model's next call: instructions, and the turns with the memories before them.
 
         The first turn is the user's, unless the assistant spoke first. A tool call comes with its results. One recall
-        serves all calls between two user messages. If ``input`` is not in the log yet, the memories for it come last, as
-        a user's message that was answered, because the engine adds the question itself, and roles have to alternate.
+        serves all calls between two user messages. If ``input`` is not in the log yet, the memories for it come last,
+        in a user message that is answered "OK.": the engine adds the question itself, and roles have to alternate.
 
         Args:
             input: the question to recall for; by default the user's last message.

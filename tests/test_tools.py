@@ -63,8 +63,8 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("recall", {"query": "tide", "since": "last week"}, "such as '2026-05-03'"),
     ("recall", {"query": "tide", "since": "2026-05-03", "until": "2026-01-01"}, "after until"),
     ("recall", {"query": "tide", "until": "9999-12-31"}, "such as '2026-05-03'"),
-    ("remember", {"text": "a" * 4001}, "at most 4,000"), ("remember", {"text": ""}, "empty"), ("remember", {"text": "\ud800"}, "surrogate"),
-    ("remember", {"text": "a", "importance": 7}, "less than or equal to 1"),
+    ("remember", {"text": ""}, "empty"), ("remember", {"text": "\ud800"}, "surrogate"),
+    ("remember", {"text": "a", "importance": 7}, "or equal to 1"), ("remember", {"text": "a" * 4001}, "at most 4,000"),
     ("update", {"handle": "#99", "text": "b"}, "has no event with"),
     ("update", {"handle": "#1-2", "text": "b"}, "is a range"),
     ("update", {"handle": "#1", "text": " "}, "empty"), ("forget", {"handles": []}, "at least 1"),
@@ -84,25 +84,6 @@ def test_a_wrong_call_is_answered_and_changes_nothing(alice: ScopedMemory, use: 
         assert (answer.failed, answer.text[:7]) == (True, "Error: "), (tool, arguments)
         assert says in answer.text
     assert texts(alice.history()) == ["tide"]
-
-
-def test_a_handle_of_somebody_else_is_nothing(memory: HybridMemory, use: Use) -> None:
-    bob = memory.scoped(user="bob", session="s1")
-    bob.remember("The code of the safe is 4711.")
-    alice = memory.scoped(user="alice", session="s1")
-    code = code_in(use(bob, "forget", handles=["#1"]))
-    for tool, arguments in (
-        ("fetch", {"handle": "#1"}),
-        ("fetch", {"handle": "#1", "pattern": "safe"}),
-        ("update", {"handle": "#1", "text": "It is 0000."}),
-        ("forget", {"handles": ["#1"], "code": code}),
-    ):
-        answer = use(alice, tool, **arguments)
-        assert answer.failed
-        assert "4711" not in answer.text
-    assert use(alice, "recall", query="code of the safe").text == "Nothing is remembered about that."
-    assert texts(bob.history()) == ["The code of the safe is 4711."]
-    assert alice.history() == []
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`memory_why`, `memory_profile` and `memory_share`, and what the other tools reach in shared spaces, on both faces."""
+"""`memory_why`, `memory_profile` and `memory_share`, and what the other tools reach in shared spaces."""
 
 from __future__ import annotations
 
@@ -18,18 +18,15 @@ TOOLS = {tool.name.removeprefix("memory_"): tool for tool in SERVER_TOOLS}
 Use = Callable[..., Answer]
 
 
-@pytest.fixture(params=["async"])
-def use(request: pytest.FixtureRequest) -> Use:
-    """Calls a tool with the space ``team`` open, blocking or by its async twin on a loop that may not be blocked."""
-
-    def blocking(memory: ScopedMemory, tool: str, spaces: tuple[str, ...] = ("team",), **arguments: Any) -> Answer:
-        return TOOLS[tool].run(memory, arguments, spaces=spaces)
+@pytest.fixture
+def use() -> Use:
+    """Calls a tool with the space ``team`` open, on a loop that may not be blocked."""
 
     def by_twin(memory: ScopedMemory, tool: str, spaces: tuple[str, ...] = ("team",), **arguments: Any) -> Answer:
         with blockbuster_ctx():
             return asyncio.run(TOOLS[tool].arun(memory, arguments, spaces=spaces))
 
-    return blocking if request.param == "blocking" else by_twin
+    return by_twin
 
 
 @pytest.fixture

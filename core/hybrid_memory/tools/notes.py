@@ -152,7 +152,9 @@ def _checked_words(text: str) -> str:
     if not text.strip():
         raise InvalidInputError("text is empty: say what to remember")
     if len(text) > MAX_CHARS:
-        raise InvalidInputError(f"text has {len(text):,} characters, at most {MAX_CHARS:,}: note what will matter of it")
+        raise InvalidInputError(
+            f"text has {len(text):,} characters, at most {MAX_CHARS:,}: note what will matter of it"
+        )
     return text.strip()
 
 

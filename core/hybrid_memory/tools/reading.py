@@ -140,8 +140,7 @@ def line_of(record: Record, query: str, max_tokens: int = LINE_TOKENS, *, whose:
     text = clean(record.text)
     short = shortened(text, query, max_tokens)
     is_note = record.kind is RecordKind.FACT or NOTED_WITH in record.metadata
-    whose_words = record.origin
-    who = "" if is_note and whose_words not in MARKED else f"{speaker(whose_words, record.speaker, text)}: "
+    who = "" if is_note and record.origin not in MARKED else f"{speaker(record.origin, record.speaker, text)}: "
     more = "" if short == " ".join(text.split()) else " (more: fetch it)"
     return f"{named(record.turn)} [{record.at:%Y-%m-%d}] {whose}{who}{escaped(short)}{more}"
 

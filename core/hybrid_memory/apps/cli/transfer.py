@@ -41,16 +41,7 @@ class SessionMessages:
 
 
 def read_transcripts(paths: Sequence[Path], form: Any, refusals: list[str] | None = None) -> list[Transcript]:
-    """All conversations; equal names get their folder as a prefix.
-
-    Args:
-        paths: files or folders.
-        form: their format.
-        refusals: gets what cannot be read, and the rest is read; None raises the first.
-
-    Raises:
-        InvalidInputError: a file cannot be read, or is not a transcript.
-    """
+    """All conversations of files or folders; equal names get their folder as a prefix; see `read_transcript`."""
     from hybrid_memory.apps import transcripts  # noqa: PLC0415 - half a second that help need not take
 
     results = [
@@ -66,16 +57,7 @@ def read_transcripts(paths: Sequence[Path], form: Any, refusals: list[str] | Non
 
 
 def read_sessions(paths: Sequence[Path], form: str, refusals: list[str] | None = None) -> list[SessionMessages]:
-    """The sessions to import: one for each conversation, named after it; exported sessions as they were.
-
-    Args:
-        paths: files or folders.
-        form: their format; ``auto`` detects it, ``jsonl`` is the format of `export`.
-        refusals: see `read_transcripts`.
-
-    Raises:
-        InvalidInputError: a file cannot be read, or is not a transcript.
-    """
+    """The sessions to import: one for each conversation, named after it; exported sessions as they were."""
     own = [path for path in paths if path.is_file() and (form == OWN or (form == "auto" and _is_own(path)))]
     others = [path for path in paths if path not in own]
     chats = read_transcripts(others, form, refusals) if others else []
@@ -155,8 +137,8 @@ def import_chats(
     """Import chats from files: each conversation becomes a session, with dates, tool calls and speakers.
 
     With a named owner it creates a missing store. Importing a file again writes only what is new, and corrects roles,
-    origins, names and times. Without --session, sessions have the names in the files, or those of the files; ChatGPT's
-    custom instructions become the session "custom instructions". What cannot be read is named, and the rest is imported.
+    origins, names and times. Without --session, sessions have the names in the files, or those of the files; custom
+    instructions of ChatGPT are a session of that name. What cannot be read is named, and the rest is imported.
 
     Example: hybrid-memory import memory.db conversations.json --user alice
     """

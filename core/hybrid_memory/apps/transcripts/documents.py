@@ -50,10 +50,6 @@ def records(path: Path, refusals: list[str] | None = None) -> Iterator[Record]:
 
     Half of a split character becomes a question mark, since stores do not accept it.
 
-    Args:
-        path: JSON or JSONL.
-        refusals: gets what cannot be read, and the rest is read; see `Record`.
-
     Raises:
         InvalidInputError: the file is empty, cannot be read, or is not JSON in UTF-8; names the line.
     """
@@ -168,12 +164,6 @@ def holds(value: Any, fits: Fits) -> bool:
 
 def conversations(records: Iterable[Record], form: str, fits: Fits, reads: Reads) -> Iterator[Conversation]:
     """A conversation for each list; messages on separate lines form one conversation.
-
-    Args:
-        records: the records of a file.
-        form: the name of the form, for errors.
-        fits: whether a value is a message.
-        reads: returns the messages of a value.
 
     Raises:
         InvalidInputError: a value is not such a message, or the file mixes lists and single messages.

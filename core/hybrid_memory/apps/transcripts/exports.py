@@ -24,19 +24,19 @@ _TITLE_CHARS = 200
 _ID_CHARS = 8
 
 OF_ACCOUNTS = (
-    *("ads.json", "conversation_asset_file_names.json", "export_manifest.json", "library_files.json", "memories.json"),
-    *("message_feedback.json", "model_comparisons.json", "projects.json", "shared_conversations.json", "user.json"),
-    *("user_settings.json", "users.json"),
-)
+    "ads.json conversation_asset_file_names.json export_manifest.json library_files.json memories.json user.json "
+    "message_feedback.json model_comparisons.json projects.json shared_conversations.json user_settings.json users.json"
+).split()
 """What ChatGPT and Claude export next to the chats."""
 
-INSTRUCTIONS = "custom instructions"
 _SETTINGS = ("about_user_message", "about_model_message")
 
 
-def _fits_chatgpt(value: Any) -> bool:
-    """Whether a value has this form: a conversation, or a list with one."""
-    return any(isinstance(chat, Mapping) and isinstance(chat.get("mapping"), Mapping) for chat in _listed_chats(value))
+def _holding(field: str, kind: type) -> Fits:
+    """Whether a value is a conversation with such a field, or a list with one."""
+    return lambda value: any(
+        isinstance(chat, Mapping) and isinstance(chat.get(field), kind) for chat in _listed_chats(value)
+    )
 
 
 def _listed_chats(value: Any) -> list[Any]:
@@ -145,6 +145,7 @@ def _parts(content: Mapping[str, Any]) -> list[Any]:
     return parts
 
 
+_fits_chatgpt = _holding("mapping", Mapping)
 _chatgpt_chats = _exported(
     "ChatGPT", _fits_chatgpt, _branch, (bool, _chatgpt_messages), ("title", "conversation_id", "id")
 )
@@ -161,22 +162,18 @@ def _chatgpt(records: Iterable[Record]) -> Iterator[Conversation]:
             metadata = mapping(mapping(mapping(node).get("message")).get("metadata"))
             given = map(mapping(metadata.get("user_context_message_data")).get, _SETTINGS)
             first |= {text: stated_time(chat) for text in given if isinstance(text, str) and text not in first}
-    ids = {text: hashlib.blake2b(text.encode(), digest_size=_ID_CHARS).hexdigest() for text in first}
-    said = [messages_of(Role.USER, text, id_=ids[text], at=at) for text, at in first.items()]
-    yield Conversation([*chain.from_iterable(said)], INSTRUCTIONS)
+    said = [
+        messages_of(Role.USER, text, id_=hashlib.blake2b(text.encode(), digest_size=_ID_CHARS).hexdigest(), at=at)
+        for text, at in first.items()
+    ]
+    yield Conversation([*chain.from_iterable(said)], "custom instructions")
 
 
 CHATGPT = Reader(("conversations*.json",), _fits_chatgpt, _chatgpt)
 
 
+_fits_claude = _holding("chat_messages", list)
 _ROLES_OF_CLAUDE = {"human": Role.USER, "assistant": Role.ASSISTANT}
-
-
-def _fits_claude(value: Any) -> bool:
-    """Whether a value has this form: a conversation, or a list with one."""
-    return any(
-        isinstance(chat, Mapping) and isinstance(chat.get("chat_messages"), list) for chat in _listed_chats(value)
-    )
 
 
 def _is_turn(value: Any) -> bool:
