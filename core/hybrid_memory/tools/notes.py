@@ -95,8 +95,11 @@ async def update(call: Call, memory: ScopedMemory, request: Updating) -> str:
         origin=Origin.ASSISTANT,
     )
     now = await _written(call, memory, note)
-    known = "; ".join([str(fact) for fact in await call(memory.facts) if fact.positions == (place,)])
-    stands = f" Still known from there: {known.removesuffix('.')}." if known else ""
+    known = [fact for fact in await call(memory.facts) if fact.positions == (place,)]
+    if old.spoken_by is Origin.ASSISTANT:  # a model may take back what it noted, not what others said
+        while known:
+            await call(memory.resolve, known.pop(), reject=True)
+    stands = f" Still known from there: {'; '.join(map(str, known)).removesuffix('.')}." if known else ""
     return f"Remembered as {now}. It replaces {named(place)}, which stays in the history.{stands}"
 
 
