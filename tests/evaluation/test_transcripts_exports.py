@@ -103,9 +103,10 @@ def test_custom_instructions_are_read_once_from_their_first_conversation_on(tmp_
     first = chat(node("c", None, hidden, "q"), node("q", "c", said("q", "user", "Rome?")))
     written(tmp_path, [{**first, "create_time": BEGAN + 9}, first])
     written(tmp_path, [], name="shared_conversations.json")
-    *_, own = read_transcript(tmp_path)
-    assert (own.key, [one.text for one in own.messages]) == ("custom instructions", ["I am Mia.", "Be brief."])
-    assert {one.at and one.at.timestamp() for one in own.messages} == {BEGAN}
+    own = [one for one in read_transcript(tmp_path) if one.key == "custom instructions"]
+    assert [one.messages[0].text for one in own] == ["I am Mia.", "Be brief."]
+    assert {one.messages[0].at and one.messages[0].at.timestamp() for one in own} == {BEGAN}
+    assert all(one.undated for one in own), "which corrects no time that a message has"
 
 
 def test_what_a_tool_was_asked_is_a_call_and_its_answer_the_result(tmp_path: Path) -> None:

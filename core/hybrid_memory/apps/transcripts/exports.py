@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import chain
 from typing import Any
 
 from hybrid_memory import Message, Role
@@ -162,11 +161,10 @@ def _chatgpt(records: Iterable[Record]) -> Iterator[Conversation]:
             metadata = mapping(mapping(mapping(node).get("message")).get("metadata"))
             given = map(mapping(metadata.get("user_context_message_data")).get, _SETTINGS)
             first |= {text: stated_time(chat) for text in given if isinstance(text, str) and text not in first}
-    said = [
-        messages_of(Role.USER, text, id_=hashlib.blake2b(text.encode(), digest_size=_ID_CHARS).hexdigest(), at=at)
-        for text, at in first.items()
-    ]
-    yield Conversation([*chain.from_iterable(said)], "custom instructions")
+    for text, at in first.items():
+        id_ = hashlib.blake2b(text.encode(), digest_size=_ID_CHARS).hexdigest()
+        # Its time is inferred: other files of an export may have a later first conversation.
+        yield Conversation(messages_of(Role.USER, text, id_=id_), "custom instructions", at)
 
 
 CHATGPT = Reader(("conversations*.json",), _fits_chatgpt, _chatgpt)
