@@ -111,12 +111,7 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
     clear, aclear = faces(_clear)
 
     async def _recent(self, run: Runner, /, limit: int | None = None, rounds: int = 1) -> list[Message]:
-        """The newest messages since the last `clear`, in the core's form, oldest first.
-
-        Args:
-            limit: how many; None is all. More come back if ``rounds`` reaches further back.
-            rounds: how many user turns to include at least.
-        """
+        """The newest messages since the last `clear`, oldest first; more than ``limit`` for so many user turns."""
         if not self.scoped.remembers:
             said = [*await run.call(self.scoped.history, current=True), *self._passing.get(self.scoped.scope, ())]
             return said[-limit:] if limit else said

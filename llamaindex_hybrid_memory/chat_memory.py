@@ -147,8 +147,8 @@ class HybridChatMemory(SessionBound, BaseMemory):
         """The messages for the model's next call: instructions, and the turns with the memories before them.
 
         The first turn is the user's, unless the assistant spoke first. A tool call comes with its results. One recall
-        serves all calls between two user messages. If ``input`` is not in the log yet, the last message contains only
-        the memories for it, because the engine adds the question itself.
+        serves all calls between two user messages. If ``input`` is not in the log yet, the memories for it come last,
+        in a user message that is answered "OK.": the engine adds the question itself, and roles have to alternate.
 
         Args:
             input: the question to recall for; by default the user's last message.
@@ -204,8 +204,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
         asked: dict[str, Any] = {"k": self.k, "profile": self.profile, "host": host, "spaces": self.spaces}
         with shown_to_handlers():
             context = await run.call(elsewhere.assemble, query or last, **asked)
-        preface = [Message(content=context.preface)] if context.preface else []
-        return as_chats([*turns[:row], *preface, *turns[row:]])
+        return as_chats([*turns[:row], *_answered(context.preface), *turns[row:]])
 
     async def _get_all(self, run: Runner, /) -> list[ChatMessage]:
         """The whole conversation verbatim, since the last `reset` or as set by `set`."""
@@ -278,4 +277,8 @@ def _before_the_question(context: Context) -> Sequence[Message]:
     *before, last = context.messages
     if last.id is not None or last.role is not Role.USER:
         return context.messages
-    return [*before, Message(content=context.preface)] if context.preface else before
+    return [*before, *_answered(context.preface)]
+
+
+def _answered(preface: str) -> list[Message]:
+    return [Message(content=preface), Message(role=Role.ASSISTANT, content="OK.")] if preface else []

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from hybrid_memory import Context, EventKind
+from hybrid_memory import Context, EventKind, Origin
 from hybrid_memory.analysis import LEAST_TOKENS, handle, spoken
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import message_tokens
@@ -36,7 +36,7 @@ def prompts(request: PageRequest) -> dict[str, Any]:
     events = request.scoped.events(before=before, kinds=MESSAGES, limit=2 * AROUND)
     if chosen and all(event.position != chosen for event in events):
         events = request.scoped.events(before=chosen + 1, kinds=MESSAGES, limit=AROUND)
-    turns = [event for event in events if event.message.opens]
+    turns = [event for event in events if event.message.opens and event.origin is not Origin.ASSISTANT]  # no notes
     page: dict[str, Any] = {"request": request, "tokens": None, "turns": [], "sessions": request.sessions()}
     if not turns:
         return page

@@ -51,7 +51,7 @@ def shown(memory: HybridMemory, surface: str, user: str, words: str, **options: 
         chain = ChainMemory(**whose, window=4 if surface == "window" else None)
         return str(chain.load_memory_variables({"input": words})["history"])
     if surface == "engine":
-        return "".join(str(chat.content) for chat in EngineMemory.from_defaults(**whose).get(words))
+        return "".join(str(chat.content) for chat in EngineMemory.from_defaults(**whose).get(words)[:1])  # then "OK."
     if surface == "block":
         block = HybridMemoryBlock.from_defaults(user=user, memory=memory, **options)
         return asyncio.run(block.aget([ChatMessage(role="user", content=words)], session_id="new"))

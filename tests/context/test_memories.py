@@ -153,6 +153,8 @@ def test_a_turn_of_the_user_whose_statement_is_shown_is_no_further_turn() -> Non
     statements = (statement(3, "I painted the fence."),)
     kept = fitting(Memories(turns, statements), "the fence?", 110, lambda text: len(text.split()))
     assert kept.hits == turns[:1]
+    same = tuple(hit(number, "Is this fair?\nPlumber: 2,350 euros") for number in (1, 2))
+    assert fitting(Memories(same), "the plumber?", 110, lambda text: len(text.split())).hits == same[:1]
 
 
 def test_beside_statements_the_surest_turn_of_others_is_shown_too() -> None:

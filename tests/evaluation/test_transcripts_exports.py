@@ -97,6 +97,18 @@ def test_what_was_hidden_is_left_out(tmp_path: Path) -> None:
     assert [name for name, *_ in gist(written(tmp_path, [chat(*nodes, current="f")]))] == ["a", "f"]
 
 
+def test_custom_instructions_are_read_once_from_their_first_conversation_on(tmp_path: Path) -> None:
+    given = {"about_user_message": "I am Mia.", "about_model_message": "Be brief."}
+    hidden = said("c", "user", {"content_type": "user_editable_context"}, metadata={"user_context_message_data": given})
+    first = chat(node("c", None, hidden, "q"), node("q", "c", said("q", "user", "Rome?")))
+    written(tmp_path, [{**first, "create_time": BEGAN + 9}, first])
+    written(tmp_path, [], name="shared_conversations.json")
+    own = [one for one in read_transcript(tmp_path) if one.key == "custom instructions"]
+    assert [one.messages[0].text for one in own] == ["I am Mia.", "Be brief."]
+    assert {one.messages[0].at and one.messages[0].at.timestamp() for one in own} == {BEGAN}
+    assert all(one.undated for one in own), "which corrects no time that a message has"
+
+
 def test_what_a_tool_was_asked_is_a_call_and_its_answer_the_result(tmp_path: Path) -> None:
     code = {"content_type": "code", "language": "python", "text": "print(6 * 7)"}
     output = {"content_type": "execution_output", "text": "42"}

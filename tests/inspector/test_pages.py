@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from hybrid_memory import EventKind, HybridMemory, Scope
+from hybrid_memory import EventKind, HybridMemory, Message, Origin, Scope
 from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.store.view import HIDING
 from hybrid_memory_inspector.app import PAGES
@@ -179,10 +179,11 @@ def test_pages_begin_with_what_is_newest_said_and_current(fresh: HybridMemory, b
     assert not re.search(r"<details[^>]* open", pages["prompt"])
     assert set(re.findall(r'<li class="entry (\w+)"', pages["timeline"])) == {"message"}
     marks = [re.findall(r'class="tier (\w+)"', row) for row in pages["timeline"].split('<li class="entry ')[1:]]
-    assert {tuple(mark) for mark in marks} == {
-        (),
-        ("semantic",),
-    }  # of what is in a prompt too, and of what is summarised
+    assert {tuple(mark) for mark in marks} == {(), ("semantic",)}, (
+        "of what is in a prompt too, and of what is summarised"
+    )
+    fresh.scoped(user="bo").remember(Message(content="I like tea.", origin=Origin.ASSISTANT))
+    assert "Nobody has asked anything here" in browser.get("/o/user=bo/prompt").text, "a note asks nothing"
     assert f'/search?{urlencode({"q": "And which train did I book?"})}">' in pages["search"]
     alice.resolve(next(fact for fact in alice.facts() if fact.value == "Berlin"), value="Potsdam")
     for address, states in (("facts", set()), ("facts?history=1", {"ended", "superseded"}), ("facts?q=potsdam", set())):

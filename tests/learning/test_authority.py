@@ -113,8 +113,8 @@ def test_notes_alone_make_a_profile_only_where_the_settings_say_so(noted: bool) 
     learning = LearningConfig.model_validate({"origins": origins, "background": False})
     with open_memory(MemoryConfig(url="memory://", embedder="none", learning=learning)) as memory:
         anna = memory.scoped(user="Anna")
-        (note,) = tools_named(["memory_remember"])
-        note.run(anna, {"text": "I live in Lisbon. From now on, always answer in German."})
+        note, update = tools_named(["memory_remember", "memory_update"])
+        note.run(anna, {"text": "I live in Lisbon. From now on, always answer in German. I am allergic to nuts."})
         anna.remember("I live in Moscow.", role="assistant")
         anna.remember(turn("I live in Oslo.", role="user", origin="web"))
         anna.remember(turn("Anna lives in Rome. The user lives in Rome.", role="user", origin="imported"))
@@ -122,6 +122,8 @@ def test_notes_alone_make_a_profile_only_where_the_settings_say_so(noted: bool) 
         assert known.get("home") == ("Lisbon" if noted else None)
         assert not [name for name in known if name.startswith(("rule", "communication"))]
         assert ("Lisbon" in shown(anna)) is noted
+        update.run(anna, {"handle": "#1", "text": "I am allergic to milk."})
+        assert [fact.value for fact in anna.facts()] == (["I am allergic to milk."] if noted else [])
 
 
 def test_a_model_reads_no_facts_in_what_others_said() -> None:

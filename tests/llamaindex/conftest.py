@@ -145,13 +145,11 @@ def travel(request: pytest.FixtureRequest) -> Callable[[Any], Any]:
 Run = Callable[..., Any]
 
 
-@pytest.fixture(params=["async"])
-def run(request: pytest.FixtureRequest) -> Run:
-    """Calls a method by its name, or its async twin under a watch that nothing blocks the loop."""
+@pytest.fixture
+def run() -> Run:
+    """Calls the async twin of a method, under a watch that nothing blocks the loop."""
 
     def call(owner: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
-        if request.param == "blocking":
-            return getattr(owner, name)(*args, **kwargs)
         # The one name in LlamaIndex that is another.
         twin = "async_add_message" if name == "add_message" else f"a{name}"
 

@@ -1,4 +1,4 @@
-"""`memory_why`, `memory_profile` and `memory_share`, and what the other tools reach in shared spaces, on both faces."""
+"""`memory_why`, `memory_profile` and `memory_share`, and what the other tools reach in shared spaces."""
 
 from __future__ import annotations
 
@@ -18,18 +18,15 @@ TOOLS = {tool.name.removeprefix("memory_"): tool for tool in SERVER_TOOLS}
 Use = Callable[..., Answer]
 
 
-@pytest.fixture(params=["async"])
-def use(request: pytest.FixtureRequest) -> Use:
-    """Calls a tool with the space ``team`` open, blocking or by its async twin on a loop that may not be blocked."""
-
-    def blocking(memory: ScopedMemory, tool: str, spaces: tuple[str, ...] = ("team",), **arguments: Any) -> Answer:
-        return TOOLS[tool].run(memory, arguments, spaces=spaces)
+@pytest.fixture
+def use() -> Use:
+    """Calls a tool with the space ``team`` open, on a loop that may not be blocked."""
 
     def by_twin(memory: ScopedMemory, tool: str, spaces: tuple[str, ...] = ("team",), **arguments: Any) -> Answer:
         with blockbuster_ctx():
             return asyncio.run(TOOLS[tool].arun(memory, arguments, spaces=spaces))
 
-    return blocking if request.param == "blocking" else by_twin
+    return by_twin
 
 
 @pytest.fixture
@@ -66,6 +63,8 @@ def test_why_a_turn_comes_back_and_why_it_does_not(alice: ScopedMemory, use: Use
     assert missing.text.startswith(f"#{far} does not come back for 'sister Lisbon'")
     assert "The printer is out of toner." in missing.text
     assert not missing.failed
+    use(alice, "update", handle=f"#{near}", text="My sister lives in Porto.")
+    assert "My sister lives in Porto." in use(alice, "why", about=f"#{near}", query="sister Lisbon").text
 
 
 def test_why_tells_what_was_read_from_a_turn_and_where_knowledge_comes_from(alice: ScopedMemory, use: Use) -> None:

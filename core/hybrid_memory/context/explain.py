@@ -192,9 +192,10 @@ async def _of_field(run: Runner, services: Services, scope: Scope, field: str) -
     known = {fact.id: fact for fact in await facts(run, services, scope, history=True)}
     behind = [known[number] for entry in mine.history(field) for number in entry.facts if number in known]
     positions = [position for fact in behind for position in fact.positions]
+    values = "; ".join(str(entry.value) for entry in mine.sources.get(field, ()))
     return Explanation(
-        about=f"{field}: {getattr(mine, field)!r}",
-        steps=tuple(_described(fact) for fact in behind) or ("nothing was said about it",),
+        about=f"{field.replace('_', ' ')}: {values or 'nothing is known'}",
+        steps=tuple(_described(fact) for fact in behind),
         turns=await _turns(run, services, scope, positions),
         facts=tuple(behind),
     )

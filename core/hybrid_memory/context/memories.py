@@ -485,7 +485,7 @@ def _more_turns(
     rows = list(shown)
     for row, hit in enumerate(hits):
         record, tokens = hit.record, lines[row][1]
-        repeats = any(record.text in lines[other][0] for other in rows) or (
+        repeats = any(" ".join(record.text.split()) in lines[other][0] for other in rows) or (
             record.origin in INSTRUCTING and not own.isdisjoint(record.sources)
         )
         if row not in rows and tokens <= room and not repeats:

@@ -202,11 +202,15 @@ def _shares(hit: Hit) -> list[tuple[str, float, float]]:
     return [share for share in named if share[1]]
 
 
+def _brief(weight: float) -> str:
+    return f"{round(weight, 3):g}"
+
+
 def _arithmetic(hit: Hit, score: float) -> str:
     shares = sorted(_shares(hit), key=lambda share: share[1] * share[2], reverse=True)
     total = sum(weight for _, weight, _ in shares)
-    terms = " + ".join(f"{weight:g}*{signal:.2f} {name}" for name, weight, signal in shares)
-    arithmetic = terms if abs(total - 1) < 1e-9 else f"({terms}) / {total:g}"  # noqa: PLR2004 - float noise
+    terms = " + ".join(f"{_brief(weight)}*{signal:.2f} {name}" for name, weight, signal in shares)
+    arithmetic = terms if abs(total - 1) < 1e-9 else f"({terms}) / {_brief(total)}"  # noqa: PLR2004 - float noise
     return f"{score:.3f} = {arithmetic}"
 
 
@@ -215,7 +219,7 @@ def parts(hit: Hit) -> list[display.Part]:
     shares = _shares(hit)
     total = sum(weight for _, weight, _ in shares)
     made = [
-        display.Part(name, weight * signal / total, HUES[name], f"{weight:g}*{signal:.2f}")
+        display.Part(name, weight * signal / total, HUES[name], f"{_brief(weight)}*{signal:.2f}")
         for name, weight, signal in shares
         if signal
     ]

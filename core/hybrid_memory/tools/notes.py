@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from copy import copy
+from itertools import islice
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.facts.values import near_key
 from hybrid_memory.index.record import RecordKind
 from hybrid_memory.log.message import Message, Origin, lowest
 from hybrid_memory.log.port import Receipt
 from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.tools.reading import short_name
+from hybrid_memory.tools.reading import line_of, short_name
 from hybrid_memory.tools.tool import (
     NOTED_WITH,
     REPLACES,
@@ -31,6 +33,10 @@ from hybrid_memory.tools.tool import (
 from hybrid_memory.validation import CheckedModel, shown
 
 NOTED = "memory_remember"
+MAX_CHARS = 4000
+SIMILAR = 0.5
+"""The confidence from which on an earlier note is likely to say the same, or what this one corrects."""
+
 CODE_BYTES = 3
 PREVIEW_CHARS = 200
 MAX_HANDLES = 8
@@ -50,9 +56,12 @@ async def remember(call: Call, memory: ScopedMemory, request: Remembering, origi
     """Write a note, unless a current one says the same; its words are the model's, unless it copies others'."""
     text = _checked_words(request.text)
     replaced = await updates(call, memory, text)
-    for hit in await call(memory.recall, text, kinds=(RecordKind.TURN,)):
-        if hit.record.turn not in replaced and _plain(hit.record.text) == _plain(text):
+    hits = [hit for hit in await call(memory.recall, text, kinds=(RecordKind.TURN,)) if hit.record.turn not in replaced]
+    for hit in hits:
+        if near_key(hit.record.text) == near_key(text):
             return f"That is already remembered, as {named(hit.record.turn)}."
+    notes = (hit.record for hit in hits if NOTED_WITH in hit.record.metadata and (hit.confidence or 0) >= SIMILAR)
+    similar = "".join(f" An earlier note is similar: {line_of(note, text)}" for note in islice(notes, 1))
     category = {"category": request.category} if request.category.strip() else {}
     note = Message(
         content=text,
@@ -60,7 +69,7 @@ async def remember(call: Call, memory: ScopedMemory, request: Remembering, origi
         metadata={NOTED_WITH: NOTED, **category},
         origin=lowest((Origin.ASSISTANT, origin)),
     )
-    return f"Remembered as {await _written(call, memory, note)}."
+    return f"Remembered as {await _written(call, memory, note)}.{similar}"
 
 
 class Updating(CheckedModel):
@@ -71,11 +80,12 @@ class Updating(CheckedModel):
 
 
 async def update(call: Call, memory: ScopedMemory, request: Updating) -> str:
-    """Write a note that replaces a turn, or the note that replaced that turn before."""
+    """Write a note that replaces a turn, unless another note did already: that is to be read first."""
     text, place = _checked_words(request.text), position(request.handle)
     memory = await home(call, memory, place)
-    newer = newest(place, await updates(call, memory, text))
-    place = place if newer is None else newer.turn
+    if (newer := newest(place, await updates(call, memory, text))) is not None:
+        now = line_of(newer, text)
+        raise InvalidInputError(f"{named(place)} was replaced meanwhile; if that is wrong too, update it: {now}")
     old: Message = (await call(memory.expand, named(place)))[0]
     category = {"category": label} if isinstance(label := old.metadata.get("category"), str) else {}
     note = Message(
@@ -85,8 +95,11 @@ async def update(call: Call, memory: ScopedMemory, request: Updating) -> str:
         origin=Origin.ASSISTANT,
     )
     now = await _written(call, memory, note)
-    known = "; ".join([str(fact) for fact in await call(memory.facts) if fact.positions == (place,)])
-    stands = f" Still known from there: {known.removesuffix('.')}." if known else ""
+    known = [fact for fact in await call(memory.facts) if fact.positions == (place,)]
+    if old.spoken_by is Origin.ASSISTANT:  # a model may take back what it noted, not what others said
+        while known:
+            await call(memory.resolve, known.pop(), reject=True)
+    stands = f" Still known from there: {'; '.join(map(str, known)).removesuffix('.')}." if known else ""
     return f"Remembered as {now}. It replaces {named(place)}, which stays in the history.{stands}"
 
 
@@ -140,11 +153,11 @@ def outside(memory: ScopedMemory) -> ScopedMemory:
 def _checked_words(text: str) -> str:
     if not text.strip():
         raise InvalidInputError("text is empty: say what to remember")
+    if len(text) > MAX_CHARS:
+        raise InvalidInputError(
+            f"text has {len(text):,} characters, at most {MAX_CHARS:,}: note what will matter of it"
+        )
     return text.strip()
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split()).rstrip(".。!！")
 
 
 REMEMBER = MemoryTool(

@@ -140,8 +140,7 @@ def line_of(record: Record, query: str, max_tokens: int = LINE_TOKENS, *, whose:
     text = clean(record.text)
     short = shortened(text, query, max_tokens)
     is_note = record.kind is RecordKind.FACT or NOTED_WITH in record.metadata
-    whose_words = record.origin
-    who = "" if is_note and whose_words not in MARKED else f"{speaker(whose_words, record.speaker, text)}: "
+    who = "" if is_note and record.origin not in MARKED else f"{speaker(record.origin, record.speaker, text)}: "
     more = "" if short == " ".join(text.split()) else " (more: fetch it)"
     return f"{named(record.turn)} [{record.at:%Y-%m-%d}] {whose}{who}{escaped(short)}{more}"
 
@@ -272,14 +271,16 @@ async def why(call: Call, memory: ScopedMemory, request: Asking) -> str:
         )
     place = position(about)
     memory = await home(call, memory, place)
+    note = newest(place, await updates(call, memory, request.query or about))
+    later = "" if note is None else f"memory_recall returns what replaced {named(place)}: {line_of(note, '')}\n"
     if request.query.strip():
-        return _explained(await call(memory.why, named(place), request.query, k=MAX_HITS))
+        return later or _explained(await call(memory.why, named(place), request.query, k=MAX_HITS))
     messages: list[Message] = await call(memory.expand, named(place))
     facts = await call(memory.facts, history=True)
     read = [_explained(await call(memory.why, fact)) for fact in facts if place in fact.positions]
     if not read:
-        return f"{_turn(named(place), messages[0])}\nNothing was learned from it."
-    return "\n".join([f"What was learned from {named(place)}:", *read])
+        return f"{later}{_turn(named(place), messages[0])}\nNothing was learned from it."
+    return "\n".join([f"{later}What was learned from {named(place)}:", *read])
 
 
 def _explained(explanation: Explanation) -> str:

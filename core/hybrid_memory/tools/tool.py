@@ -174,10 +174,7 @@ def position(text: str) -> int:
 
 
 async def updates(call: Call, memory: ScopedMemory, query: str) -> dict[int, Record]:
-    """The notes that replaced turns, by the positions of those turns.
-
-    The query may be any text; one that is recalled anyway needs no further embedding.
-    """
+    """The notes that replaced turns, by the positions of those turns; a query that is recalled anyway costs least."""
     hits = await call(memory.recall, query, k=MAX_UPDATES, kinds=(RecordKind.TURN,), metadata={NOTED_WITH: UPDATED})
     notes = sorted((hit.record for hit in hits), key=lambda record: record.turn)
     # A note stands behind what it replaces, whatever an application writes into metadata: so no chain is a circle.

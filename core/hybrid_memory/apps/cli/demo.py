@@ -71,7 +71,17 @@ def demo(store: Store = None, *, embedder: EmbeddedBy = AUTO) -> None:
             first = lines[0].handle
             turn = scoped.expand(first)[0]
             show(one_line(f"behind {first}: {turn.speaker}: {turn.text}"), style="dim", indent=2)
-    _show_next_steps(store)
+    _title("next")
+    kept = store or "demo.db"
+    steps = [
+        *([("hybrid-memory demo demo.db", "keep this memory")] if store is None else []),
+        (f"hybrid-memory inspect {kept}", "look around in a browser"),
+        (f'hybrid-memory search {kept} "half marathon" --why', "how a score comes about"),
+        (f"hybrid-memory why {kept} home", "where a value comes from"),
+        (f"hybrid-memory chat {kept}", "ask it, or with --model a language model that remembers"),
+        ("hybrid-memory import mine.db conversations.json -u me", "your own chats, such as ChatGPT's export"),
+    ]
+    show_rows(steps, styles=("cyan",))
 
 
 def _title(text: str) -> None:
@@ -97,17 +107,3 @@ def _show_prompt(context: Context) -> None:
         for name, tokens in context.section_tokens.items()
     ]
     show_rows(rows, right=(1,), styles=("cyan", "", "cyan", "dim"))
-
-
-def _show_next_steps(store: str | None) -> None:
-    _title("next")
-    name = store or "demo.db"
-    steps = [
-        *([("hybrid-memory demo demo.db", "keep this memory")] if store is None else []),
-        (f"hybrid-memory inspect {name}", "look around in a browser"),
-        (f'hybrid-memory search {name} "half marathon" --why', "how a score comes about"),
-        (f"hybrid-memory why {name} home", "where a value comes from"),
-        (f"hybrid-memory chat {name}", "ask it, or with --model a language model that remembers"),
-        ("hybrid-memory import mine.db conversations.json -u me", "your own chats, such as ChatGPT's export"),
-    ]
-    show_rows(steps, styles=("cyan",))

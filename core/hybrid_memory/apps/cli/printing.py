@@ -80,10 +80,7 @@ def show(text: str, *, style: str = "", indent: int = 0, err: bool = False) -> N
 def show_rows(
     rows: Iterable[Sequence[str]], *, heads: Sequence[str] = (), right: Sequence[int] = (), styles: Sequence[str] = ()
 ) -> None:
-    """Print a table without lines; the last column takes the remaining width.
-
-    ``right`` are the columns that stand to the right, ``styles`` those of the columns, as Rich names them.
-    """
+    """Print a table without lines, the columns in ``right`` to the right; the last takes the remaining width."""
     from rich.table import Table  # noqa: PLC0415 - see above
     from rich.text import Text  # noqa: PLC0415 - see above
 

@@ -32,7 +32,7 @@ OWN = "jsonl"
 
 
 def read_transcripts(paths: Sequence[Path], form: Any, refusals: list[str] | None = None) -> list[Transcript]:
-    """All conversations; equal names get their folder as a prefix. For ``refusals`` see `records`."""
+    """All conversations of files or folders; equal names get their folder as a prefix; see `records`."""
     from hybrid_memory.apps import transcripts  # noqa: PLC0415 - half a second that help need not take
 
     results = [
@@ -48,10 +48,7 @@ def read_transcripts(paths: Sequence[Path], form: Any, refusals: list[str] | Non
 
 
 def read_sessions(paths: Sequence[Path], form: str, refusals: list[str] | None = None) -> list[Transcript]:
-    """The conversations to import, each under the name of its session; exported sessions as they were.
-
-    ``auto`` detects the form, ``jsonl`` is that of `export`. For ``refusals`` see `records`.
-    """
+    """The sessions to import: one for each conversation, named after it; exported sessions as they were."""
     own = [path for path in paths if path.is_file() and (form == OWN or (form == "auto" and _is_own(path)))]
     others = [path for path in paths if path not in own]
     chats = read_transcripts(others, form, refusals) if others else []
@@ -136,8 +133,8 @@ def import_chats(
     """Import chats from files: each conversation becomes a session, with dates, tool calls and speakers.
 
     With a named owner it creates a missing store. Importing a file again writes only what is new, and corrects roles,
-    origins, names and times. Without --session, sessions have the names in the files, or those of the files. What
-    cannot be read is named, and the rest is imported.
+    origins, names and times. Without --session, sessions have the names in the files, or those of the files; custom
+    instructions of ChatGPT are a session of that name. What cannot be read is named, and the rest is imported.
 
     Example: hybrid-memory import memory.db conversations.json --user alice
     """

@@ -154,8 +154,9 @@ def _of_turn(scoped: ScopedMemory, what: str) -> Explanation:
     """For turns their words and what was learned from them; for a profile field the memory's explanation."""
     from hybrid_memory import Explanation, UserProfile  # noqa: PLC0415 - see above
 
-    if what in UserProfile.model_fields:
-        return scoped.why(what)
+    fields = [name.replace("_", " ") for name in UserProfile.model_fields]  # as `profile` shows them
+    if (field := what.replace("_", " ")) in fields:
+        return scoped.why(field.replace(" ", "_"))
     name = handle(what)
     if "-" in name and name.startswith("#"):
         last = int(name.replace("#", "").rpartition("-")[2])
@@ -163,10 +164,11 @@ def _of_turn(scoped: ScopedMemory, what: str) -> Explanation:
     else:
         events = turn_named(scoped, what)
     if not events:
-        raise InvalidInputError(f"{scoped.scope} has no turn {name!r}: hybrid-memory history shows the handles")
+        places = f"hybrid-memory history shows the handles; fields of the profile are {', '.join(fields)}"
+        raise InvalidInputError(f"{scoped.scope} has no turn {name!r}: {places}")
     positions = {event.position for event in events}
     facts = tuple(fact for fact in scoped.facts(history=True) if positions.intersection(fact.positions))
-    steps = tuple(f"{'says' if fact.current else 'once said'} {fact} ({fact.state})" for fact in facts)
+    steps = tuple(f"learned {fact} ({fact.state})" for fact in facts)
     turns = tuple((f"#{event.position}", event.message) for event in events)
     name = name if len(turns) > 1 else turns[0][0]
     return Explanation(f"{name} in the log", steps or ("nothing was learned from it",), turns, facts)

@@ -64,9 +64,18 @@ def read_transcript(
     path, before = Path(path), len(refusals or ())
     found: list[Transcript] = []
     for file in _files(path, form, refusals):
-        chats = _transcripts(file, file.relative_to(path).as_posix() if path.is_dir() else file.name, form, refusals)
+        name = file.relative_to(path).as_posix() if path.is_dir() else file.name
+        values = records(file, refusals)
+        detected, values = _detected(values) if form == "auto" else (form, values)
+        said = [] if detected is None else [chat for chat in _READERS[detected].read(values) if chat.messages]
+        chats, single = list[Transcript](), len(said) == 1 and not said[0].name
+        for number, chat in enumerate(said, 1):
+            title = name if single else f"{name}#{chat.name or number}"
+            one = Transcript.of(paired(chat.messages), name=title, form=detected or "", key=chat.name)
+            chats.append(replace(one, messages=tuple(dated(one.messages, chat.at))))
         if refusals is not None:
-            oldest = min([file_time(file), *(one.at for chat in chats for one in chat.messages if one.at is not None)])
+            times = (message.at for chat in chats for message in chat.messages if message.at is not None)
+            oldest = min([file_time(file), *times])
             chats = [replace(chat, messages=tuple(dated(chat.messages, oldest))) for chat in chats]
         found += chats
     if not found and len(refusals or ()) == before:
@@ -93,18 +102,6 @@ def _files(path: Path, form: Form | Literal["auto"], refusals: list[str] | None)
     if not files:
         refuse(f"{path} has no file named {' or '.join(patterns)}", refusals)
     return files
-
-
-def _transcripts(file: Path, name: str, given: Form | Literal["auto"], refusals: list[str] | None) -> list[Transcript]:
-    values = records(file, refusals)
-    form, values = _detected(values) if given == "auto" else (given, values)
-    said = [] if form is None else [chat for chat in _READERS[form].read(values) if chat.messages]
-    single, read = len(said) == 1 and not said[0].name, list[Transcript]()
-    for number, chat in enumerate(said, 1):
-        title = name if single else f"{name}#{chat.name or number}"
-        one = Transcript.of(paired(chat.messages), name=title, form=form or "", key=chat.name)
-        read.append(replace(one, messages=tuple(dated(one.messages, chat.at))))
-    return read
 
 
 def _detected(values: Iterator[Record]) -> tuple[Form | None, Iterator[Record]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from hybrid_memory import Message, Role
@@ -20,13 +22,20 @@ _TEXTS = ("text", "result", "content")
 _TITLE_CHARS = 200
 _ID_CHARS = 8
 
-OF_ACCOUNTS = ("memories.json", "message_feedback.json", "projects.json", "user.json", "users.json")
+OF_ACCOUNTS = (
+    "ads.json conversation_asset_file_names.json export_manifest.json library_files.json memories.json user.json "
+    "message_feedback.json model_comparisons.json projects.json shared_conversations.json user_settings.json users.json"
+).split()
 """What ChatGPT and Claude export next to the chats."""
 
+_SETTINGS = ("about_user_message", "about_model_message")
 
-def _fits_chatgpt(value: Any) -> bool:
-    """Whether a value has this form: a conversation, or a list with one."""
-    return any(isinstance(chat, Mapping) and isinstance(chat.get("mapping"), Mapping) for chat in _listed_chats(value))
+
+def _holding(field: str, kind: type) -> Fits:
+    """Whether a value is a conversation with such a field, or a list with one."""
+    return lambda value: any(
+        isinstance(chat, Mapping) and isinstance(chat.get(field), kind) for chat in _listed_chats(value)
+    )
 
 
 def _listed_chats(value: Any) -> list[Any]:
@@ -131,21 +140,34 @@ def _parts(content: Mapping[str, Any]) -> list[Any]:
     return parts
 
 
-CHATGPT = Reader(
-    ("conversations*.json",),
-    _fits_chatgpt,
-    _exported("ChatGPT", _fits_chatgpt, _branch, (bool, _chatgpt_messages), ("title", "conversation_id", "id")),
+_fits_chatgpt = _holding("mapping", Mapping)
+_chatgpt_chats = _exported(
+    "ChatGPT", _fits_chatgpt, _branch, (bool, _chatgpt_messages), ("title", "conversation_id", "id")
 )
 
 
+def _chatgpt(records: Iterable[Record]) -> Iterator[Conversation]:
+    """The conversations, and what the user had set for all of them: each text once, from its first conversation on."""
+    records = list(records)
+    yield from _chatgpt_chats(records)
+    chats = [chat for record in records for chat in _listed_chats(record.value) if isinstance(chat, Mapping)]
+    first: dict[str, datetime | None] = {}
+    for chat in sorted(chats, key=lambda chat: stated_time(chat) or datetime.now(UTC)):
+        for node in mapping(chat.get("mapping")).values():
+            metadata = mapping(mapping(mapping(node).get("message")).get("metadata"))
+            given = map(mapping(metadata.get("user_context_message_data")).get, _SETTINGS)
+            first |= {text: stated_time(chat) for text in given if isinstance(text, str) and text not in first}
+    for text, at in first.items():
+        id_ = hashlib.blake2b(text.encode(), digest_size=_ID_CHARS).hexdigest()
+        # Its time is inferred: other files of an export may have a later first conversation.
+        yield Conversation(messages_of(Role.USER, text, id_=id_), "custom instructions", at)
+
+
+CHATGPT = Reader(("conversations*.json",), _fits_chatgpt, _chatgpt)
+
+
+_fits_claude = _holding("chat_messages", list)
 _ROLES_OF_CLAUDE = {"human": Role.USER, "assistant": Role.ASSISTANT}
-
-
-def _fits_claude(value: Any) -> bool:
-    """Whether a value has this form: a conversation, or a list with one."""
-    return any(
-        isinstance(chat, Mapping) and isinstance(chat.get("chat_messages"), list) for chat in _listed_chats(value)
-    )
 
 
 def _is_turn(value: Any) -> bool:
