@@ -219,7 +219,7 @@ _PEOPLE = (
     r"enfant|gamine?|bébé|élève|voisine?|collègue|stagiaire|"
     r"frau|mann|(?:groß|schwieger)?(?:mutter|vater|sohn|tochter|bruder|schwester)|schwager|schwägerin|oma|opa|onkel|"
     r"neffe|nichte|enkel(?:in)?|kind|junge|mädchen|freund(?:in)?|nachbar(?:in)?|kolleg(?:e|in)|schüler(?:in)?|"
-    rf"praktikant(?:in)?|{'|'.join(word for word in KIN if word.isascii())})"
+    rf"praktikant(?:in)?|{'|'.join(word for word, (name, _) in KIN.items() if word.isascii() and name != 'pet')})"
 )
 _PEOPLE_ZH = (
     rf"(?:{'|'.join(word for word in KIN if not word.isascii() and ' ' not in word)}|"
@@ -255,7 +255,7 @@ _NAMED = re.compile(
 """Before a harm: one word, as a name, and a verb in the third person."""
 _OWN_OBJECT = re.compile(r"\b(?:me|mich|mir)\b|\bm['’]", re.IGNORECASE)
 _OTHER_SUBJECT = re.compile(
-    rf"\b{_PEOPLE}s?\b|^\s*(?:he|she|they|(?:he|she|they)['’]\w+|elle|il|él|ella|er|sie)\b|"
+    rf"\b(?:{_PEOPLE}|dog|cat)s?\b|^\s*(?:he|she|they|(?:he|she|they)['’]\w+|elle|il|él|ella|er|sie)\b|"
     rf"{_PEOPLE_ZH}|^\s*[他她]",
     re.IGNORECASE,
 )
