@@ -22,7 +22,7 @@ from hybrid_memory.documents.items import (
     PutItem,
 )
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
-from hybrid_memory.memory.items import ItemMemory
+from hybrid_memory.memory.store import ItemMemory
 from hybrid_memory.runtime.runners import InlineRunner, drive
 from tests.doubles import Clock
 from tests.faces import Face, Open

@@ -3,6 +3,7 @@
     python benchmarks/lives                                   twelve lives, four minutes
     python benchmarks/lives --only en_bernie zh3_yiming --check
     python benchmarks/lives --crowd longmemeval_s.jsonl.gz --turns 1000
+    python benchmarks/lives --tokens 435                      half of what a prompt shows of memory
     python benchmarks/lives --only en_bernie zh3_yiming --model Qwen2.5 --each 5 --json answers.json
 
 The lives in `data` are invented: about 140 turns each over three to six months, in English, Chinese, Spanish, French
@@ -49,7 +50,7 @@ from benchmarks.lives.answers import ARMS, SYSTEM, Exchange, answer, bare
 from benchmarks.lives.crowd import crowd_around
 from benchmarks.measures import grade
 from benchmarks.vectors import KeptVectors
-from hybrid_memory import HybridMemory, Weights, open_memory
+from hybrid_memory import HybridMemory, MemoryConfig, Weights, open_memory
 from langchain_hybrid_memory import HybridMemoryMiddleware
 
 HERE = Path(__file__).resolve().parent
@@ -65,7 +66,7 @@ REMARKS = {
     "fr": ("Hier soir j'ai mal dormi et la journée est longue. ", "Bonjour, me revoilà.", "Il fait gris aujourd'hui."),
 }
 """What people say before they ask, and before that on the same day."""
-LOWER = ("facts_not claimed", "facts_superseded claimed", "tokens of a task", "small talk: lines")
+LOWER = ("facts_not claimed", "facts_superseded claimed", "tokens of a question", "tokens of a task", "small talk: lines")
 """Figures that are better when they are lower; tokens and lines are compared by their share of the expected."""
 
 _WORDS = re.compile(r"[^\W\d_\u3040-\u30ff\u4e00-\u9fff]+|\d+")
@@ -182,13 +183,23 @@ def written(user: str, turns: Iterable[Mapping[str, Any]], file: Path, embedder:
     return memory
 
 
+def opened(file: Path, embedder: KeptVectors, settings: Mapping[str, Any]) -> HybridMemory:
+    """The store in a file, with these settings."""
+    return open_memory(MemoryConfig.model_validate({"url": f"sqlite:///{file}", **settings}), embedder=embedder)
+
+
 def measure(
-    life: Mapping[str, Any], turns: Sequence[Mapping[str, Any]], embedder: KeptVectors, figures: Figures
+    life: Mapping[str, Any],
+    turns: Sequence[Mapping[str, Any]],
+    embedder: KeptVectors,
+    figures: Figures,
+    settings: Mapping[str, Any],
 ) -> None:
     """Write the turns of a life and the crowd around it, ask the life's questions and set its tasks."""
     name = life["name"]
     folder = Path(tempfile.mkdtemp())
-    memory = written(life["user"], turns, folder / "memory.db", embedder)
+    written(life["user"], turns, folder / "memory.db", embedder).close()
+    memory = opened(folder / "memory.db", embedder, settings)
     vectors = Vectors(embedder, turns, embedder.embed_documents([words(turn)[:2000] or "-" for turn in turns]))
     _facts(life, memory, figures)
     for number, question in enumerate(life["questions"]):
@@ -198,7 +209,7 @@ def measure(
     for number, task in enumerate(life["acting"]):
         file = folder / f"task{number}.db"
         shutil.copy(folder / "memory.db", file)
-        with open_memory(f"sqlite:///{file}", embedder=embedder) as again:
+        with opened(file, embedder, settings) as again:
             prompt = _sent(again, life["user"], f"task {number}", task["q"]).prompt
         text = without(prompt, task["q"])
         figures.add("tasks possible", name, has(text, task["need"]))
@@ -332,11 +343,13 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="fail where a figure is worse than expected.json")
     parser.add_argument("--crowd", type=Path, help="other people's chats (*.jsonl.gz), written as the user's own")
     parser.add_argument("--turns", type=int, default=5000, help="how many turns of them")
+    parser.add_argument("--tokens", type=int, help="the most tokens of memory in a prompt, if not the default")
     parser.add_argument("--model", help="a GGUF file, or the beginning of its name in .models, that answers")
     parser.add_argument("--each", type=int, default=10, help="how many questions and tasks of a life a model answers")
     given = parser.parse_args()
     lives = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(given.data.glob("*.json"))]
     lives = [life for life in lives if not given.only or life["name"] in given.only]
+    settings = {} if given.tokens is None else {"prompt": {"memory_tokens": given.tokens}}
     figures, embedder = Figures(), KeptVectors()
     if given.model:
         asked = (exchange for life in lives for exchange in exchanges(life, embedder, given.each))
@@ -344,7 +357,7 @@ def main() -> int:
         return 0
     for life in tqdm(lives, desc="lives", disable=None):
         crowd = () if given.crowd is None else crowd_around(life, given.crowd, given.turns)
-        measure(life, turns_of(life, crowd), embedder, figures)
+        measure(life, turns_of(life, crowd), embedder, figures, settings)
     means = figures.means()
     for name, value in means.items():
         by = ", ".join(f"{life} {np.mean(values):.2f}" for life, values in figures.values[name].items())

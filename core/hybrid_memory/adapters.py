@@ -48,8 +48,7 @@ from hybrid_memory.memory import HybridMemory, ScopedMemory
 from hybrid_memory.memory.faces import Part
 from hybrid_memory.memory.faces import faces as verb_faces
 from hybrid_memory.memory.files import MemoryFiles
-from hybrid_memory.memory.items import SWEEP_EVERY
-from hybrid_memory.memory.store import IN_MEMORY, close_all, held, memory_at, opened, url_of
+from hybrid_memory.memory.store import IN_MEMORY, SWEEP_EVERY, close_all, held, memory_at, opened, url_of
 from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import TWINS, Runner, two_faces

@@ -20,6 +20,8 @@ from hybrid_memory.context.shortening import Condensed, How, condense
 from hybrid_memory.context.strategies import resolve_strategy
 from hybrid_memory.context.summary import Audit
 from hybrid_memory.display import progress_bar
+from hybrid_memory.documents import items
+from hybrid_memory.documents.items import ItemOperation, ItemResult
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.facts.fact import FactExtractor
 from hybrid_memory.facts.learn import Extractors
@@ -28,7 +30,6 @@ from hybrid_memory.log.message import Message
 from hybrid_memory.log.port import Key, Receipt
 from hybrid_memory.log.views import ReadOnlyLog
 from hybrid_memory.memory.faces import Verbs, faces
-from hybrid_memory.memory.items import SWEEP_EVERY, ItemMemory
 from hybrid_memory.memory.runtime import Runtime, flush_owners
 from hybrid_memory.memory.scoped import ScopedMemory
 from hybrid_memory.models.port import Embedder, LanguageModel
@@ -47,6 +48,8 @@ from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import shown
 
 T = TypeVar("T")
+
+SWEEP_EVERY = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,43 @@ class Stats:
         behind = f"; {self.unindexed:,} to be indexed, {self.pending:,} to be embedded"
         left = behind if self.unindexed or self.pending else ""
         return f"<Stats of {self.url}: {counts}, {self.size_bytes / 1e6:,.1f} MB{left}>"
+
+
+class ItemMemory(Verbs):
+    """An application's own values under namespaces and keys, separate from all turns; made by `HybridMemory.items`.
+
+    Attributes:
+        scope: the owner of the values.
+        sweep_every: expired values are never found; they are destroyed by the first write after this time.
+    """
+
+    def __init__(self, runtime: Runtime, scope: Scope, sweep_every: timedelta = SWEEP_EVERY) -> None:
+        self._runtime = runtime
+        self.scope = scope
+        self.sweep_every = sweep_every
+
+    async def _batch(self, run: Runner, operations: Sequence[ItemOperation]) -> list[ItemResult]:
+        """The results of `GetItem`, `FindItems`, `PutItem` and `ListNamespaces` operations, in their order.
+
+        Reads see the state before the batch. Puts are durable when this returns, all or none; the last put under a key
+        wins, and an item keeps the time of its first put. A destroyed value leaves log, index and files, together with
+        all its earlier values.
+
+        Raises:
+            StoreUnavailableError: the disk is full or cannot be written. Nothing was written.
+        """
+        return await items.batch(run, self._runtime.services, self.scope, operations, self.sweep_every)
+
+    batch, abatch = faces(_batch)
+
+    async def _sweep(self, run: Runner) -> int:
+        """Destroy all expired items now and return their number."""
+        return await items.sweep(run, self._runtime.services, self.scope)
+
+    sweep, asweep = faces(_sweep)
+
+    def __repr__(self) -> str:
+        return f"<ItemMemory {self.scope} in {self._runtime}>"
 
 
 class HybridMemory(Verbs):

@@ -1,0 +1,114 @@
+"""Whom a sentence is about, its speaker or somebody else: by its words, and by the sentence judge where it is sure."""
+
+from __future__ import annotations
+
+import re
+
+from hybrid_memory.facts.grounding import KIN
+
+MAYBE_OTHER, SURELY_OTHER = 0.15, 0.85
+"""The least probability that a sentence is about somebody else, to take it for that: without the first person and with.
+"""
+
+_FIRST_PERSON = re.compile(
+    r"\b(?:i|i'?m|i'?ve|me|my|mine|we|us|our|yo|mi|mis|me|nos|je|j'|moi|mon|ma|mes|nous|ich|mir|mich|mein\w*|wir)\b|"
+    r"我|俺|咱",
+    re.IGNORECASE,
+)
+_PEOPLE = (
+    r"(?:gf|bf|mate|gran|grandm\w+|grandf\w+|(?:step|god|grand)(?:son|daughter|child|mother|father|mum|mom|dad)|"
+    r"[\w]+-in-law|boy|girl|lad|man|woman|guy|guest|lodger|student|pupil|intern|landlord|landlady|au pair|"
+    r"mujer|marido|novi[oa]|madre|padre|hij[oa]|herman[oa]|amig[oa]|abuel[oa]|suegr[oa]|cuñad[oa]|yerno|nuera|t[ií][oa]|"
+    r"prim[oa]|sobrin[oa]|niet[oa]|niñ[oa]|chic[oa]|bebé|alumn[oa]|vecin[oa]|compañer[oa]|"
+    r"femme|mari|(?:grand-|belle-|beau-)?(?:mère|père|fils|fille|frère|sœur)|amie?|oncle|tante|cousine?|neveu|nièce|"
+    r"enfant|gamine?|bébé|élève|voisine?|collègue|stagiaire|"
+    r"frau|mann|(?:groß|schwieger)?(?:mutter|vater|sohn|tochter|bruder|schwester)|schwager|schwägerin|oma|opa|onkel|"
+    r"neffe|nichte|enkel(?:in)?|kind|junge|mädchen|freund(?:in)?|nachbar(?:in)?|kolleg(?:e|in)|schüler(?:in)?|"
+    rf"praktikant(?:in)?|{'|'.join(word for word, (name, _) in KIN.items() if word.isascii() and name != 'pet')})"
+)
+_PEOPLE_ZH = (
+    rf"(?:{'|'.join(word for word in KIN if not word.isascii() and ' ' not in word)}|"
+    "爷|奶|爹|娘|娃|姨|舅|姑|婶|伯|岳|侄|老公|那口子|导师|老师|学生|客人|客户|实习生|房东|同桌|姑娘|大爷|大妈)"
+)
+_ABOUT_OTHERS = re.compile(
+    r"^\W*(?:and |but |so |also |btw |oh )*(?:my (?:\w+ ){0,2}?|our (?:\w+ ){0,2}?|mi |mis |mon |ma |mein\w* )?"
+    rf"(?:{_PEOPLE}|"
+    r"(?:he|she|they|he'?s|she'?s)(?!.*\b(?:me|my|i)\b)|elle|il|él|ella|er|sie)\b"
+    r"(?!['’]?s? (?:and i|et moi|y yo|und ich)\b)"
+    rf"|^(?:我|俺|咱)(?:家|的)?{_PEOPLE_ZH}|^[他她]",
+    re.IGNORECASE,
+)
+"""Beginnings of sentences whose subject is somebody else."""
+
+_CLAUSE = re.compile(
+    r"(?P<who>[,，]?\s*\b(?:who|que|qui)\b|,\s*(?:der|die|das)\b)|[,;:，；：—–]|(?<=[说道讲])|"
+    r"(?<=[\u3400-\u9fff\d])\s+(?=[\u3400-\u9fff])|"
+    r"\b(?:that|because|since|so|while|but|and|y|et|und|dass|pero|mais|aber)\b",
+    re.IGNORECASE,
+)
+_OWN_SUBJECT = re.compile(
+    rf"\b(?:i|i['’]?m|i['’]?ve|we|we['’]?re|yo|soy|tengo|estoy|tomo|je|suis|ich|habe|bin|wir)\b|\bj['’]|"
+    rf"(?:我|俺|咱)(?!(?:们|家|的|那个?|[大二三四小老])*{_PEOPLE_ZH}|们?(?:家|班|组|公司|单位|部门))",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"^\W*(?!(?:it|this|that|there|what|which|everything|nothing|mine)\b)\w+"
+    r"(?: (?:at|from|in|de) (?:\w+ ){1,2}| |(?=['’]s))"
+    r"(?:is|['’]s|es|est|ist|has|tiene|hat|takes|toma|prend|nimmt) (?:(?:very|really|also|badly|severely) )?$",
+    re.IGNORECASE,
+)
+"""Before a harm: one word, as a name, and a verb in the third person."""
+_OWN_OBJECT = re.compile(r"\b(?:me|mich|mir)\b|\bm['’]", re.IGNORECASE)
+_OTHER_SUBJECT = re.compile(
+    rf"\b(?:{_PEOPLE}|dog|cat)s?\b|^\s*(?:he|she|they|(?:he|she|they)['’]\w+|hes|shes|theyre|elle|il|él|ella|er|sie)\b|"
+    rf"{_PEOPLE_ZH}|^\s*(?:然后|但是?|不过|结果|所以|因为)?[他她]",
+    re.IGNORECASE,
+)
+_OWN_HARM = re.compile(
+    rf"\b(?:my|our|mi|mon|ma|meine?)\s+(?:(?!{_PEOPLE}|(?:is|has|es|tiene|est|ist|hat)\b)\w+\s+){{0,2}}$", re.IGNORECASE
+)
+_OTHERS_HAVING = re.compile(rf"\b{_PEOPLE}s?\s+(?:with|con|avec|mit)\b[^,;]*$", re.IGNORECASE)
+_OF_OTHERS = re.compile(rf"^(?: {_PEOPLE}\b|[^，。；]{{0,6}}的{_PEOPLE_ZH})", re.IGNORECASE)
+
+
+def is_about_others(text: str, harm: re.Match[str] | None, *, safety: bool, other: float) -> bool:
+    """Whether the sentence is about somebody else.
+
+    Args:
+        text: the sentence.
+        harm: its words for a harm or diet, which it may say of one person among several.
+        safety: whether it is about what harms somebody, in whatever words.
+        other: the judge's probability of that, 0 if it takes it rather for a claim about the speaker.
+    """
+    if harm is not None and (whose := _is_of_others(text, harm)) is not None:
+        return whose
+    own = _OWN_SUBJECT.search(text) or _OWN_OBJECT.search(text)
+    if _ABOUT_OTHERS.search(text) or (safety and harm is None and not own and _OTHER_SUBJECT.search(text)):
+        return True
+    return other > (SURELY_OTHER if _FIRST_PERSON.search(text) else MAYBE_OTHER)
+
+
+def _is_of_others(text: str, harm: re.Match[str]) -> bool | None:
+    """Whether a harm or diet is said of somebody else: by the subject of its clause, else of the nearest one before.
+
+    None if there is no subject.
+    """
+    start, end, relative, earlier = 0, len(text), False, []
+    for border in _CLAUSE.finditer(text):
+        if border.end() > harm.start():
+            end = border.start() if border.start() >= harm.end() else end
+            break
+        earlier.append(text[start : border.start()])
+        start, relative = border.end(), border["who"] is not None
+    before = text[start : harm.start()]
+    if _OTHERS_HAVING.search(before) or _OF_OTHERS.match(text[harm.end() : end]):
+        return True
+    if _OWN_SUBJECT.search(text[start:end]) or _OWN_HARM.search(before):
+        return False
+    if relative or _OTHER_SUBJECT.search(before) or _NAMED.search(before):
+        return True
+    for clause in reversed(earlier):
+        own = _OWN_SUBJECT.search(clause) or _OWN_OBJECT.search(clause)
+        if own or _OTHER_SUBJECT.search(clause):
+            return own is None
+    return None
