@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from hybrid_memory.facts.attributes import ATTRIBUTES
 from hybrid_memory.text.asking import asking_share
 from hybrid_memory.text.languages import ENGLISH_STOP_WORDS
 from hybrid_memory.text.sentences import sentences
@@ -95,37 +94,12 @@ NOTHING = (
 )
 """Words that name no person and no value."""
 
-_FIRST = re.compile(
-    r"^(?:(?:an?|the|some|any|my|our)\s+(?=\S)|我的|我们的|一[个名位只家](?=.)|这[个位](?=.))", re.IGNORECASE
-)
-_LABELS = {
-    name: re.compile(
-        rf"^{re.escape(known.english)}\s+(?=\S)|^{known.chinese}(?=.)|(?<=.){known.chinese}$", re.IGNORECASE
-    )
-    for name, known in ATTRIBUTES.items()
-}
-"""Words in a value that only repeat its attribute: "allergic to peanuts" is an allergy to peanuts."""
-
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
     r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\b"
 )
 _NUMBER = re.compile(rf"(?P<digits>\d{{1,15}})|{_MONTH}", re.IGNORECASE)
-_NUMERAL = r"\d|[一二两三四五六七八九十百]|\b(?:\w+teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty)\b"
-_SHAPES = {
-    name: re.compile(shape, re.IGNORECASE)
-    for name, shape in {
-        "age": _NUMERAL,
-        "height": _NUMERAL,
-        "weight": _NUMERAL,
-        "birthday": f"{_NUMERAL}|{_MONTH}",
-        "phone": r"\d{3}",
-        "email": "@",
-    }.items()
-}
-"""The required form of an attribute's values: small models put anything anywhere."""
-
 _TIMED = re.compile(
     r"\d|[一二两三四五六七八九十][点号日月年周天]|[今明昨后前去][天年晚早]|[上下本这]个?[周月]|周[一二三四五六日末]|星期|年初|年底"
     r"|\b(?:to(?:day|night|morrow)|yesterday|ago|since|noon|midnight|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
@@ -177,8 +151,6 @@ _CALLED = {
 
 _NAMED = r"(?:\b(?:name|called?|named|i['’]m|i am|this is|me)\b|叫|名字?|我是|[昵姓]称?)(?: is|['’]s|是|为)?\W{0,3}"
 _NAMES = frozenset(("name", "nickname"))
-_OTHERS = re.compile(r"['’]s\s|的")
-"""In the value of a relation, a sign of another person: "Tom's mother" is not the speaker's mother."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,10 +201,11 @@ class Ground:
         return attribute not in _CALLED or any(occurs(word, self.context) for word in _CALLED[attribute])
 
     def value(self, given: str, attribute: str) -> str:
-        """The value as the turn writes it, without punctuation and articles; empty if the turn does not contain it."""
+        """The value as the turn writes it, without punctuation; empty if the turn does not contain it."""
         value = " ".join(given.split()).strip(MARKS)
-        value = _FIRST.sub("", _LABELS[attribute].sub("", value) if attribute in _LABELS else value).strip(MARKS)
-        if not value or len(value) > MAX_VALUE_CHARS or not self._fits(value, attribute):
+        if not value or len(value) > MAX_VALUE_CHARS:
+            return ""
+        if attribute in _NAMES and not re.search(_NAMED + re.escape(value), self.words, re.IGNORECASE):
             return ""
         if value.isupper() and len(value) > 1 and value.isascii():  # "US" and "IT" are stop words in lower case
             return value if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", self.words) else ""
@@ -245,14 +218,6 @@ class Ground:
             return ""
         written = re.search(re.escape(value), self.words, re.IGNORECASE)
         return written[0] if written else value
-
-    def _fits(self, value: str, attribute: str) -> bool:
-        """Whether something of this kind can be the value of the attribute."""
-        if attribute in _CALLED:
-            return _OTHERS.search(value) is None
-        if attribute in _NAMES:
-            return re.search(_NAMED + re.escape(value), self.words, re.IGNORECASE) is not None
-        return attribute not in _SHAPES or _SHAPES[attribute].search(value) is not None
 
     def instant(self, given: Any) -> datetime | None:
         """A date or time in ISO format, by default in the turn's time zone; None if it or the turn names no time."""

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import takewhile
 
 from hybrid_memory.facts.fact import USER
 from hybrid_memory.log.event import Event, EventKind
@@ -294,9 +295,30 @@ def _own_words(message: Message) -> str:
     return "\n".join(str(block.get("text") or "") for block in message.content if block.get("type") not in _FILES)
 
 
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What somebody says of their own in a turn: nothing quoted, pasted, handed over or played.
+
+    Attributes:
+        turn: the whole turn.
+        asking: what another speaker said right before.
+        lines: the sentences, verbatim; requests and questions among them.
+    """
+
+    event: Event
+    turn: Spoken
+    asking: Spoken | None
+    lines: Sequence[str]
+
+
 def own_sentences(turns: Sequence[Event], before: Sequence[Event]) -> list[Sentence]:
     """The sentences that are their speakers' own, of the turns of one session, in order."""
-    made: list[Sentence] = []
+    return [sentence for own in own_turns(turns, before) for sentence in _statements(own)]
+
+
+def own_turns(turns: Sequence[Event], before: Sequence[Event]) -> list[Own]:
+    """What the speakers of the turns of one session say of their own, without what belongs to a story or a role."""
+    made: list[Own] = []
     earlier: Spoken | None = None
     fiction = False
     for number, event in enumerate([*before, *turns]):
@@ -310,27 +332,26 @@ def own_sentences(turns: Sequence[Event], before: Sequence[Event]) -> list[Sente
         if _END_OF_FICTION.search(turn.words):
             fiction = False
         begins = _FICTION.search(turn.words) is not None
-        if number >= len(before) and not fiction:
-            made += _of_turn(turn, event, asking)
+        plays = fiction
         fiction = fiction or (begins and _QUESTION.search(turn.words) is None)
         if (
             fiction
             and not begins
             and (_REQUEST.search(turn.words) or _HOW_TO_WORK.search(turn.words) or len(turn.words) > MAX_SENTENCE_CHARS)
         ):  # something else is asked for, which ends a story or a role
-            fiction = False
-            if number >= len(before):
-                made += _of_turn(turn, event, asking)
+            fiction = plays = False
+        if number >= len(before) and not plays:
+            lines = takewhile(lambda text: _FICTION.search(text) is None, _own_lines(turn.words))
+            made.append(Own(event, turn, asking, tuple(lines)))
     return made
 
 
-def _of_turn(turn: Spoken, event: Event, asking: Spoken | None) -> list[Sentence]:
+def _statements(own: Own) -> list[Sentence]:
+    turn, event, asking = own.turn, own.event, own.asking
     made: list[Sentence] = []
     question = asking.question if asking is not None else ""
-    for number, text in enumerate(_own_lines(turn.words)):
+    for number, text in enumerate(own.lines):
         first = number == 0
-        if _FICTION.search(text):
-            break
         plain = _LABEL.sub("", text, count=1).strip() or text
         if len(plain) <= MAX_SENTENCE_CHARS and _QUESTION.search(plain) and (before := _TOLD_FIRST.match(plain)):
             plain = before["told"].strip()

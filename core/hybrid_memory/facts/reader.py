@@ -14,6 +14,7 @@ from hybrid_memory.errors import ModelError
 from hybrid_memory.facts.attributes import ATTRIBUTES, RULE, attribute
 from hybrid_memory.facts.fact import USER, Category, Claim, Stance
 from hybrid_memory.facts.grounding import KIN, MARKS, MAX_NAME_CHARS, NOTHING, Ground, asserted
+from hybrid_memory.facts.own import own_turns
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.values import normalised
 from hybrid_memory.log.event import Event
@@ -140,12 +141,14 @@ def spans(turns: Sequence[Event]) -> Iterator[list[Event]]:
 
 
 def question(turns: Sequence[Event], before: Sequence[Event], fields: Sequence[Field] = ()) -> Question:
-    """The question about these turns, without tool and system messages."""
+    """The question about what people say of their own in these turns, without tool and system messages."""
     earlier = [turn for turn in before if turn.message.role in _SPEAKERS]
+    own = {each.event.position: _SPACE.sub("", " ".join(each.lines)) for each in own_turns(turns, before)}
     spoken = [turn for turn in turns if turn.message.role in _SPEAKERS]
+    shown = [_shown(turn, TURN_CHARS, own.get(turn.position, "")) for turn in spoken]
     return Question(
         before=tuple(_shown(turn, CONTEXT_CHARS) for turn in earlier[-CONTEXT_TURNS:]),
-        turns=tuple(_shown(turn, TURN_CHARS) for turn in spoken),
+        turns=tuple(turn for turn in shown if turn.words),
         fields=tuple(field for field in fields if field[0] not in _NAMES),
     )
 
@@ -254,6 +257,7 @@ _CHINESE = _Wording(
     weekdays=("星期一", "星期二", "星期三", "星期四", "星期五", "星期六", "星期日"),
 )
 
+_SPACE = re.compile("(?<=[。！？；，]) ")
 _SPEAKERS = frozenset((Role.USER, Role.ASSISTANT))
 _NAMES = frozenset(ATTRIBUTES).union(UserProfile.model_fields, *(known.aliases for known in ATTRIBUTES.values()))
 _CUES = frozenset(
@@ -262,12 +266,16 @@ _CUES = frozenset(
 """Words to include in excerpts of long turns."""
 
 
-def _shown(turn: Event, max_chars: int) -> Shown:
-    """The turn without a leading name; an assistant makes claims only if it has a name, and so is a person."""
+def _shown(turn: Event, max_chars: int, own: str | None = None) -> Shown:
+    """The turn without a leading name; an assistant makes claims only if it has a name, and so is a person.
+
+    ``own`` are the words of their own of who makes claims.
+    """
     message = turn.message
     name, words = voice(message.text.strip()[:MAX_READ_CHARS])
     subject = message.name or name or (USER if message.role is Role.USER else None)
-    return Shown(turn, None if subject is None else " ".join(subject.split()), excerpt(words, _CUES, max_chars))
+    said = words if own is None or subject is None else own
+    return Shown(turn, None if subject is None else " ".join(subject.split()), excerpt(said, _CUES, max_chars))
 
 
 def _transcript(turns: Sequence[Shown], wording: _Wording) -> Iterator[str]:
