@@ -79,6 +79,8 @@ def test_what_is_not_certainly_the_users_teaches_nothing(texts: list[str]) -> No
         (["No pork in my diet."], ["No pork in my diet."]),
         (["Btw: I moved to Oslo."], ["I moved to Oslo."]),
         (["重要：我对花生过敏"], ["我对花生过敏"]),
+        (["Correction: Louise's birthday is 13 March, not 12."], ["Louise's birthday is 13 March, not 12."]),
+        (["Other Information: I have a bad knee"], ["I have a bad knee"]),
         (["Important: I am allergic to peanuts. Thanks!"], ["I am allergic to peanuts."]),
         (["A:Are you a vegetarian?", "Yes, since 2019."], ["Are you a vegetarian? Yes, since 2019."]),
         (["A:That makes 25 each.", "so 50"], ["so 50"]),

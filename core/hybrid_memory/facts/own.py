@@ -46,10 +46,10 @@ HANDED_LINES = 4
 
 _LABEL = re.compile(
     r"^\W*(?:(?:important|importante|wichtig|note|nota|notez|ps|p\.s\.|psa|fyi|btw|by the way|remember|reminder|"
-    r"heads[- ]up|"
+    r"heads[- ]up|corrections?|corrección|korrektur|(?:other |more )?info(?:rmation)?|about me|profile|bio|"
+    r"background|context|sobre mí|à propos de moi|über mich|更正|纠正|关于我|个人信息|简介|背景|"
     r"update|news|good news|for the record|just so you know|tl;?dr|edit|重要|切记|记住|注意|提醒|备注|好消息|坏消息|"
-    r"更新|"
-    r"说明|补充|附)(?:\s*[:：]\s*|\s+[-–—]\s+)|(?:btw|fyi|ps|psa)[\s,]+)+",
+    r"更新|说明|补充|附)(?:\s*[:：]\s*|\s+[-–—]\s+)|(?:btw|fyi|ps|psa)[\s,]+)+",
     re.IGNORECASE,
 )
 """Labels in front of a statement, which name nobody."""
@@ -94,7 +94,7 @@ _TEXT = (
     r"following|below)"
 )
 _HANDOVER = re.compile(
-    rf"\b(?:translate|proof-?read|rewrite|paraphrase|rephrase|summari[sz]e|correct|edit|polish|shorten|improve|"
+    rf"\b(?:translate|proof-?read|rewrite|paraphrase|rephrase|summari[sz]e|correct(?!ion)|edit|polish|shorten|improve|"
     rf"tidy(?: up)?|clean up|tl;?dr|reword|grammar|spell-?check|turn (?:this|it)|continue|transcribe|"
     rf"check (?:the|my|his|her|their|this)|fix (?:the|my|his|her|this|grammar|spelling)|"
     rf"make (?:this|it|that) (?:\w+ )?(?:short|long|nic|polit|clear|formal|sound|read|friendl|punch|warm|professional))"

@@ -51,7 +51,7 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 _LISTED = {
     "name": r"name|full name|nombre|nom|姓名|名字",
     "age": r"age|edad|âge|alter|年龄",
-    "home": r"home|city|lives in|ciudad|ville|wohnort|住址|现居|城市",
+    "home": r"home|city|location|lives in|ciudad|ville|wohnort|住址|现居|城市",
     "email": r"e-?mail|correo|邮箱",
     "phone": r"phone|mobile|tel(?:ephone)?|teléfono|téléphone|电话|手机",
     "allergy": r"allerg(?:y|ies)|alergias?|allergies?|allergien?|过敏",
