@@ -66,7 +66,13 @@ REMARKS = {
     "fr": ("Hier soir j'ai mal dormi et la journée est longue. ", "Bonjour, me revoilà.", "Il fait gris aujourd'hui."),
 }
 """What people say before they ask, and before that on the same day."""
-LOWER = ("facts_not claimed", "facts_superseded claimed", "tokens of a question", "tokens of a task", "small talk: lines")
+LOWER = (
+    "facts_not claimed",
+    "facts_superseded claimed",
+    "tokens of a question",
+    "tokens of a task",
+    "small talk: lines",
+)
 """Figures that are better when they are lower; tokens and lines are compared by their share of the expected."""
 
 _WORDS = re.compile(r"[^\W\d_\u3040-\u30ff\u4e00-\u9fff]+|\d+")

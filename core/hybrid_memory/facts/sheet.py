@@ -56,6 +56,12 @@ ORDERS_RATIO = 0.15
 OTHERS_RATIO = 0.05
 """The same for other people's allergies and illnesses."""
 
+SHARED_TOKENS = 870
+"""Of fewer tokens for memories the three take a smaller share, until they have a quarter of what they have of these.
+
+A small prompt is for the question: of half as many, their whole shares left less than nearest turns do for questions.
+"""
+
 SENTENCES = " / "
 """Between two sentences of one day."""
 
@@ -205,7 +211,7 @@ def _urgency(fact: Fact) -> tuple[int, float, int]:
 def standing_text(facts: Sequence[Fact], max_tokens: int, count: TokenCounter) -> tuple[str, list[Fact]]:
     """The text of name, safety and instructions, by day, and which these are.
 
-    Each part has a share of ``max_tokens``; the surest, then the newest come first.
+    Each part has a share of ``max_tokens``, a smaller one of few; the surest, then the newest come first.
     """
     chosen = always(facts)
     orders = [fact for fact in chosen if is_order(fact.attribute)]
@@ -213,8 +219,9 @@ def standing_text(facts: Sequence[Fact], max_tokens: int, count: TokenCounter) -
     own = [fact for fact in chosen if fact.subject == USER and fact not in orders]
     kept: list[Fact] = []
     left = max_tokens
+    shared = min(max_tokens, max(SHARED_TOKENS / 4, max_tokens**2 / SHARED_TOKENS))
     for part, ratio in ((own, SAFETY_RATIO), (orders, ORDERS_RATIO), (others, OTHERS_RATIO)):
-        room = ratio * max_tokens
+        room = ratio * shared
         for fact in part:
             tokens = line_tokens(fact, {other.valid_from.date() for other in kept if other in part}, count)
             if tokens <= min(left, room) and fact.text not in {other.text for other in kept}:
