@@ -62,6 +62,14 @@ def test_chinese_turns_are_asked_about_in_chinese() -> None:
     assert shown == ("之前说过的，仅供参考：\nuser: 你好\n\n发言：\n[1] user（星期一，2024-05-06）: 我住在杭州。")
 
 
+def test_a_label_is_no_speaker_and_an_answer_stays_what_an_answer_leans_on() -> None:
+    answer = event(2, "Sure: a fine city. Do you own a boat?", role="assistant")
+    turns = [event(1, "Profile: I live in Bergen."), answer, event(3, "Yes, since 2019.")]
+    asked = question(turns, [])
+    assert [turn.subject for turn in asked.turns] == ["user", None, "user"]
+    assert "Do you own a boat?" in prompt(asked)[-1].text
+
+
 def test_what_tools_and_the_system_say_is_left_out() -> None:
     turns = [event(1, "Be kind.", role="system"), event(2, "I live in Bergen."), event(3, "17 °C", role="tool")]
     shown = asked_for(turns, turns)[1]

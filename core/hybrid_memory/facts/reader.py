@@ -12,16 +12,15 @@ from typing import Any
 
 from hybrid_memory.errors import ModelError
 from hybrid_memory.facts.attributes import ATTRIBUTES, RULE, attribute
-from hybrid_memory.facts.fact import USER, Category, Claim, Stance
+from hybrid_memory.facts.fact import Category, Claim, Stance
 from hybrid_memory.facts.grounding import KIN, MARKS, MAX_NAME_CHARS, NOTHING, Ground, asserted
-from hybrid_memory.facts.own import own_turns
+from hybrid_memory.facts.own import Own, own_turns
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.values import normalised
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.models.port import LanguageModel
 from hybrid_memory.text.sentences import excerpt
-from hybrid_memory.text.speakers import voice
 from hybrid_memory.text.tokenize import cjk_share, terms
 from hybrid_memory.text.tokens import estimate_tokens
 
@@ -143,9 +142,9 @@ def spans(turns: Sequence[Event]) -> Iterator[list[Event]]:
 def question(turns: Sequence[Event], before: Sequence[Event], fields: Sequence[Field] = ()) -> Question:
     """The question about what people say of their own in these turns, without tool and system messages."""
     earlier = [turn for turn in before if turn.message.role in _SPEAKERS]
-    own = {each.event.position: _SPACE.sub("", " ".join(each.lines)) for each in own_turns(turns, before)}
-    spoken = [turn for turn in turns if turn.message.role in _SPEAKERS]
-    shown = [_shown(turn, TURN_CHARS, own.get(turn.position, "")) for turn in spoken]
+    own = {each.event.position: each for each in own_turns(turns, before)}
+    kept = [turn for turn in turns if turn.position in own or turn.message.role is Role.ASSISTANT]
+    shown = [_shown(turn, TURN_CHARS, own.get(turn.position)) for turn in kept]
     return Question(
         before=tuple(_shown(turn, CONTEXT_CHARS) for turn in earlier[-CONTEXT_TURNS:]),
         turns=tuple(turn for turn in shown if turn.words),
@@ -266,16 +265,14 @@ _CUES = frozenset(
 """Words to include in excerpts of long turns."""
 
 
-def _shown(turn: Event, max_chars: int, own: str | None = None) -> Shown:
-    """The turn without a leading name; an assistant makes claims only if it has a name, and so is a person.
-
-    ``own`` are the words of their own of who makes claims.
-    """
+def _shown(turn: Event, max_chars: int, own: Own | None = None) -> Shown:
+    """The words that somebody says of their own, or the whole turn, about which nobody claims anything."""
+    if own is not None:
+        words = _SPACE.sub("", " ".join(own.lines))
+        return Shown(turn, " ".join(own.turn.owner.split()), excerpt(words, _CUES, max_chars))
     message = turn.message
-    name, words = voice(message.text.strip()[:MAX_READ_CHARS])
-    subject = message.name or name or (USER if message.role is Role.USER else None)
-    said = words if own is None or subject is None else own
-    return Shown(turn, None if subject is None else " ".join(subject.split()), excerpt(said, _CUES, max_chars))
+    name = message.name if message.role is Role.USER else None
+    return Shown(turn, name, excerpt(message.text.strip()[:MAX_READ_CHARS], _CUES, max_chars))
 
 
 def _transcript(turns: Sequence[Shown], wording: _Wording) -> Iterator[str]:
