@@ -34,7 +34,7 @@ async def visit(memory: HybridMemory, number: int) -> str:
     mine = memory.scoped(user=f"user {number}", session="first")
     await mine.aremember(f"My locker is number {number * 7}.")
     (hit, *_) = await mine.arecall("Which locker is mine?", k=1)
-    return hit.record.text
+    return hit.text
 
 
 async def main(url: str, embedder: str) -> None:

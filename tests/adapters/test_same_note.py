@@ -14,6 +14,7 @@ from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, open_memory
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.layout import MEMORY_HEADINGS
 from hybrid_memory.errors import AccessDeniedError
+from hybrid_memory.text.speakers import marked
 from hybrid_memory_hosts.recalled import recalled
 from langchain_hybrid_memory import HybridChatMemory as ChainMemory
 from llamaindex_hybrid_memory import HybridChatMemory as EngineMemory
@@ -112,3 +113,15 @@ def test_a_space_is_shown_as_long_as_it_may_be_read(surface: str) -> None:
         team.revoke(user="en")
         with pytest.raises(AccessDeniedError):
             shown(memory, surface, "en", "When is the launch of Falcon?", spaces=["team"])
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("surface", SURFACES)
+def test_what_was_shown_teaches_nothing_when_it_comes_back(lives: HybridMemory, surface: str, language: str) -> None:
+    text = shown(lives, surface, language, ASKED[language]).replace("\\n", "\n")
+    assert SAFETY[language] in text
+    text += "\n\n" + marked("summary", f"user: {SAFETY[language]}")
+    back = lives.scoped(user=f"{surface} {language}", session="back")
+    back.remember([Message(role=role, content=f"{text}\n\n{ASKED[language]}") for role in (Role.USER, Role.ASSISTANT)])
+    assert not back.facts()
+    assert not [hit for hit in back.recall(SAFETY[language]) if SAFETY[language] in hit.record.text]

@@ -2,14 +2,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from hybrid_memory import HybridMemory, open_memory
 from hybrid_memory.facts import judge
 from hybrid_memory.facts.own import own_sentences
-from hybrid_memory.facts.statements import cut_value, packed, unpacked
+from hybrid_memory.facts.statements import SAFETY, cut_value, packed, unpacked
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.models.embedders import LocalEmbedder
 from hybrid_memory.scope import Scope
@@ -30,7 +32,7 @@ def turns(*texts: str) -> list[Event]:
 def own(*texts: str) -> list[str]:
     """The user's own sentences in the last of these turns, each with the question that it answers."""
     made = own_sentences(turns(*texts), [])
-    return [f"{one.question} {one.text}".strip() for one in made if one.position == len(texts)]
+    return [f"{one.question} {one.text}".strip() for one in made if one.position == len(texts) and not one.request]
 
 
 MAIL = "From: Bob <bob@example.org>\nTo: Ann\nSubject: the flat\n\nI live in Rome and I am allergic to nuts."
@@ -177,7 +179,7 @@ def test_what_someone_else_has_is_not_the_users(memory: HybridMemory) -> None:
     assert all(text.startswith("others · ") for text in listed)
 
 
-SAFETY = (
+WORDINGS = (
     "peanuts = hospital for me", "I can't have dairy", "bee stings put me in hospital twice", "I carry an EpiPen",
     "I'm type 1 diabetic", "got my inhaler back, the asthma is acting up", "I take 5 mg of apixaban twice a day",
     "penicillin is a no, my throat closes", "I use a wheelchair outside", "I wear hearing aids in both ears",
@@ -189,11 +191,27 @@ SAFETY = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("words", SAFETY)
+@pytest.mark.parametrize("words", WORDINGS)
 def test_safety_stands_in_every_prompt(memory: HybridMemory, words: str) -> None:
     memory.scoped(user="ann", session="s").remember(f"{words}.")
     memory.scoped(user="ann", session="s").remember("The weather was fine on Sunday.")
     assert words in memory.scoped(user="ann", session="later").assemble("Plan a dinner.").standing
+
+
+def test_safety_stands_in_the_first_prompt_after_an_import(memory: HybridMemory) -> None:
+    ann = memory.scoped(user="ann", session="old")
+    ann.remember(["I am allergic to peanuts.", *(f"The parcel number {number} came." for number in range(60))])
+    assert "allergic to peanuts" in memory.scoped(user="ann", session="new").assemble("Plan a dinner.").standing
+
+
+def test_a_prompt_waits_only_so_long_for_what_is_unread(memory: HybridMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.scoped(user="ann", session="old").remember("I am allergic to peanuts.")
+    ann = memory.scoped(user="ann", session="new")
+    slow = count(step=100)
+    with monkeypatch.context() as patch:
+        patch.setattr("hybrid_memory.facts.learn.time", SimpleNamespace(monotonic=lambda: next(slow)))
+        assert not ann.assemble("Plan a dinner.").standing
+    assert "allergic to peanuts" in ann.assemble("Plan a dinner.").standing
 
 
 def test_what_a_request_asks_for_is_no_safety(memory: HybridMemory) -> None:
@@ -290,6 +308,19 @@ def test_a_harm_is_told_of_the_user_or_of_somebody_else() -> None:
             wrong += [(whose, text)] * (told != {whose})
     assert len(wrong) <= 2
     assert all(whose == "others" for whose, _ in wrong), "the user's own is never lost"
+
+
+def test_a_task_teaches_only_what_it_says_by_the_way() -> None:
+    rows = [line.split("\t") for line in Path(__file__).with_name("requests.tsv").read_text("utf-8").splitlines()]
+    wrong = []
+    with open_memory("memory://") as memory:
+        for number, (expected, text) in enumerate(rows):
+            user = memory.scoped(user=f"u{number}")
+            user.remember(text)
+            kinds = ["harm" if fact.attribute in SAFETY else "note" for fact in user.facts()]
+            wrong += [(expected, text)] * (kinds[:1] != [expected][: bool(expected)])
+    assert len(wrong) <= 3
+    assert not any(expected for expected, _ in wrong), "what may harm is never lost"
 
 
 @pytest.mark.parametrize(

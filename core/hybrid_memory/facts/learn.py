@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -35,6 +36,9 @@ MODEL = "model "
 
 READ_BATCH = 128
 """Turns read by rules in one step."""
+
+WAIT_BATCH = 16
+"""The same while a prompt waits."""
 
 CALL_TURNS = 20
 CALL_TOKENS = 2_000
@@ -91,12 +95,12 @@ async def learn(
     model: bool = False,
     progress: Progress | None = None,
     state: LogState | None = None,
-    most: int | None = None,
+    wait: timedelta | None = None,
 ) -> int:
     """Extract claims from this owner's new turns; returns how many.
 
-    ``state`` is that of the owner's log with the kind ``learned``, if known. If there are more new turns than ``most``,
-    all are left to background work.
+    ``state`` is that of the owner's log with the kind ``learned``, if known. Turns that have not been begun after
+    ``wait`` are left to background work.
 
     With ``model``, the language model is used too. On `ModelError`, statements are kept, and the model gets the turns
     again next time.
@@ -107,7 +111,7 @@ async def learn(
     extractors = services.state(Extractors)
     if extractors.rules is not None:
         count += await _catch_up(
-            run, services, owner.owner, extractors.rules, progress=progress, state=state, most=most
+            run, services, owner.owner, extractors.rules, progress=progress, state=state, wait=wait
         )
     if model and extractors.reader is not None and services.config.learning.model:
         count += await _catch_up(run, services, owner.owner, extractors.reader, progress=progress)
@@ -176,18 +180,19 @@ async def _catch_up(
     *,
     progress: Progress | None,
     state: LogState | None = None,
-    most: int | None = None,
+    wait: timedelta | None = None,
 ) -> int:
     """Let one extractor continue, step by step; each step is durable, and done once however many processes try."""
     count = done = 0
     by_model = extractor is services.state(Extractors).reader
-    limit = CALL_TURNS if by_model else READ_BATCH
+    limit = CALL_TURNS if by_model else READ_BATCH if wait is None else WAIT_BATCH
+    until = None if wait is None else time.monotonic() + wait.total_seconds()
     number, cursors = await cursors_of(run, services, owner, state)
     while True:
         after, seen = cursors.get(extractor.name, 0), state.head if state else await head(run, services, owner)
         state = None
         turns = await run.call(services.truth.read, owner, after=after, kinds=(EventKind.MESSAGE,), limit=limit)
-        if most is not None and len(turns) > most:
+        if turns and until is not None and time.monotonic() > until:
             services.state(Extractors).left.add(owner)
             return count
         last = not by_model and len(turns) < limit

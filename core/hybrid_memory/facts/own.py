@@ -17,7 +17,7 @@ from hybrid_memory.facts.fact import USER
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.text.sentences import blocks, sentences
-from hybrid_memory.text.speakers import voice
+from hybrid_memory.text.speakers import voice, without_blocks
 
 MAX_CHARS = 4_000
 """How much of a turn is read."""
@@ -136,13 +136,28 @@ _REQUEST = re.compile(
     r"^\W*(?:(?:and|so|ok|okay|now|then|also|please|pls|hey|right|well)\W+)*(?:(?:can|could|would|"
     r"will) you\W+(?:please\W+)?)?"
     r"(?:write|draft|compose|make me|give me|show me|tell me|find|list|suggest|recommend|plan|book|help me|explain|"
-    r"describe|create|generate|calculate|compare|remind me|look up|do me|add|put)\b"
+    r"describe|create|generate|calculate|compare|remind me|look up|do me|add|put|fill (?:in|out|up)|prepare|"
+    r"organi[sz]e|set up|type up|get (?:me|us)|arrange|make (?:an?|the|up)|"
+    r"let['’]?s (?:write|make|do|draft|plan)|work out (?:how|what|the|my)|"
+    r"(?:sort|check|update|print|send|turn) (?:out|if|whether|me|my|the|this|these|it|a)|"
+    r"i(?: need| want|['’]d like| would like) (?:you to|(?:an?|the|some) (?:[\w-]+ ){0,4}(?:(?:check)?list|card|table|"
+    r"form|note|letter|e-?mail|message|summary|overview|plan|template|sheet|draft)))\b"
     r"|^\W*(?:请|麻烦|那|再|能不能|可以|能)*(?:你|您)?(?:帮(?:我|忙|他|她)?|替我|给我)(?!.*(?:记住|记得|以后))"
-    r"|^\W*(?:推荐|讲讲|说说|解释|介绍|查一?下|列[个一出]|写[个一篇段张])"
+    r"|^\W*(?:推荐|讲讲|说说|解释|介绍|查一?下|列[个一出]|写[个一篇段张]|填一?[个下张份表]|整理[一我]|订[个一张]|"
+    r"做[个一张份]*(?:表|清单|卡|计划|方案|总结)|麻烦|提醒我|把.{1,14}(?:写成|列出|整理|翻译|做成)|"
+    r"给.{1,5}[填写做订]|我(?:要|想要|需要)一?[份张个].{0,12}(?:清单|表|卡|邮件|信|总结|计划))"
     r"|^\W*(?:(?:y|pues|oye|et|bon|alors|sinon|dis(?: voir| moi)?|und|dann)\W+)*(?:escr[ií]be(?:me)?|dame|hazme|"
-    r"redacta|prepara|busca|haz|dime|puedes|podrías|écris|rédige|donne|fais|refais|propose|prépare|trouve|explique|"
-    r"dis moi|tu peux|tu pourrais|peux-tu|pouvez-vous|schreib|gib mir|mach mir|kannst du|könntest du|können sie|"
-    r"erklär\w*)\b",
+    r"redacta|prepara|busca|haz|dime|puedes|podrías|rellena\w*|completa|organízame|ayúdame|recomiéndame|sugiéreme|"
+    r"explícame|cuéntame|recuérdame|mándame|ponme|pásame|"
+    r"(?:necesito|quiero|quisiera) (?:que me|un[ao]? (?:\w+ ){0,3}(?:lista\w*|tarjeta|tabla|ficha|correo|carta|nota|"
+    r"resumen|formulario|plan))|"
+    r"écris|rédige|donne|fais|refais|propose|prépare|trouve|explique|remplis|complète|aide[- ]moi|rappelle[- ]moi|"
+    r"recommande|mets|passe[- ]moi|prévois|(?:j['’]ai besoin d['’]une?|il me faut \w+|"
+    r"je (?:veux|voudrais) une?) (?:\w+ ){0,3}(?:liste|carte|tableau|fiche|mail|lettre|note|résumé|plan)|"
+    r"dis moi|tu peux|tu pourrais|peux-tu|pouvez-vous|schreib|gib mir|mach (?:mir|eine?n?)|kannst du|könntest du|"
+    r"können sie|füll\w*|hilf mir|erinner\w* mich|stell mir|erstell\w*|zeig mir|such mir|"
+    r"ich (?:brauche|möchte|hätte gern\w*) (?:eine?n?|die|den) (?:\w+ ){0,3}"
+    r"(?:liste|karte|tabelle|übersicht|mail|zusammenfassung|vorlage)|erklär\w*)\b",
     re.IGNORECASE,
 )
 _ASKING = re.compile(
@@ -159,8 +174,21 @@ _ASKING = re.compile(
 )
 """A question without its mark."""
 
-_CLAUSES = re.compile(r"[,，;；]|[\u3400-\u9fff]\s+[\u3400-\u9fff]")
-"""Where a request or an unmarked question may also tell something."""
+_CLAUSES = re.compile(r"[,，;；]|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])")
+_TELLS = re.compile(
+    r"\b(?:i|we|he|she|they|my|our|is|are|has|have|can['’]?t|cannot|don['’]?t|doesn['’]?t|soy|es|está|tengo|tiene|voy|"
+    r"va|ella|je|j|il|elle|on|nous|est|suis|ich|wir|er|ist|bin|hat|habe|sitzt|mein\w*)\b"
+    r"|(?<![帮给替醒诉教])我|[她他咱是]|[爸妈]",
+    re.IGNORECASE,
+)
+"""What a clause beside a request or an unmarked question has if it tells something."""
+
+_MINE = re.compile(
+    r"\b(?:i|my|our|mis?|soy|tengo|je|j|mon|ma|mes|notre|ich|mein\w*|unser\w*|remind me|recuérdame|"
+    r"rappelle[- ]moi|erinner\w* mich)\b|(?<![帮给替诉教])我|[:：]",
+    re.IGNORECASE,
+)
+"""What a request has that may name a harm of its speaker."""
 
 _HOW_TO_WORK = re.compile(
     r"\b(?:always|never|from now on|in future|every time|whenever|any ?time|by default|as a rule|each time|call me|"
@@ -242,6 +270,7 @@ class Sentence:
         asked: the id of the turn that asked it.
         order: whether it says how to work, always.
         momentary: whether it asks for something now or answers a question: no instruction by its meaning alone.
+        request: whether it only asks for something: a statement only if it names what may harm somebody.
     """
 
     owner: str
@@ -252,6 +281,7 @@ class Sentence:
     order: bool = False
     momentary: bool = False
     asked: str = ""
+    request: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +305,7 @@ def spoken(event: Event) -> Spoken | None:
     if event.kind is not EventKind.MESSAGE or event.message.role not in {Role.USER, Role.ASSISTANT}:
         return None
     message = event.message
-    text = _own_words(message)[:MAX_CHARS].strip()
+    text = without_blocks(_own_words(message))[:MAX_CHARS].strip()
     if message.role is Role.USER and message.name is None and _chat(text.split("\n")):
         return Spoken("", message.role.value, text, event.id)
     name, words = ("", text) if _LABEL.match(text) or _MAIL.match(text) else voice(text)
@@ -362,12 +392,14 @@ def _statements(own: Own) -> list[Sentence]:
             continue
         if len(plain) > MAX_SENTENCE_CHARS or not telling:
             continue
-        asks = _REQUEST.search(plain) or (_ASKING.search(plain) and not answer and plain[-1] not in ".!。！")
-        if not order and (_QUESTION.search(plain) or (asks and not _CLAUSES.search(plain))):
+        wants = _REQUEST.search(plain)
+        asks = wants or (_ASKING.search(plain) and not answer and plain[-1] not in ".!。！")
+        request = bool(asks) and not any(map(_TELLS.search, _CLAUSES.split(plain)[1:]))
+        if not order and (_QUESTION.search(plain) or (request and not (wants and _MINE.search(plain)))):
             continue
         asked = asking.id if asking is not None and answer else ""
         momentary = bool(answer or asks or _HANDOVER.search(plain))
-        made.append(Sentence(turn.owner, plain, answer, event.position, event.at, order, momentary, asked))
+        made.append(Sentence(turn.owner, plain, answer, event.position, event.at, order, momentary, asked, request))
     return made[:MAX_SENTENCES] if len(made) <= 2 * MAX_SENTENCES else []
 
 

@@ -30,9 +30,6 @@ from hybrid_memory.text.speakers import is_chinese, within_line
 from hybrid_memory.text.tokenize import plain_terms
 from hybrid_memory.text.tokens import TokenCounter
 
-NEWEST = 16
-"""How many unread turns a prompt reads itself; more are left to background work."""
-
 WEIGHTS = {"statement": 0.8, "turn": 0.55, "session": 0.56, "length": 0.75}
 """How much counts: likeness to the question of the statement, its turn and its session; the logarithm of its size.
 Words in common, and whether it tells something lasting, gained nothing.
@@ -181,14 +178,14 @@ def _sheet_of(known: Knowledge, session: str | None) -> Sheet:
 
 
 async def _read_newest(run: Runner, services: Services, owner: Scope, state: LogState | None) -> bool:
-    """Read new turns, if background work does not or they are few; returns whether something may have been learned."""
+    """Read new turns, those that take too long in the background; returns whether something may have been learned."""
     extractors = services.state(Extractors)
     if extractors.rules is None or services.read_only:
         return False
     learned = 1  # perhaps, if something fails
     with left_for_later(owner):
-        most = NEWEST if services.config.learning.background else None
-        learned = await learn(run, services, owner, state=state, most=most)
+        wait = services.config.orchestration.model_timeout if services.config.learning.background else None
+        learned = await learn(run, services, owner, state=state, wait=wait)
     return bool(learned)
 
 

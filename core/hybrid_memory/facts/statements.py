@@ -139,7 +139,7 @@ _HARM = {
     "allergy": re.compile(
         r"\b(?:\w*allerg\w*|al[eé]rg\w*|anaphyla\w*|epi-?pens?|adrenaline? pens?|stylos? d.adrénaline|intoleran\w*|"
         r"unverträg\w*|c(?:o?)eliac|cel[ií]ac\w*|cœliaque|zöliakie)\b|"
-        r"\b(?:(?:digère|tolère)(?:nt)? pas|no tolera\w*|vertr[aä]g\w* kein\w*)\b|过敏|不耐受|"
+        r"\b(?:(?:digère|tolère)(?:nt)? pas|no tolera\w*|vertr[aä]g\w* kein\w*)\b|过敏|不耐受|アレルギー|알레르기|"
         r"肾上腺素笔|一吃.{0,4}就|吃了就(?:肿|吐|痒|起)|"
         r"\b(?:hospital|emergency room|a&e|ambulance|urgencias|urgences|notaufnahme)\b.{0,20}\bfor me\b|= ?hospital|"
         r"\b(?:put|puts|sent|sends|land(?:s|ed)?) me (?:in|to|into) (?:the )?(?:hospital|a&e|er|emergency)\b|"
@@ -150,8 +150,8 @@ _HARM = {
         re.IGNORECASE,
     ),
     "medicine": re.compile(
-        r"\b(?:medicat\w+|medicine|tablets?|pills?|inhalers?|insulin\w*|injections?|blood thinners?|anticoagul\w+|"
-        r"antidepress\w+|statins?|dos(?:e|age)|milligrams?|pastillas?|medicament\w*|médicaments?|comprim[ée]s?|"
+        r"\b(?:medicat\w+|medicine|tablets?|pills?|inhal(?:er|ador|ateur)\w*|insulin\w*|injections?|blood thinners?|"
+        r"anticoagul\w+|antidepress\w+|statins?|dos(?:e|age)|milligrams?|pastillas?|medicament\w*|médicaments?|comprim[ée]s?|"
         r"tabletten|medikament\w*|blutverdünner|spritze)\b|\b\d+\s?(?:mg|mcg|µg|ml)\b|毫克|吃着?药|服药|药[片物量]|胰岛素|"
         r"每[天日].{0,3}[片粒颗]",
         re.IGNORECASE,
@@ -167,19 +167,28 @@ _HARM = {
     ),
     "accessibility": re.compile(
         r"\b(?:wheelchairs?|hearing aids?|screen reader|deaf|blind|dyslexi\w+|colou?r-?blind|crutches|step-?free|"
-        r"silla de ruedas|fauteuil roulant|malentendant\w*|rollstuhl|gehörlos|schwerhörig)\b|轮椅|助听器|失明|色盲|"
-        r"听障|视障",
+        r"walking frames?|zimmer|rollator|andador|déambulateur|"
+        r"silla de ruedas|fauteuil roulant|malentendant\w*|rollstuhl|gehörlos|schwerhörig)\b|轮椅|助听器|助行器|失明|"
+        r"色盲|听障|视障",
         re.IGNORECASE,
     ),
 }
 """Wordings that may be about safety, in five languages: a lower bar than any other statement has."""
+
+_TOPIC = re.compile(
+    r"\b(?:allergies|allergy form|alergias|allergien|medications?|medicines?|tablets?|pills?|pastillas?|medicamentos?|"
+    r"intoleran(?:ces|cias)|intolérances|unverträglichkeiten|médicaments?|comprim[ée]s|tabletten|medikamente?n?)\b|"
+    r"过敏(?=[史信源原])|(?<![\u4e00-\u9fff])过敏(?=[、，：]|$)|吃的药|药物",
+    re.IGNORECASE,
+)
+"""In a request these only name its topic: "a list of my medicines"."""
 
 SURE = 0.9
 """The confidence of a value that is cut out of a whole sentence."""
 
 _LIVES = re.compile(
     r"\b(?:live|lives|living|moved?|moving|flat|apartment|house|home|address|viv\w+|mud\w+|piso|casa|habit\w+|"
-    r"déménag\w+|wohn\w*|zieh\w*|gezogen)\b|住|搬|家",
+    r"déménag\w+|wohn\w*|zieh\w*|gezogen)\b|住|搬|(?<![一两几这那每多])家",
     re.IGNORECASE,
 )
 _WORKS = re.compile(
@@ -251,9 +260,10 @@ def unpacked(text: str) -> Floats:
 def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) -> list[Claim]:
     """The statement as one claim; none if it is rather a joke, a story or a greeting."""
     text = sentence.text
-    wordings = ((name, found) for name, words in _HARM.items() if (found := words.search(text)))
-    harm, named = next(wordings, ("", None))
     asks = sentence.momentary and not sentence.question
+    words = _TOPIC.sub(lambda found: " " * len(found[0]), text) if asks else text
+    wordings = ((name, found) for name, harms in _HARM.items() if (found := harms.search(words)))
+    harm, named = next(wordings, ("", None))
     if named and asks and _LEFT_OPEN.search(text[: named.start()]) and not _SAYS.match(text[named.end() :]):
         harm, named = "", None
     value = None if sentence.question else cut_value(text)
@@ -271,7 +281,7 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
         risky = max(SAFETY, key=marks.__getitem__)
         ordering = claims * max(marks[order] for order in ORDERS)
         sure = min(1.0, sure + likely * marks[risky])
-        if not harm and sure >= RISKY:
+        if not harm and sure >= RISKY and not sentence.request:
             harm = name = risky
         elif not harm and ordering >= ORDERED and (sentence.order or not sentence.momentary):
             name, sure = best if best in ORDERS else "instruction", ordering
@@ -279,7 +289,7 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
             wording = _MEANT_BY.get(best)
             meant = wording is None or (wording.search(text) and not _FORMERLY.search(text))
             name = best if meant and min(marks[best], claims) >= MEANT else name
-    if says_nothing(text) and not sentence.question:
+    if (says_nothing(text) and not sentence.question) or (sentence.request and not harm and not sentence.order):
         return []
     named = _DIET.search(text) if name == "diet" else named
     others = is_about_others(text, named, safety=name in SAFETY, other=other if other == likely else 0.0)

@@ -11,8 +11,8 @@ MAYBE_OTHER, SURELY_OTHER = 0.15, 0.85
 """
 
 _FIRST_PERSON = re.compile(
-    r"\b(?:i|i'?m|i'?ve|me|my|mine|we|us|our|yo|mi|mis|me|nos|je|j'|moi|mon|ma|mes|nous|ich|mir|mich|mein\w*|wir)\b|"
-    r"我|俺|咱",
+    r"\b(?:i|i'?m|i'?ve|me|my|mine|we|us|our|yo|mi|mis|me|nos|je|j'|moi|mon|ma|mes|nous|ich|mir|mich|mein\w*|wir|"
+    r"io|mio|mia|miei|mie|ho|noi|eu|meus?|minhas?|tenho|tomo)\b|我|俺|咱|私|僕",
     re.IGNORECASE,
 )
 _PEOPLE = (
@@ -24,16 +24,19 @@ _PEOPLE = (
     r"enfant|gamine?|bébé|élève|voisine?|collègue|stagiaire|"
     r"frau|mann|(?:groß|schwieger)?(?:mutter|vater|sohn|tochter|bruder|schwester)|schwager|schwägerin|oma|opa|onkel|"
     r"neffe|nichte|enkel(?:in)?|kind|junge|mädchen|freund(?:in)?|nachbar(?:in)?|kolleg(?:e|in)|schüler(?:in)?|"
-    rf"praktikant(?:in)?|{'|'.join(word for word, (name, _) in KIN.items() if word.isascii() and name != 'pet')})"
+    r"praktikant(?:in)?|marito|moglie|figli[oa]|fratello|sorella|nonn[oa]|zi[oa]|suocer[oa]|cognat[oa]|nipote|amic[oa]|"
+    r"bambin[oa]|ragazz[oa]|esposa|filh[oa]|irmão?|mãe|pai|av[óô]|sogr[oa]|cunhad[oa]|net[oa]|menin[oa]|vizinh[oa]|colega|"
+    rf"{'|'.join(word for word, (name, _) in KIN.items() if word.isascii() and name != 'pet')})"
 )
 _PEOPLE_ZH = (
     rf"(?:{'|'.join(word for word in KIN if not word.isascii() and ' ' not in word)}|"
     "爷|奶|爹|娘|娃|姨|舅|姑|婶|伯|岳|侄|老公|那口子|导师|老师|学生|客人|客户|实习生|房东|同桌|姑娘|大爷|大妈)"
 )
 _ABOUT_OTHERS = re.compile(
-    r"^\W*(?:and |but |so |also |btw |oh )*(?:my (?:\w+ ){0,2}?|our (?:\w+ ){0,2}?|mi |mis |mon |ma |mein\w* )?"
+    r"^\W*(?:and |but |so |also |btw |oh )*(?:my (?:\w+ ){0,2}?|our (?:\w+ ){0,2}?|mi |mis |mon |ma |mein\w* |"
+    r"(?:il |la )?mi[oa] |(?:o |a )?meu |(?:a )?minha )?"
     rf"(?:{_PEOPLE}|"
-    r"(?:he|she|they|he'?s|she'?s)(?!.*\b(?:me|my|i)\b)|elle|il|él|ella|er|sie)\b"
+    r"(?:he|she|they|he'?s|she'?s)(?!.*\b(?:me|my|i)\b)|elle|il(?!.*\bmi\b)|él|ella|er|sie)\b"
     r"(?!['’]?s? (?:and i|et moi|y yo|und ich)\b)"
     rf"|^(?:我|俺|咱)(?:家|的)?{_PEOPLE_ZH}|^[他她]",
     re.IGNORECASE,
@@ -47,7 +50,8 @@ _CLAUSE = re.compile(
     re.IGNORECASE,
 )
 _OWN_SUBJECT = re.compile(
-    rf"\b(?:i|i['’]?m|i['’]?ve|we|we['’]?re|yo|soy|tengo|estoy|tomo|je|suis|ich|habe|bin|wir)\b|\bj['’]|"
+    rf"\b(?:i|i['’]?m|i['’]?ve|we|we['’]?re|yo|soy|tengo|estoy|tomo|je|suis|ich|habe|bin|wir|io|ho|sono|prendo|eu|sou|tenho)\b|"
+    rf"\bj['’]|"
     rf"(?:我|俺|咱)(?!(?:们|家|的|那个?|[大二三四小老])*{_PEOPLE_ZH}|们?(?:家|班|组|公司|单位|部门))",
     re.IGNORECASE,
 )
@@ -58,14 +62,14 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 """Before a harm: one word, as a name, and a verb in the third person."""
-_OWN_OBJECT = re.compile(r"\b(?:me|mich|mir)\b|\bm['’]", re.IGNORECASE)
+_OWN_OBJECT = re.compile(r"\b(?:me|mich|mir|mi h(?:a|anno))\b|\bm['’]", re.IGNORECASE)
 _OTHER_SUBJECT = re.compile(
     rf"\b(?:{_PEOPLE}|dog|cat)s?\b|^\s*(?:he|she|they|(?:he|she|they)['’]\w+|hes|shes|theyre|elle|il|él|ella|er|sie)\b|"
     rf"{_PEOPLE_ZH}|^\s*(?:然后|但是?|不过|结果|所以|因为)?[他她]",
     re.IGNORECASE,
 )
 _OWN_HARM = re.compile(
-    rf"\b(?:my|our|mi|mon|ma|meine?)\s+(?:(?!{_PEOPLE}|(?:is|has|es|tiene|est|ist|hat)\b)\w+\s+){{0,2}}$", re.IGNORECASE
+    rf"\b(?:my|our|mi|mon|ma|meine?|mi[oa]|meu|minha)\s+(?:(?!{_PEOPLE}|(?:is|has|es|tiene|est|ist|hat)\b)\w+\s+){{0,2}}$", re.IGNORECASE
 )
 _OTHERS_HAVING = re.compile(rf"\b{_PEOPLE}s?\s+(?:with|con|avec|mit)\b[^,;]*$", re.IGNORECASE)
 _OF_OTHERS = re.compile(rf"^(?: {_PEOPLE}\b|[^，。；]{{0,6}}的{_PEOPLE_ZH})", re.IGNORECASE)

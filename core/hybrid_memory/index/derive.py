@@ -14,7 +14,7 @@ from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.exchanges import is_echo
 from hybrid_memory.log.message import Role
 from hybrid_memory.text.cleaning import clean
-from hybrid_memory.text.speakers import named
+from hybrid_memory.text.speakers import named, without_blocks
 from hybrid_memory.text.tokenize import terms
 
 
@@ -65,7 +65,7 @@ def derive(events: Iterable[Event], tails: Mapping[str | None, Record]) -> list[
         if event.kind is not EventKind.MESSAGE:
             continue
         message = event.message
-        text = message.text.translate(_UNPRINTABLE).strip()
+        text = without_blocks(message.text).translate(_UNPRINTABLE).strip()
         if message.role is Role.SYSTEM or not text or is_echo(message):
             continue
         session = event.scope.session

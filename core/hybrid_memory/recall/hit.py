@@ -96,6 +96,11 @@ class Hit:
     own: float | None = None
     asked: Record | None = None
 
+    @property
+    def text(self) -> str:
+        """The words of the record."""
+        return self.record.text
+
     def __repr__(self) -> str:
         return f"<Hit {self.score:.3f} {_who(self.record)}: {shown(self.record.text)}>"
 

@@ -33,6 +33,14 @@ _FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
 _LAST_WORD = re.compile(r"[^\s(\[“\"'‘「,，:：;/*_]{1,20}$")
 _ORDINAL = re.compile(r"[(\[]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})$")
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")
+_DAY = re.compile(r"\d{1,2}")
+_MONTH = re.compile(
+    r"\.\s?(?:(?:und|bis|oder) \d{1,2}\.|(?:januar|jänner|februar|märz|april|mai|juni|juli|august|september|oktober|"
+    r"november|dezember)\b)",
+    re.IGNORECASE,
+)
+"""Behind the number of a day in German, also of the first of two."""
+
 _NOT_BLANK = re.compile(r"\S")
 GAP = " … "
 _ENDS_INSIDE = re.compile(r"[.!?。！？…][”」』\"]$")
@@ -126,6 +134,8 @@ def _abbreviates(line: str, start: int, stop: re.Match[str]) -> bool:
     if len(word) == 1 and word.isupper() and word != "I":  # J. Smith
         return True
     if _INITIALS.fullmatch(word):  # U.S.
+        return True
+    if _DAY.fullmatch(word) and _MONTH.match(line, stop.start()):
         return True
     word = word.lower()
     return (

@@ -24,9 +24,13 @@ _CHINESE = {Origin.PERSON: "他人", Origin.TOOL: "工具", Origin.WEB: "网页"
 _ROLES = frozenset("user assistant system tool operator developer human ai memory 用户 助手 系统 操作员".split())
 
 
+_KANA = lazy("[\u3040-\u30ff\uac00-\ud7af]")
+_HAN = lazy("[\u3400-\u9fff]")
+
+
 def is_chinese(text: str) -> bool:
-    """Whether a text is Chinese rather than English."""
-    return cjk_share(text) >= CHINESE_SHARE
+    """Whether a text is Chinese, rather than English, Japanese or Korean."""
+    return cjk_share(text) >= CHINESE_SHARE and 4 * len(_KANA.findall(text)) <= len(_HAN.findall(text))
 
 
 def origin_name(origin: Origin, words: str) -> str:
@@ -165,6 +169,14 @@ def marked(name: str, text: str, **named: str) -> str:
     name = re.sub(r"[^\w.-]", "_", name) or "_"
     values = "".join(f' {key}="{attribute(value)}"' for key, value in named.items())
     return f"<{name}{values}>\n{escaped(text)}\n</{name}>"
+
+
+_BLOCK = lazy(r"<(user_profile|summary|memory)>\n.*?\n</\1>\n*", re.DOTALL)
+
+
+def without_blocks(text: str) -> str:
+    """The text without what a prompt had added to it: such words, sent back, are a copy of a memory and nobody's."""
+    return _BLOCK.sub("", text) if "\n</" in text else text
 
 
 def attribute(value: str) -> str:
