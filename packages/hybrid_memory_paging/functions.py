@@ -232,8 +232,8 @@ FETCH = replace(
     reading.FETCH,
     name="fetch",
     description="Read the text behind a handle, a long text (#12) or the messages behind a line of the summary "
-    "(#12-40): page by page, or the lines that match a pattern; where is lines '10-60', characters 'c1-2000', or a "
-    "JSON path.",
+    "(#12-40): page by page, or the lines that match a pattern; where is lines '10-60' or characters "
+    "'c1-2000'.",
 )
 PAGING_FUNCTIONS = (
     MemoryTool(

@@ -1,7 +1,7 @@
-"""What is kept of a large payload in the prompt, its digest, and how the rest is read: by page, JSON path or pattern.
+"""What is kept of a large payload in the prompt, its digest, and how the rest is read: by page or pattern.
 
-A place in a payload is ``"10-60"`` (lines, from 1, inclusive), ``"c1-2000"`` (characters, likewise), a JSON path, or a
-path followed by one of these: ``"$.flights 1-40"``. The end is optional: ``"10-"``.
+A place in a payload is ``"10-60"`` (lines, from 1, inclusive) or ``"c1-2000"`` (characters, likewise). The end is
+optional: ``"10-"``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -23,16 +22,8 @@ from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import shown
 
-_PLACE = re.compile(r"(?:(?P<path>.*\S)\s+)?(?:(?P<chars>c)?(?P<first>\d{1,18})-(?P<last>\d{1,18})?)", re.DOTALL)
-
-_STEP = re.compile(
-    r"""\.?(?P<key>[^\W\d][\w-]*)|\.(?P<digits>\d[\w-]*)|(?P<every>\.\*|\[\*\])|\[(?P<index>-?\d{1,9})\]"""
-    r"""|\[(?P<start>-?\d{1,9})?:(?P<stop>-?\d{1,9})?\]|\[(?P<quoted>"(?:[^"\\]|\\.)*"|'[^']*')\]"""
-)
+_PLACE = re.compile(r"(?P<chars>c)?(?P<first>\d{1,18})-(?P<last>\d{1,18})?")
 _PLAIN_KEY = re.compile(r"[^\W\d][\w-]*")
-
-MAX_NAMED_KEYS = 20
-"""How many keys an error names."""
 
 LONG_LINE_CHARS = 500
 """Longer lines are shown in pieces, with their characters as a place from which to read on."""
@@ -50,7 +41,7 @@ class Page:
         text: the piece.
         where: its place, or the pattern that was searched.
         first, last: its lines, from 1; 0 if it is empty.
-        total_lines, total_chars: of the whole; after a path, of the value there.
+        total_lines, total_chars: of the whole.
         next: the place of the rest of what was requested; None if there is none.
         shown_matches, total_matches: of the lines that match the pattern.
     """
@@ -80,26 +71,26 @@ def page(text: str, where: str | tuple[int, int] | None = None, *, max_chars: in
     """The piece of the text at this place, cut to ``max_chars``, at the end of a line if possible.
 
     None requests the whole text, starting with its first page. The pages chained by `Page.next` add up to exactly what
-    was requested. The value at a path is written as indented JSON, a string as its bare text.
+    was requested.
 
     Raises:
-        InvalidInputError: the place is malformed or beyond the text, or is a path and the text is not JSON.
+        InvalidInputError: the place is malformed or beyond the text.
     """
     if isinstance(where, tuple) and len(where) == 2:  # noqa: PLR2004 - first and last
         where = f"{where[0]}-{where[1]}"
     if where is None:
-        return _cut(text, "", (0, len(text)), max_chars)
+        return _cut(text, (0, len(text)), max_chars)
     if not isinstance(where, str):
         raise InvalidInputError(f"a place is text such as '1-50', or two line numbers; got {shown(where)}")
     where = where.strip()
     if where.isdecimal():
         where = f"{where}-{where}"
     place = _PLACE.fullmatch(where)
-    path = where if place is None else place["path"]
-    if path is not None:
-        text = _at_path(text, path, where)
     if place is None:
-        return _cut(text, f"{path} " if path else "", (0, len(text)), max_chars)
+        raise InvalidInputError(
+            f"the place {shown(where)} is no range such as '1-50' or 'c1-2000'; this payload has lines "
+            f"1-{count_lines(text)} and characters c1-{len(text)}"
+        )
     unit, total = ("characters", len(text)) if place["chars"] else ("lines", count_lines(text))
     first, last = int(place["first"]), min(int(place["last"] or total), total)
     if not 1 <= first <= total or last < first:
@@ -110,29 +101,12 @@ def page(text: str, where: str | tuple[int, int] | None = None, *, max_chars: in
     if not place["chars"]:
         start = _line_start(text, first)
         span = start, len(text) if last == total else _line_start(text, last + 1, first, start)
-    return _cut(text, f"{path} " if path else "", span, max_chars)
+    return _cut(text, span, max_chars)
 
 
 def count_lines(text: str) -> int:
     """How many lines a text has, where only a newline ends a line."""
     return text.count("\n") + (not text.endswith("\n") and text != "")
-
-
-def _at_path(text: str, path: str, where: str) -> str:
-    try:
-        value = parse_json(text)
-    except ValueError as error:
-        raise InvalidInputError(
-            f"the place {shown(where)} is neither a range such as '1-50' or 'c1-2000' nor a JSON path, since this "
-            f"payload is not JSON ({error}); it has lines 1-{count_lines(text)} and characters c1-{len(text)}"
-        ) from None
-    found = select(value, path)
-    if isinstance(found, str):
-        return found
-    try:
-        return json.dumps(found, ensure_ascii=False, indent=2)
-    except RecursionError:
-        raise InvalidInputError(f"the value at {shown(path)} is nested too deeply: ask for a part of it") from None
 
 
 def _line_start(text: str, line: int, known: int = 1, start: int = 0) -> int:
@@ -142,7 +116,7 @@ def _line_start(text: str, line: int, known: int = 1, start: int = 0) -> int:
     return start
 
 
-def _cut(text: str, path: str, span: tuple[int, int], max_chars: int) -> Page:
+def _cut(text: str, span: tuple[int, int], max_chars: int) -> Page:
     start, stop = span
     end = min(stop, start + max_chars)
     if end < stop:
@@ -152,12 +126,12 @@ def _cut(text: str, path: str, span: tuple[int, int], max_chars: int) -> Page:
     rest = _lines(text, end, stop, lines[1] + (text[end - 1 : end] == "\n"))
     return Page(
         text=text[start:end],
-        where=path + lines[0],
+        where=lines[0],
         first=first,
         last=lines[1],
         total_lines=count_lines(text),
         total_chars=len(text),
-        next=None if end >= stop else path + rest[0],
+        next=None if end >= stop else rest[0],
     )
 
 
@@ -190,61 +164,6 @@ def parse_json(text: str) -> Any:
 def member(path: str, key: str) -> str:
     """The path of an object's member."""
     return f"{path}.{key}" if _PLAIN_KEY.fullmatch(key) else f"{path}[{json.dumps(key, ensure_ascii=False)}]"
-
-
-def select(value: Any, path: str) -> Any:
-    """The value at a path; a list of all matches if it has a slice or a star.
-
-    After a slice or star, items without the key or index are skipped. An `InvalidInputError` says where the path is
-    malformed or leads nowhere, and what is there.
-    """
-    found, many = [value], False
-    position = 1 if path.startswith("$") else 0
-    while position < len(path):
-        step = _STEP.match(path, position)
-        if step is None:
-            raise InvalidInputError(
-                f"the path {shown(path)} cannot be read at character {position + 1}, {shown(path[position:])}: write "
-                'steps like .key, [0], [-1], [10:20], [*] or ["a key"]'
-            )
-        several = step["every"] is not None or (":" in step[0] and step["quoted"] is None)
-        reached = [item for one in found for item in _follow(one, step)]
-        if not reached and not several:
-            here = path[:position] or "$"
-            raise InvalidInputError(f"{shown(here)} has no {step[0]}, at character {position + 1}: {_there(found)}")
-        found, many, position = reached, many or several, step.end()
-    return found if many else found[0]
-
-
-def _follow(value: Any, step: re.Match[str]) -> list[Any]:
-    if step["every"] is not None:
-        return list(value.values()) if isinstance(value, dict) else (value if isinstance(value, list) else [])
-    if step["index"] is not None:
-        index = int(step["index"])
-        return [value[index]] if isinstance(value, list) and -len(value) <= index < len(value) else []
-    key = step["key"] or step["digits"]
-    if quoted := step["quoted"]:
-        key = quoted[1:-1]
-        if quoted[0] == '"':
-            with suppress(ValueError):
-                key = str(json.loads(quoted))
-    if key is None:
-        start, stop = (None if step[name] is None else int(step[name]) for name in ("start", "stop"))
-        return value[start:stop] if isinstance(value, list) else []
-    return [value[key]] if isinstance(value, dict) and key in value else []
-
-
-def _there(values: list[Any]) -> str:
-    """What is there instead, for an error message."""
-    if not values:
-        return "nothing was selected before it"
-    value = values[0]
-    if isinstance(value, dict):
-        more = f" and {len(value) - MAX_NAMED_KEYS:,} more" if len(value) > MAX_NAMED_KEYS else ""
-        return f"it is an object with the keys {', '.join(map(shown, list(value)[:MAX_NAMED_KEYS]))}{more}"
-    if isinstance(value, list):
-        return f"it is a list of {len(value):,} items, counted from 0"
-    return f"it is {shown(value)}, which has no parts"
 
 
 def grep(text: str, pattern: str, *, context: int = 0, max_chars: int) -> Page:
@@ -413,7 +332,6 @@ def digest(text: str, *, result_id: str, max_tokens: int, count: TokenCounter, r
         rows = [*(definitions or failures), *_ends(text)]
     else:
         kind, rows = "json lines" if isinstance(value, list) and text.lstrip()[0] == "{" else "json", _json_rows(value)
-        place = next((row.text.partition(":")[0] for row in rows if row.rank == SAMPLE_RANK), "$")
     size = f"{len(text):,} character{'s' * (len(text) != 1)}, {lines:,} line{'s' * (lines != 1)}"
     head = f"[{kind}, {size}; result_id={result_id}]"
     quoted = ", ".join(json.dumps(part, ensure_ascii=False) for part in (result_id, place))

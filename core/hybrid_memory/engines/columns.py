@@ -60,6 +60,10 @@ FAN = 8
 LOADED_AGAIN = 4
 """An owner is loaded again when one in this many rows stands for a record that is gone or was replaced."""
 
+MOST_READ = 2_048
+RECORD_BYTES = 1_000
+"""The most records of an owner kept as they were read, and about what one takes."""
+
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Table: TypeAlias = npt.NDArray[np.float64]
 
@@ -155,6 +159,7 @@ class Columns:
         matrix: a vector for each row, and empty ones for more; present: which have one.
         terms: inverted indexes, each of other rows.
         labels: the number of each label; metadata: that of records that have any, by id.
+        read: records that were read whole, by id.
     """
 
     number: int = -1
@@ -167,11 +172,12 @@ class Columns:
     terms: tuple[Terms, ...] = ()
     labels: dict[str | None, int] = field(default_factory=dict)
     metadata: dict[int, dict[str, Any]] = field(default_factory=dict)
+    read: dict[int, Record] = field(default_factory=dict)
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory in use, about."""
-        return self.table.nbytes + self.matrix.nbytes + 24 * sum(map(len, self.terms))
+        return self.table.nbytes + self.matrix.nbytes + 24 * sum(map(len, self.terms)) + RECORD_BYTES * len(self.read)
 
     @cached_property
     def ids(self) -> Ids:
@@ -252,6 +258,7 @@ class Columns:
         terms = (*self.terms, Terms.of(texts, first)) if texts else self.terms
         while len(terms) >= FAN and len(terms[-FAN]) <= FAN * max(len(terms[-1]), 1):  # many of about one size
             terms = (*terms[:-FAN], Terms.merged(terms[-FAN:]))
+        changed = {*changes.gone, *(row[_ID] for row in rows)}
         made = Columns(
             number=number,
             epoch=self.epoch,
@@ -265,6 +272,7 @@ class Columns:
             terms=terms,
             labels=self.labels,
             metadata=metadata,
+            read={number: record for number, record in self.read.copy().items() if number not in changed},
         )
         if not new and not changes.gone:
             self._ordered(made)
@@ -409,13 +417,11 @@ class Columns:
         """See `IndexEngine.columns`."""
         keys, rows_by_place = self.places
         seeds, _ = self._rows(ids)
-        found = [_NO_IDS]
-        for step in range(-radius, radius + 1):
-            wanted = _place(self.table[seeds, 1], self.table[seeds, 2] + step)
-            first = np.searchsorted(keys, wanted)
-            count = np.searchsorted(keys, wanted, side="right") - first  # several may share one
-            found.append(rows_by_place[np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())])
-        rows = np.unique(np.concatenate(found))
+        steps = np.arange(-radius, radius + 1)
+        near = (_place(self.table[seeds, 1], self.table[seeds, 2])[:, None] + steps).ravel()
+        first = np.searchsorted(keys, near)
+        count = np.searchsorted(keys, near, side="right") - first  # several may share one
+        rows = np.unique(rows_by_place[np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())])
         return RecordColumns.of(self.table[rows[self.visible(where, rows)], :_TURN])
 
     def vector_rows(self, ids: Ids) -> tuple[Floats, Mask]:
@@ -558,14 +564,21 @@ class RowIndex(SemanticIndex):
         return [record for record in self.get(ids) if record.scope.owner == owner.owner]
 
     def fetch(self, ids: Ids, owner: Scope) -> Fetched:
-        records = self.records(owner, ids.tolist())
         with self._kept_lock:
             kept = self._kept.get(owner.owner)
-        # Those that a search has just returned need not be looked for again.
-        vectors, present = (kept.columns if kept is not None else Columns()).vector_rows(ids)
+        # What a search has just returned need not be looked for again.
+        mine = kept.columns if kept is not None else Columns()
+        there = {number: record for number in ids.tolist() if (record := mine.read.get(number)) is not None}
+        if missing := [number for number in ids.tolist() if number not in there]:
+            new = {record.id: record for record in self.records(owner, missing)}
+            there |= new
+            if len(mine.read) + len(new) > MOST_READ:
+                mine.read.clear()
+            mine.read.update(new)
+        vectors, present = mine.vector_rows(ids)
         if not present.all():
             vectors, present = self.vector_rows(owner, ids)
-        return Fetched(records, vectors, present)
+        return Fetched([there[number].copied() for number in ids.tolist() if number in there], vectors, present)
 
     def close(self) -> None:
         with self._kept_lock:

@@ -8,7 +8,6 @@ import threading
 from bisect import bisect_right, insort
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from heapq import merge
 from itertools import islice
@@ -364,9 +363,7 @@ class InMemoryIndex(SemanticIndex):
     def get(self, ids: Sequence[int]) -> list[Record]:
         with self._lock:
             rows = self._open().rows
-            found = [rows[number].record for number in ids if number in rows]
-        # What a caller does to the metadata must not change the store.
-        return [replace(record, metadata=deepcopy(record.metadata)) if record.metadata else record for record in found]
+            return [rows[number].record.copied() for number in ids if number in rows]
 
     def delete(self, ids: Sequence[int] | None) -> int:
         with self._lock:

@@ -12,20 +12,20 @@ MAYBE_OTHER, SURELY_OTHER = 0.15, 0.85
 
 _FIRST_PERSON = re.compile(
     r"\b(?:i|i'?m|i'?ve|me|my|mine|we|us|our|yo|mi|mis|me|nos|je|j'|moi|mon|ma|mes|nous|ich|mir|mich|mein\w*|wir|"
-    r"io|mio|mia|miei|mie|ho|noi|eu|meus?|minhas?|tenho|tomo)\b|我|俺|咱|私|僕",
+    r"io|mio|la mia|miei|ho|noi|eu|meus?|minhas?|tenho|tomo)\b|我|俺|咱|私|僕",
     re.IGNORECASE,
 )
 _PEOPLE = (
     r"(?:gf|bf|mate|gran|grandm\w+|grandf\w+|(?:step|god|grand)(?:son|daughter|child|mother|father|mum|mom|dad)|"
-    r"[\w]+-in-law|boy|girl|lad|man|woman|guy|guest|lodger|student|pupil|intern|landlord|landlady|au pair|"
-    r"mujer|marido|novi[oa]|madre|padre|hij[oa]|herman[oa]|amig[oa]|abuel[oa]|suegr[oa]|cuñad[oa]|yerno|nuera|t[ií][oa]|"
-    r"prim[oa]|sobrin[oa]|niet[oa]|niñ[oa]|chic[oa]|bebé|alumn[oa]|vecin[oa]|compañer[oa]|"
-    r"femme|mari|(?:grand-|belle-|beau-)?(?:mère|père|fils|fille|frère|sœur)|amie?|oncle|tante|cousine?|neveu|nièce|"
-    r"enfant|gamine?|bébé|élève|voisine?|collègue|stagiaire|"
-    r"frau|mann|(?:groß|schwieger)?(?:mutter|vater|sohn|tochter|bruder|schwester)|schwager|schwägerin|oma|opa|onkel|"
-    r"neffe|nichte|enkel(?:in)?|kind|junge|mädchen|freund(?:in)?|nachbar(?:in)?|kolleg(?:e|in)|schüler(?:in)?|"
-    r"praktikant(?:in)?|marito|moglie|figli[oa]|fratello|sorella|nonn[oa]|zi[oa]|suocer[oa]|cognat[oa]|nipote|amic[oa]|"
-    r"bambin[oa]|ragazz[oa]|esposa|filh[oa]|irmão?|mãe|pai|av[óô]|sogr[oa]|cunhad[oa]|net[oa]|menin[oa]|vizinh[oa]|colega|"
+    r"[\w]+-in-law|boy|girl|lad|man|woman|guy|guest|lodger|student|pupil|intern|landlord|landlady|au pair|mujer|marido|"
+    r"novi[oa]|madre|padre|hij[oa]|herman[oa]|amig[oa]|abuel[oa]|suegr[oa]|cuñad[oa]|yerno|nuera|t[ií][oa]|prim[oa]|"
+    r"sobrin[oa]|niet[oa]|niñ[oa]|chic[oa]|bebé|alumn[oa]|vecin[oa]|compañer[oa]|femme|mari|(?:grand-|belle-|"
+    r"beau-)?(?:mère|père|fils|fille|frère|sœur)|amie?|oncle|tante|cousine?|neveu|nièce|enfant|gamine?|bébé|élève|"
+    r"voisine?|collègue|stagiaire|frau|mann|(?:groß|schwieger)?(?:mutter|vater|sohn|tochter|bruder|schwester)|schwager|"
+    r"schwägerin|oma|opa|onkel|neffe|nichte|enkel(?:in)?|kind|junge|mädchen|freund(?:in)?|nachbar(?:in)?|kolleg(?:e|"
+    r"in)|schüler(?:in)?|praktikant(?:in)?|marito|moglie|figli[oa]|fratello|sorella|nonn[oa]|zi[oa]|suocer[oa]|"
+    r"cognat[oa]|nipote|amic[oa]|bambin[oa]|ragazz[oa]|esposa|filh[oa]|irmão?|mãe|pai|av[óô]|sogr[oa]|cunhad[oa]|"
+    r"net[oa]|menin[oa]|vizinh[oa]|colega|"
     rf"{'|'.join(word for word, (name, _) in KIN.items() if word.isascii() and name != 'pet')})"
 )
 _PEOPLE_ZH = (
@@ -50,9 +50,8 @@ _CLAUSE = re.compile(
     re.IGNORECASE,
 )
 _OWN_SUBJECT = re.compile(
-    rf"\b(?:i|i['’]?m|i['’]?ve|we|we['’]?re|yo|soy|tengo|estoy|tomo|je|suis|ich|habe|bin|wir|io|ho|sono|prendo|eu|sou|tenho)\b|"
-    rf"\bj['’]|"
-    rf"(?:我|俺|咱)(?!(?:们|家|的|那个?|[大二三四小老])*{_PEOPLE_ZH}|们?(?:家|班|组|公司|单位|部门))",
+    rf"\b(?:i|i['’]?m|i['’]?ve|we|we['’]?re|yo|soy|tengo|estoy|tomo|je|suis|ich|habe|bin|wir|io|ho|sono|prendo|eu|sou|"
+    rf"tenho)\b|\bj['’]|(?:我|俺|咱)(?!(?:们|家|的|那个?|[大二三四小老])*{_PEOPLE_ZH}|们?(?:家|班|组|公司|单位|部门))",
     re.IGNORECASE,
 )
 _NAMED = re.compile(
@@ -69,7 +68,9 @@ _OTHER_SUBJECT = re.compile(
     re.IGNORECASE,
 )
 _OWN_HARM = re.compile(
-    rf"\b(?:my|our|mi|mon|ma|meine?|mi[oa]|meu|minha)\s+(?:(?!{_PEOPLE}|(?:is|has|es|tiene|est|ist|hat)\b)\w+\s+){{0,2}}$", re.IGNORECASE
+    rf"\b(?:my|our|mi|mon|ma|meine?|mio|la mia|meu|minha)\s+"
+    rf"(?:(?!{_PEOPLE}|(?:is|has|es|tiene|est|ist|hat)\b)\w+\s+){{0,2}}$",
+    re.IGNORECASE,
 )
 _OTHERS_HAVING = re.compile(rf"\b{_PEOPLE}s?\s+(?:with|con|avec|mit)\b[^,;]*$", re.IGNORECASE)
 _OF_OTHERS = re.compile(rf"^(?: {_PEOPLE}\b|[^，。；]{{0,6}}的{_PEOPLE_ZH})", re.IGNORECASE)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
@@ -67,6 +68,10 @@ class Record:
     def __post_init__(self) -> None:
         if not self.turn:
             object.__setattr__(self, "turn", self.id)
+
+    def copied(self) -> Record:
+        """The record, with metadata that a caller may change."""
+        return replace(self, metadata=deepcopy(self.metadata)) if self.metadata else self
 
 
 @dataclass(frozen=True, slots=True)

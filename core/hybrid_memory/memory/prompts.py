@@ -199,8 +199,8 @@ class Prompts(Turns):
 
         Args:
             result_id: the id in the digest.
-            where: lines ``"10-60"`` or ``(10, 60)``, characters ``"c1000-2000"``, a JSON path ``"flights[0].price"``;
-                None for the beginning. `Page.next` continues.
+            where: lines ``"10-60"`` or ``(10, 60)``, characters ``"c1000-2000"``; None for the beginning. `Page.next`
+                continues.
             pattern: instead of ``where``, a regular expression (no lookaround, no backreferences): the lines that match
                 it, numbered.
             context: lines to show around each match.

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeAlias
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.display import Progress
-from hybrid_memory.index.record import Record, Where
+from hybrid_memory.index.record import Where
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.port import Receipt
 from hybrid_memory.recall.hit import Hit
@@ -105,12 +104,13 @@ def keep(services: Services, key: Hashable, hits: list[Hit], heads: Heads, *, si
 
 
 def _copies(hits: Sequence[Hit]) -> list[Hit]:
-    """Copies of the hits, so that a caller can change their metadata."""
-
-    def copied(record: Record) -> Record:
-        return replace(record, metadata=deepcopy(record.metadata))
-
-    return [replace(hit, record=copied(hit.record), asked=hit.asked and copied(hit.asked)) for hit in hits]
+    """The hits, with metadata that a caller may change."""
+    return [
+        replace(hit, record=hit.record.copied(), asked=hit.asked and hit.asked.copied())
+        if hit.record.metadata or hit.asked
+        else hit
+        for hit in hits
+    ]
 
 
 def count_uses(services: Services, owner: Scope, hits: Sequence[Hit]) -> bool:

@@ -228,9 +228,9 @@ async def asked_before(
     ``candidates`` are all of them, including the turns.
     """
     services: Services = homes[0].view
-    words, home_of = set(terms(query)), {home.view.owner: home for home in homes}
+    words, home_of = set(map(hash, terms(query))), {home.view.owner: home for home in homes}
     turns = [record for record in records if record.kind is RecordKind.TURN and record.scope.owner in home_of]
-    turns = [turn for turn in turns if estimate_tokens(turn.text) <= SHORT or words.isdisjoint(terms(turn.text))]
+    turns = [turn for turn in turns if words.isdisjoint(offer(turn.text).terms) or estimate_tokens(turn.text) <= SHORT]
     tells = speech([turn.text for turn in turns])
     answers = {turn.id: turn for turn, idle in zip(turns, tells.asks + tells.empty, strict=True) if idle < ASKING}
     before = await _before(run, services, candidates, list(answers.values())) if answers else {}

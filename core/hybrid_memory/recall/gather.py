@@ -173,9 +173,10 @@ async def gather(run: Runner, home: Home, asked: Asked) -> Candidates:
     )  # fmt: skip
     places, size = explored.places, len(explored.places.ids)
     bm25 = np.zeros(size)
-    for matches in explored.matches[: len(by_words)]:
-        kept = np.isin(matches.ids, places.ids)  # another process may have deleted some since the search
-        bm25[np.searchsorted(places.ids, matches.ids[kept])] = matches.scores[kept]
+    for matches in explored.matches[: len(by_words)] if size else ():
+        rows = np.minimum(np.searchsorted(places.ids, matches.ids), size - 1)
+        kept = places.ids[rows] == matches.ids  # another process may have deleted some since the search
+        bm25[rows[kept]] = matches.scores[kept]
     read: dict[int, Record] = {}
     if plan.exact:
         ids = np.unique(np.concatenate([places.ids[:0], *(matches.ids for matches in explored.matches)]))

@@ -51,6 +51,7 @@ class Measured:
         columns: the signals, of shape (n,) in [0, 1]; features: what they were made from.
         weights: as applied for this query.
         vectors: of the records, of shape (n, dim), zeros without one.
+        echoes: which records only repeat the query.
         words: the weight of each term of the query by its rarity, by the term's hash.
     """
 
@@ -60,6 +61,7 @@ class Measured:
     features: dict[str, Array]
     weights: Weights
     vectors: Floats
+    echoes: npt.NDArray[np.bool_]
     words: Mapping[int, float] = field(default_factory=dict)
 
     @property
@@ -104,23 +106,25 @@ async def measure(
     rough = signals.weighted_mean(_columns(services, candidates, features, plan), applied)
     best = np.sort(np.lexsort((-candidates.places.ids, -rough))[: max(READ, k)])
     read, vectors = await _read(run, services, homes, candidates, best)
-    there = np.isin(candidates.places.ids[best], list(read))  # another process may have deleted some meanwhile
-    best, vectors = best[there], vectors[there]
-    itself = np.isin(candidates.places.ids, [record.id for record in read.values() if repeats(query, record)])
+    ids = candidates.places.ids
+    # Another process may have deleted some meanwhile.
+    there = np.array([number in read for number in ids[best].tolist()], dtype=np.bool_)
+    best, vectors, text = best[there], vectors[there], query.strip()
+    same = [number for number, record in read.items() if record.text.strip() == text]
+    itself = np.isin(ids, same) if same else np.zeros(len(ids), dtype=np.bool_)
     if itself.any() and asking_share(query):
         candidates = _beside_itself(candidates, itself)
         features = _of_places(candidates, plan, applied)
-    candidates = candidates.rows(best)
+    candidates, itself = candidates.rows(best), itself[best]
     features = {name: column[best] for name, column in features.items()}
     if not len(best):
-        return Measured(candidates, [], {}, features, applied, vectors)
+        return Measured(candidates, [], {}, features, applied, vectors, itself)
     records = [read[number] for number in candidates.places.ids.tolist()]
     sizes = {(count, average): count for count, average in zip(candidates.count, candidates.average, strict=True)}
     total = max(int(sum(sizes.values())), len(records), *candidates.counts.values(), 0)
     embedder = "" if services.embedder is None else services.embedder.name
     speaks = speech([record.text for record in records], vectors, embedder)
-    asked_already = sum(repeats(query, record) for record in records)
-    counts = {term: count - asked_already for term, count in candidates.counts.items()}
+    counts = {term: count - int(itself.sum()) for term, count in candidates.counts.items()}
     having = {term: max(counts.get(term, 0), 0) for term in demand(query).terms}
     words = {hash(term): idf(max(total, count), count) for term, count in having.items()}
     unsaid = sum(words[hash(term)] for term, count in having.items() if not count) / (sum(words.values()) or 1.0)
@@ -131,9 +135,9 @@ async def measure(
     features["answers"] = answering(features["relevance"], speaks, places.segments, places.ordinals)
     columns = _columns(services, candidates, features, plan)
     if not given:  # adjustments that are the same for all candidates have no effect
-        same = {name for name, column in columns.items() if np.ptp(column) < signals.ROUNDING} - {"vector", "text"}
-        applied = replace(applied, **dict.fromkeys(same, 0.0))
-    return Measured(candidates, records, columns, features, applied, vectors, words)
+        even = {name for name, column in columns.items() if np.ptp(column) < signals.ROUNDING} - {"vector", "text"}
+        applied = replace(applied, **dict.fromkeys(even, 0.0))
+    return Measured(candidates, records, columns, features, applied, vectors, itself, words)
 
 
 def _applied(weights: Weights, candidates: Candidates, plan: Plan) -> Weights:
@@ -236,12 +240,12 @@ def _of_words(query: str, records: Sequence[Record], speaks: Speech, weights: Ma
     helper = np.array([float(record.origin is Origin.ASSISTANT) for record in records])
     times, numbers = np.array([each.times for each in offers]), np.array([each.numbers for each in offers])
     # The share of the query's terms that each record has, weighted by rarity, and the share of adjacent pairs.
-    having = [
-        each.terms | (offer(record.speaker).terms if record.kind is RecordKind.TURN else frozenset())
-        for record, each in zip(records, offers, strict=True)
-    ]
+    spoken = [offer(record.speaker).terms if record.kind is RecordKind.TURN else _NO_TERMS for record in records]
     every = sum(weights.values()) or 1.0
-    covered = [sum(weights[term] for term in mine.intersection(weights)) / every for mine in having]
+    covered = [
+        sum(weight for term, weight in weights.items() if term in each.terms or term in names) / every
+        for each, names in zip(offers, spoken, strict=True)
+    ]
     return {
         "empty": speaks.empty,
         "asks": speaks.asks,
@@ -263,11 +267,6 @@ def _of_words(query: str, records: Sequence[Record], speaks: Speech, weights: Ma
         "covered": np.array(covered, dtype=np.float64),
         "phrase": np.array([len(each.pairs & asked.pairs) / max(len(asked.pairs), 1) for each in offers]),
     }
-
-
-def repeats(query: str, record: Record) -> bool:
-    """Whether a record only repeats the query."""
-    return record.text.strip() == query.strip()
 
 
 def answering(relevance: Array, speaks: Speech, segments: Numbers, ordinals: Numbers) -> Array:
@@ -293,6 +292,7 @@ def _pattern(english: str, chinese: str) -> re.Pattern[str]:
     return lazy(rf"\b(?:{english})\b|{chinese}", re.IGNORECASE)
 
 
+_NO_TERMS = frozenset[int]()
 _WORD = lazy(r"[a-z0-9']+")
 _TIMES = frozenset(
     """yesterday today tonight tomorrow last next ago week weeks weekend weekends month months year years morning
@@ -304,8 +304,7 @@ _NUMBERS = frozenset(
     couple several once twice""".split()
 )
 _CHINESE = lazy(
-    r"([昨今明前后]天|上周|下周|上个?月|下个?月|去年|明年|周[一二三四五六日末]|星期|[月号日点]|早上|晚上|下午|中午|刚|最近)"
-    r"|[一二两三四五六七八九十百千]"
+    r"([昨今明前后]天|上周|下周|上个?月|下个?月|去年|明年|周[一二三四五六日末]|星期|[月号日点]|早上|晚上|下午|中午|刚|最近)|[一二两三四五六七八九十百千]"
 )
 """Words that state a time (in a group), and words that state a number."""
 

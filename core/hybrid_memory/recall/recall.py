@@ -20,7 +20,7 @@ from hybrid_memory.log.port import LogState
 from hybrid_memory.recall import cache, choose, signals
 from hybrid_memory.recall.gather import Asked, Candidates, Home, comparable_vector, gather, last_talk, narrowed
 from hybrid_memory.recall.hit import Hit, Signals
-from hybrid_memory.recall.measure import Measured, measure, repeats
+from hybrid_memory.recall.measure import Measured, measure
 from hybrid_memory.recall.plan import DECIDING, Plan, Request, Timing, asks_for_last_talk
 from hybrid_memory.recall.plan import plan as planned
 from hybrid_memory.recall.signals import Curve, at_the_time, learned
@@ -309,7 +309,7 @@ def confidences(query: str, plan: Plan, measured: Measured, scores: Array) -> Ar
     of_the_time = at_the_time(plan.timing, measured.columns["temporal"]) & (asking_share(query) > 0)
     asked_for = (measured.columns["exact"] > 0) | of_the_time
     # The question itself, which an agent remembers before it asks, is no answer to it.
-    others = np.flatnonzero([not repeats(query, record) for record in measured.records])
+    others = np.flatnonzero(~measured.echoes)
     count = int(measured.candidates.count.max())
     if count < FEW:
         order = np.argsort(-scores, kind="stable")

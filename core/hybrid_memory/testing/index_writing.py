@@ -11,7 +11,7 @@ import pytest
 
 from hybrid_memory.errors import EmbedderMismatchError, MemoryClosedError
 from hybrid_memory.index.port import SemanticIndex, Use
-from hybrid_memory.index.record import RecordKind, Where
+from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.testing.corpus import (
     ALICE,
     BOB,
@@ -108,6 +108,19 @@ class IndexWritingContract:
         assert numbers_of([record for record, _ in index.pending(ALICE, 5)]) == [2]
         assert numbers_of([record for record, _ in index.pending(BOB, 5)]) == [1]
         assert index.size().records == 2  # noqa: PLR2004 - one each
+
+    def test_what_a_search_found_is_fetched_as_it_is_then(self, index: SemanticIndex) -> None:
+        def fetched() -> list[Record]:
+            return list(index.fetch(index.latest(Where(ALICE), 5), ALICE).records)
+
+        first, second = make_record(1, "old words", metadata={"tag": [1]}), make_record(2, "others")
+        store(index, first, second)
+        fetched()[1].metadata["tag"].append(2)
+        assert fetched() == [second, first], "what a caller does to the metadata changes nothing"
+        store(index, make_record(1, "new words"), upto=3, uses={2: Use(1, START)})
+        assert [(record.text, record.uses) for record in fetched()] == [("others", 1), ("new words", 0)]
+        index.delete([1])
+        assert numbers_of(fetched()) == [2]
 
     def test_of_eight_that_apply_the_same_events_one_wins(self, index: SemanticIndex) -> None:
         with ThreadPoolExecutor(max_workers=8) as pool:

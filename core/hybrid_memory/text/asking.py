@@ -37,8 +37,7 @@ _ASKS = _cues(
     r"\b(?:remember|recall|remind me|earlier|previously|last time|tell me|list|find|show me|recommend|suggest)\b",
     r"^\s*(?:please |now |and |so )?(?:name|list|give|summari[sz]e|describe|explain|state|tell)\b",
     r"^\s*(?:what|when|where|who|whom|whose|which|why|how|did|does|do|have|has|is|are|was|were)\b",
-    r"(?<!没)(?<!没有)什么|哪|谁|几|多少|怎么|如何|为什么|吗|呢\s*$|是否|记得|之前|以前|上次|曾经|提到过|列出|说出|说说|总结"
-    r"|告诉我|推荐|建议|帮我",
+    r"(?<!没)(?<!没有)什么|哪|谁|几|多少|怎么|如何|为什么|吗|呢\s*$|是否|记得|之前|以前|上次|曾经|提到过|列出|说出|说说|总结|告诉我|推荐|建议|帮我",
 )
 _OWN = _cues(r"\b(?:i|me|my|mine|we|us|our|ours)\b", "我|咱")
 """About the speaker."""
@@ -99,8 +98,7 @@ _OPENINGS = {
     "german": "was|wer|wem|wen|wessen|wann|wo|wohin|woher|wie|wieso|warum|weshalb|welche[rsnm]?|wieviel|womit|worüber"
     "|(?:hast|kannst|weißt) du|ha(?:be|b|tte) ich|sag mir|erzähl mir|zeig mir|erklär(?:e)?|nenn(?:e)? mir",
     "french": "qui|que|quoi|quand|où|comment|pourquoi|combien|quel(?:le)?s?|est-ce|c'est (?:quoi|qui|quand|où)|as-tu"
-    "|ai-je|peux-tu|sais-tu|(?:à|de|chez|avec|pour) (?:qui|quoi|quel(?:le)?s?)"
-    "|(?:dis|explique|rappelle)[- ]moi",
+    "|ai-je|peux-tu|sais-tu|(?:à|de|chez|avec|pour) (?:qui|quoi|quel(?:le)?s?)|(?:dis|explique|rappelle)[- ]moi",
     "spanish": "(?:(?:a|de|en|con|por|para) )?(?:qué|quién(?:es)?|cuáles|cuál|cuánt[oa]s?)|cuándo|a?dónde|cómo|dime"
     "|cuéntame|explícame|recuérdame",
     "italian": "(?:(?:a|di|con|per|in) )?(?:chi|che|cosa|quale|quali|quant[oaie])|qual è|quando|dove|dov'è|come|com'è"
@@ -280,9 +278,9 @@ _REQUEST = lazy(
 )
 _CLAUSE = lazy(r"[,，;；:：—–]|\s-\s|\.{2,}|…")
 _HALF = lazy(
-    r"^\W*(?:(?:so|and|but|or|hey|also)\W+)*(?:if|when|while|once|since|because|in|on|at|for|as|given|according|based|by|"
-    r"besides|instead|speaking|regarding|with|to|maybe|do you|did you|have you|are you|is it|"
-    r"如果|要是|假如|当|等|关于|对于|根据|除了|比如|例如|那么|你|您|请问|想问|问一下)",
+    r"^\W*(?:(?:so|and|but|or|hey|also)\W+)*(?:if|when|while|once|since|because|in|on|at|for|as|given|according|based|"
+    r"by|besides|instead|speaking|regarding|with|to|maybe|do you|did you|have you|are you|is it|如果|要是|假如|当|等|"
+    r"关于|对于|根据|除了|比如|例如|那么|你|您|请问|想问|问一下)",
     re.IGNORECASE,
 )
 _MINE = lazy(r"\b(?:my|our)\b|我的|我家|我们|咱", re.IGNORECASE)

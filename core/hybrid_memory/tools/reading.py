@@ -164,9 +164,7 @@ class Fetching(CheckedModel):
     """What to read."""
 
     handle: str = Field(description="Such as '#12', or '#12-40' for a range of this conversation")
-    where: str = Field(
-        default="", description="Lines '10-60', characters 'c1-2000', 'media 2', or a JSON path; empty: the start"
-    )
+    where: str = Field(default="", description="Lines '10-60', characters 'c1-2000' or 'media 2'; empty: the start")
     pattern: str = Field(default="", description="A regular expression: only lines that match")
 
 

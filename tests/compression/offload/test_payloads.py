@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import re
 from contextlib import suppress
 from typing import Any
@@ -14,18 +13,7 @@ from hybrid_memory.context.payloads import Page, grep, page, payload_of
 from hybrid_memory.errors import InvalidInputError
 
 TEXT = st.text(st.sampled_from('ab{}[]":,1 \n\n\r\t航班é\u2028'), max_size=200)
-FLIGHTS = json.dumps(
-    {
-        "flights": [
-            {"id": "HX1", "price": 120, "to": "上海"},
-            {"id": "HX2", "price": 90.5, "to": "北京", "note": "line one\nline two"},
-            {"id": "HX3", "to": "Berlin"},
-        ],
-        "a key": {"2024": True},
-        "空": [],
-    },
-    ensure_ascii=False,
-)
+FLIGHTS = '{"flights": [{"id": "HX1", "price": 120, "to": "上海"}], "空": []}'
 
 
 def walk(text: str, where: str | None, max_chars: int) -> list[Page]:
@@ -87,51 +75,18 @@ def test_a_line_that_is_too_long_is_read_by_characters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        ("$.flights[0].price", 120), ("flights[1].price", 90.5), ("flights[-1].id", "HX3"),
-        ("flights[*].id", ["HX1", "HX2", "HX3"]), ("flights[*].price", [120, 90.5]),
-        ("flights[1:].to", ["北京", "Berlin"]), ("flights[0:2].id", ["HX1", "HX2"]), ("flights[10:20]", []),
-        ('$["a key"]["2024"]', True), ("$['a key'].2024", True), ("空", []), ("$.*.2024", [True]),
-    ],
-)  # fmt: skip
-def test_a_path_leads_to_its_value(path: str, value: Any) -> None:
-    got = page(FLIGHTS, path, max_chars=1000)
-    assert (got.text if isinstance(value, str) else json.loads(got.text)) == value
-
-
-def test_what_a_path_leads_to_is_paged_as_well() -> None:
-    pages = walk(FLIGHTS, "$.flights", 40)
-    assert len(pages) > 3
-    assert json.loads("".join(one.text for one in pages)) == json.loads(FLIGHTS)["flights"]
-    assert page(FLIGHTS, "flights[1].note 2-2", max_chars=40).text == "line two"
-
-
-def test_json_lines_are_a_list() -> None:
-    assert page('{"id": 1}\n{"id": 2}\n', "[1].id", max_chars=9).text == "2"
-
-
-@pytest.mark.parametrize(
     ("where", "told"),
     [
-        ("flights[0].prise", ["prise", "character 11", "'id', 'price', 'to'"]),
-        ("flights[3]", ["[3]", "list of 3 items"]), ("flights[0].id.x", ["'HX1'", "no parts"]),
-        ("flights[", ["character 8", "[10:20]"]), ("flights[0] .id", ["character 11"]),
-        ("价格", ["'flights'", "'a key'", "'空'"]), ("5-9", ["'5-9'", "1-1"]),
-        ("c900-901", ["'c900-901'", f"c1-{len(FLIGHTS)}"]), ("0-1", ["'0-1'", "1-1"]),
+        ("5-9", ["'5-9'", "1-1"]),
+        ("c900-901", ["'c900-901'", f"c1-{len(FLIGHTS)}"]),
+        ("0-1", ["'0-1'", "1-1"]),
+        ("flights[0]", ["'flights[0]'", "lines 1-1", f"characters c1-{len(FLIGHTS)}"]),
     ],
-)  # fmt: skip
+)
 def test_a_place_that_leads_nowhere_is_told_with_what_there_is(where: str, told: list[str]) -> None:
     with pytest.raises(InvalidInputError) as raised:
         page(FLIGHTS, where, max_chars=100)
     assert [part for part in told if part not in str(raised.value)] == []
-
-
-def test_a_path_into_plain_text_is_refused_with_its_ranges() -> None:
-    with pytest.raises(InvalidInputError, match=r"not JSON.*lines 1-2 and characters c1-11"):
-        page("hello\nworld", "$.a", max_chars=100)
-    with pytest.raises(InvalidInputError, match=r"(?s)nested too deeply.*lines 1-1"):
-        page("[" * 100_000, "[0]", max_chars=100)
 
 
 @given(st.text(st.sampled_from("$.[]*:-'\"\\ab0c1 航"), max_size=12), TEXT)
