@@ -23,8 +23,6 @@ from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import shown
 
 _PLACE = re.compile(r"(?P<chars>c)?(?P<first>\d{1,18})-(?P<last>\d{1,18})?")
-_PLAIN_KEY = re.compile(r"[^\W\d][\w-]*")
-
 LONG_LINE_CHARS = 500
 """Longer lines are shown in pieces, with their characters as a place from which to read on."""
 
@@ -161,11 +159,6 @@ def parse_json(text: str) -> Any:
     return values
 
 
-def member(path: str, key: str) -> str:
-    """The path of an object's member."""
-    return f"{path}.{key}" if _PLAIN_KEY.fullmatch(key) else f"{path}[{json.dumps(key, ensure_ascii=False)}]"
-
-
 def grep(text: str, pattern: str, *, context: int = 0, max_chars: int) -> Page:
     """The lines that match a regular expression in any case, with this many lines of context, in at most ``max_chars``.
 
@@ -250,7 +243,6 @@ MAX_FAILURES = 12
 MAX_KEYS = 24
 MAX_ERRORS = 5
 MAX_VISITED = 5000
-SAMPLE_RANK = 3
 MAX_IDS = 40
 MAX_NAME_CHARS = 40
 
@@ -423,8 +415,8 @@ def _json_rows(value: Any) -> list[_Row]:
                 _sample(item[key]) for item in items[:MAX_IDS] if isinstance(item, dict) and key in item
             )
             more = f", … {len(items) - MAX_IDS:,} more items" if len(items) > MAX_IDS else ""
-            rows.append(_Row(f"{member(f'{path}[*]', key)}: {', '.join(named)}{more}", 2))
-        rows.append(_Row(_head(f"{path.replace('[*]', '[0]')}[0]: {_sample(items[0])}", 400), SAMPLE_RANK))
+            rows.append(_Row(f"{path}[*].{key}: {', '.join(named)}{more}", 2))
+        rows.append(_Row(_head(f"{path.replace('[*]', '[0]')}[0]: {_sample(items[0])}", 400), 3))
     return rows
 
 
@@ -433,7 +425,7 @@ def _errors(value: Any) -> Iterator[tuple[str, Any]]:
     pending = [("$", value)]
     for path, part in islice(pending, MAX_VISITED):
         for key, item in list(part.items() if isinstance(part, dict) else enumerate(part))[:MAX_VISITED]:
-            inner = member(path, key) if isinstance(key, str) else f"{path}[{key}]"
+            inner = f"{path}.{key}" if isinstance(key, str) else f"{path}[{key}]"
             if item and item is not True and isinstance(key, str) and _ERROR_KEY.fullmatch(key):
                 yield inner, item
             elif isinstance(item, dict | list):
@@ -448,7 +440,7 @@ def _lists(path: str, value: Any, depth: int) -> Iterator[tuple[str, list[Any]]]
         yield from _lists(f"{path}[*]", [item for one in value if isinstance(one, list) for item in one], depth - 1)
     elif isinstance(value, dict) and depth:
         for key, item in list(value.items())[:MAX_KEYS]:
-            yield from _lists(member(path, key), item, depth - 1)
+            yield from _lists(f"{path}.{key}", item, depth - 1)
 
 
 def _shape(value: Any, depth: int = 4) -> str:

@@ -34,11 +34,8 @@ _log = logging.getLogger(__name__)
 MODEL = "model "
 """The prefix of names of extractors that use a language model."""
 
-READ_BATCH = 128
-"""Turns read by rules in one step."""
-
-WAIT_BATCH = 16
-"""The same while a prompt waits."""
+READ_BATCH, WAIT_BATCH = 128, 16
+"""Turns read by rules in one step; the second while a prompt waits."""
 
 CALL_TURNS = 20
 CALL_TOKENS = 2_000
@@ -46,7 +43,6 @@ CALL_TOKENS = 2_000
 
 BEFORE = 8
 """Number of earlier turns given as context."""
-
 
 REMEMBERED = 1024
 """For how many owners the progress of their extractors is cached."""

@@ -145,7 +145,7 @@ _HARM = {
         r"\b(?:throat|tongue|lips?|face) (?:swells?|swelled|closes?|closed)\b|\bhives\b|\b(?:can(?:no|')?t|cannot|"
         r"mustn'?t|must not|may not|not allowed to|no puedo|ne peux pas|darf (?:kein|nicht)) (?:\w+ ){0,2}(?:have|eat|"
         r"drink|touch|take(?! (?:her|him|them|it|us|you)\b)|tolerate|comer|tomar|beber|manger|prendre|boire|essen|"
-        r"trinken|nehmen)\b|不能[吃喝碰沾]|[吃喝碰打]不得|忌口",
+        r"trinken|nehmen)\b|不能[吃喝碰沾]|[吃喝碰打]不[得了]|[没莫](?:得)?法[吃喝碰]|起疹子|忌口",
         re.IGNORECASE,
     ),
     "medicine": re.compile(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from hybrid_memory.facts.grounding import KIN
+from hybrid_memory.text.speakers import SURNAMES, is_chinese
 
 MAYBE_OTHER, SURELY_OTHER = 0.15, 0.85
 """The least probability that a sentence is about somebody else, to take it for that: without the first person and with.
@@ -30,7 +31,7 @@ _PEOPLE = (
 )
 _PEOPLE_ZH = (
     rf"(?:{'|'.join(word for word in KIN if not word.isascii() and ' ' not in word)}|"
-    "爷|奶|爹|娘|娃|姨|舅|姑|婶|伯|岳|侄|老公|那口子|导师|老师|学生|客人|客户|实习生|房东|同桌|姑娘|大爷|大妈)"
+    "爷|(?<![牛羊酸喝])奶(?![粉油茶酪])|爹|娘|娃|姨|舅|姑|婶|伯|岳|侄|老公|那口子|导师|老师|学生|客人|客户|实习生|房东|同桌|姑娘|大爷|大妈)"
 )
 _ABOUT_OTHERS = re.compile(
     r"^\W*(?:and |but |so |also |btw |oh )*(?:my (?:\w+ ){0,2}?|our (?:\w+ ){0,2}?|mi |mis |mon |ma |mein\w* |"
@@ -67,6 +68,12 @@ _OTHER_SUBJECT = re.compile(
     rf"{_PEOPLE_ZH}|^\s*(?:然后|但是?|不过|结果|所以|因为)?[他她]",
     re.IGNORECASE,
 )
+_NAME_ZH = re.compile(
+    r"\s*(?:[^，。]{1,4}的)?(?:(?!天天|常常|刚刚|慢慢|渐渐|偏偏|明明|好好|早早|往往|时时|稍稍|微微|仅仅|年年|月月|夜夜|顿顿|样样)([\u4e00-\u9fff])\1|"
+    r"(?!小[时心腿肠便孩学区龙麦米虾葱番吃]|老[是毛样早觉寒胃了]|阿[莫司奇托普])[小老阿][\u4e00-\u9fffA-Z]|"
+    rf"[{SURNAMES}](?:姐|哥|总|姨|叔|婶|工|经理|师傅|阿姨|老师))(?!.{{0,6}}[说讲劝让叫给开])"
+)
+"""A name at the beginning of a clause: one character twice, one of a few before another, or a surname with a title."""
 _OWN_HARM = re.compile(
     rf"\b(?:my|our|mi|mon|ma|meine?|mio|la mia|meu|minha)\s+"
     rf"(?:(?!{_PEOPLE}|(?:is|has|es|tiene|est|ist|hat)\b)\w+\s+){{0,2}}$",
@@ -88,9 +95,15 @@ def is_about_others(text: str, harm: re.Match[str] | None, *, safety: bool, othe
     if harm is not None and (whose := _is_of_others(text, harm)) is not None:
         return whose
     own = _OWN_SUBJECT.search(text) or _OWN_OBJECT.search(text)
-    if _ABOUT_OTHERS.search(text) or (safety and harm is None and not own and _OTHER_SUBJECT.search(text)):
+    if _ABOUT_OTHERS.search(text) or (safety and harm is None and not own and _others_in(text)):
         return True
-    return other > (SURELY_OTHER if _FIRST_PERSON.search(text) else MAYBE_OTHER)
+    # Who speaks Chinese of themselves often leaves out the subject.
+    own_words = _FIRST_PERSON.search(text) or (harm is not None and is_chinese(text))
+    return other > (SURELY_OTHER if own_words else MAYBE_OTHER)
+
+
+def _others_in(clause: str) -> re.Match[str] | None:
+    return _OTHER_SUBJECT.search(clause) or _NAME_ZH.match(clause)
 
 
 def _is_of_others(text: str, harm: re.Match[str]) -> bool | None:
@@ -110,10 +123,10 @@ def _is_of_others(text: str, harm: re.Match[str]) -> bool | None:
         return True
     if _OWN_SUBJECT.search(text[start:end]) or _OWN_HARM.search(before):
         return False
-    if relative or _OTHER_SUBJECT.search(before) or _NAMED.search(before):
+    if relative or _others_in(before) or _NAMED.search(before):
         return True
     for clause in reversed(earlier):
         own = _OWN_SUBJECT.search(clause) or _OWN_OBJECT.search(clause)
-        if own or _OTHER_SUBJECT.search(clause):
+        if own or _others_in(clause):
             return own is None
     return None
