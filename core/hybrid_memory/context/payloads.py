@@ -229,8 +229,7 @@ def _rows(line: str, number: int, offset: int, matches: Callable[[str], bool] | 
         yield f"{number} c{offset + start + 1}-{offset + start + len(piece)}{mark} {piece}"
 
 
-PAGE_LINES = 50
-PAGE_CHARS = 4000
+PAGE_LINES, PAGE_CHARS = 50, 4000
 MIN_CUT_CHARS = 20
 ROW_CHARS = 160
 END_LINES = 6

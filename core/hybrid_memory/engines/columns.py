@@ -60,8 +60,7 @@ FAN = 8
 LOADED_AGAIN = 4
 """An owner is loaded again when one in this many rows stands for a record that is gone or was replaced."""
 
-MOST_READ = 2_048
-RECORD_BYTES = 1_000
+MOST_READ, RECORD_BYTES = 2_048, 1_000
 """The most records of an owner kept as they were read, and about what one takes."""
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -498,15 +497,6 @@ class RowIndex(SemanticIndex):
                     _, oldest = self._kept.popitem(last=False)
                     self._nbytes -= oldest.nbytes
         return columns
-
-    def summed(self, status: Status, owner: Scope, number: int, epoch: int) -> Status:
-        """The status with the count and the sum of the owner's vectors; asks for changes if there are some."""
-        with self._kept_lock:
-            kept = self._kept.get(owner.owner)
-        mine = kept.columns if kept is not None else Columns()
-        if (mine.number, mine.epoch) != (number, epoch):
-            mine = self.owner_columns(owner)
-        return mine.summed(status)
 
     def _snapshot(self, owner: Scope, status: Status | None) -> Columns:
         """The owner's records as they were read for this status, or as they are now."""

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import TypeAlias
 
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError, StoreUnavailableError
@@ -37,8 +36,7 @@ MODEL = "model "
 READ_BATCH, WAIT_BATCH = 128, 16
 """Turns read by rules in one step; the second while a prompt waits."""
 
-CALL_TURNS = 20
-CALL_TOKENS = 2_000
+CALL_TURNS, CALL_TOKENS = 20, 2_000
 """The most turns per call of a model, and their most tokens."""
 
 BEFORE = 8
@@ -46,8 +44,6 @@ BEFORE = 8
 
 REMEMBERED = 1024
 """For how many owners the progress of their extractors is cached."""
-
-Progressed: TypeAlias = tuple[tuple[int, str], int, dict[str, int]]
 
 
 @dataclass(slots=True)
@@ -63,7 +59,9 @@ class Extractors:
     rules: FactExtractor | None = None
     reader: FactExtractor | None = None
     left: set[Scope] = field(default_factory=set)
-    cursors: LruCache[Scope, Progressed] = field(default_factory=lambda: LruCache(REMEMBERED))
+    cursors: LruCache[Scope, tuple[tuple[int, str], int, dict[str, int]]] = field(
+        default_factory=lambda: LruCache(REMEMBERED)
+    )
 
 
 class LimitedExtractor:

@@ -149,9 +149,9 @@ _HARM = {
         re.IGNORECASE,
     ),
     "medicine": re.compile(
-        r"\b(?:medicat\w+|medicine|tablets?|pills?|inhal(?:er|ador|ateur)\w*|insulin\w*|injections?|blood thinners?|"
-        r"anticoagul\w+|antidepress\w+|statins?|dos(?:e|age)|milligrams?|pastillas?|medicament\w*|médicaments?|comprim[ée]s?|"
-        r"tabletten|medikament\w*|blutverdünner|spritze)\b|\b\d+\s?(?:mg|mcg|µg|ml)\b|毫克|吃着?药|服药|药[片物量]|胰岛素|"
+        r"\b(?:medicat\w+|medicine|tablets|tablet (?:a|per|every|each)|pills?|inhal(?:er|ador|ateur)\w*|"
+        r"insulin\w*|injections?|blood thinners?|anticoagul\w+|antidepress\w+|statins?|dos(?:e|age)|milligrams?|"
+        r"pastillas?|medicament\w*|médicaments?|comprim[ée]s?|tabletten|medikament\w*|blutverdünner|spritze)\b|\b\d+\s?(?:mg|mcg|µg|ml)\b|毫克|吃着?药|服药|药[片物量]|胰岛素|"
         r"每[天日].{0,3}[片粒颗]",
         re.IGNORECASE,
     ),
@@ -178,6 +178,13 @@ _TOPIC = re.compile(
     re.IGNORECASE,
 )
 """In a request these only name its topic: "a list of my medicines"."""
+
+_TELLS = re.compile(
+    r"^\W*(?:(?:and|but|so|then|now that|by the way|before)\W+)*(?:i|we|he|she|it|they)\b"
+    r"(?!.*\b(?:you|your|u|answers?|repl(?:y|ies)|responses?)\b)|^我(?!.*[你您别])",
+    re.IGNORECASE,
+)
+"""What tells of somebody and addresses nobody is no instruction by its meaning alone."""
 
 SURE = 0.9
 """The confidence of a value that is cut out of a whole sentence."""
@@ -279,7 +286,7 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
         sure = min(1.0, sure + likely * marks[risky])
         if not harm and sure >= RISKY and not sentence.request:
             harm = name = risky
-        elif not harm and ordering >= ORDERED and (sentence.order or not sentence.momentary):
+        elif not harm and ordering >= ORDERED and (sentence.order or not (sentence.momentary or _TELLS.match(text))):
             name, sure = best if best in ORDERS else "instruction", ordering
         elif not harm and best not in ORDERS:
             wording = _MEANT_BY.get(best)

@@ -98,8 +98,7 @@ def is_about_others(text: str, harm: re.Match[str] | None, *, safety: bool, othe
     if _ABOUT_OTHERS.search(text) or (safety and harm is None and not own and _others_in(text)):
         return True
     # Who speaks Chinese of themselves often leaves out the subject.
-    own_words = _FIRST_PERSON.search(text) or (harm is not None and is_chinese(text))
-    return other > (SURELY_OTHER if own_words else MAYBE_OTHER)
+    return other > (SURELY_OTHER if _FIRST_PERSON.search(text) or (harm and is_chinese(text)) else MAYBE_OTHER)
 
 
 def _others_in(clause: str) -> re.Match[str] | None:

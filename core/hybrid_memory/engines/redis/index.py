@@ -103,7 +103,14 @@ class RedisIndex(RowIndex):
             pending=list(map(int, waiting)),
             size=IndexSize(records, vectors, pending=records - vectors),
         )
-        return self.summed(status, owner, int(number or 0), int(epoch or 0)) if sums and owner is not None else status
+        if not sums or owner is None:
+            return status
+        now = (int(number or 0), int(epoch or 0))
+
+        def changes(known: Columns) -> Changes:
+            return Changes(*now) if (known.number, known.epoch) == now else self.changes(owner, known)
+
+        return self.owner_columns(owner, changes).summed(status)
 
     def statuses(self, owners: Sequence[Scope]) -> dict[Scope, Status]:
         commands: list[tuple[Value, ...]] = []
