@@ -190,8 +190,8 @@ async def _read_newest(run: Runner, services: Services, owner: Scope, state: Log
 
 
 def is_safety(fact: Fact) -> bool:
-    """Whether it may harm the user, or somebody near them, if it is unknown."""
-    return fact.attribute in SAFETY
+    """Whether it may harm the user, or somebody near them, if it is unknown; what they never eat is counted in."""
+    return fact.attribute in SAFETY or fact.attribute == "diet"
 
 
 def always(facts: Iterable[Fact]) -> list[Fact]:

@@ -102,11 +102,10 @@ EMBED_BATCH = 64
 SAFETY = ("allergy", "medicine", "condition", "accessibility")
 """Attributes of what may harm the user if it is unknown."""
 
-MEANT = 0.5
-"""The least probability of an attribute, and that the sentence is about its speaker, to go by the judge."""
-
-RISKY = 0.25
-"""The same for both together where safety is at stake."""
+MEANT, RISKY = 0.5, 0.15
+"""The least probability of an attribute, and that the sentence is about its speaker, to go by the judge; the second for
+both together where safety is at stake.
+"""
 
 ORDERS, ORDERED = ("instruction", "communication_style"), 0.12
 """The least probability that a sentence states anything, times that of an instruction in it, for one that always holds.
@@ -124,8 +123,8 @@ SAFETY_IMPORTANCE, SURER = 0.95, 0.004
 UNREAL = 0.7
 """From this probability on a sentence is a joke, a story, a wish or a quotation, and no statement."""
 
-UNJUDGED = 0.6
-"""The confidence of a statement that nothing has judged."""
+UNJUDGED, SURE = 0.6, 0.9
+"""The confidence of a statement that nothing has judged, and of a value that is cut out of a whole sentence."""
 
 SCALE = 127
 """Vectors are kept as bytes: 127 times each number of a unit vector."""
@@ -135,8 +134,8 @@ _NO_STATEMENTS = [
 ]
 _OTHER = KINDS.index("other")
 
-_HARM = {
-    "allergy": re.compile(
+_WORDINGS = {
+    "allergy": (
         r"\b(?:\w*allerg\w*|al[eé]rg\w*|anaphyla\w*|epi-?pens?|adrenaline? pens?|stylos? d.adrénaline|intoleran\w*|"
         r"unverträg\w*|c(?:o?)eliac|cel[ií]ac\w*|cœliaque|zöliakie)\b|\b(?:(?:digère|tolère)(?:nt)? pas|no tolera\w*|"
         r"vertr[aä]g\w* kein\w*)\b|过敏|不耐受|アレルギー|알레르기|肾上腺素笔|一吃.{0,4}就|吃了就(?:肿|吐|痒|起)|"
@@ -145,30 +144,41 @@ _HARM = {
         r"\b(?:throat|tongue|lips?|face) (?:swells?|swelled|closes?|closed)\b|\bhives\b|\b(?:can(?:no|')?t|cannot|"
         r"mustn'?t|must not|may not|not allowed to|no puedo|ne peux pas|darf (?:kein|nicht)) (?:\w+ ){0,2}(?:have|eat|"
         r"drink|touch|take(?! (?:her|him|them|it|us|you)\b)|tolerate|comer|tomar|beber|manger|prendre|boire|essen|"
-        r"trinken|nehmen)\b|不能[吃喝碰沾]|[吃喝碰打]不[得了]|[没莫](?:得)?法[吃喝碰]|起疹子|忌口",
-        re.IGNORECASE,
+        r"trinken|nehmen)\b|不能[吃喝碰沾]|[吃喝碰打]不[得了]|[没莫](?:得)?法[吃喝碰]|起(?:疹子|包)|喘不上气|皮试阳性|"
+        r"忌口|\b(?:can(?:no|')?t|cannot|don'?t) (?:do|handle|digest|stomach) (?:\w+ )?(?:dairy|milk|lactose|gluten|"
+        r"wheat|nuts?|eggs?|shellfish|seafood|soya?|alcohol|caffeine)\b|\b(?:nearly|almost) killed (?:me|him|her)\b|"
+        r"\breacts? (?:badly )?to\b|\b(?:nut|dairy|gluten|egg|lactose)-free (?:house\w*|home|kitchen)\b|嘴(?:巴|"
+        r"唇)?就?[麻肿痒]|一[吃喝闻碰].{1,4}就"
     ),
-    "medicine": re.compile(
+    "medicine": (
         r"\b(?:medicat\w+|medicine|tablets|tablet (?:a|per|every|each)|pills?|inhal(?:er|ador|ateur)\w*|"
         r"insulin\w*|injections?|blood thinners?|anticoagul\w+|antidepress\w+|statins?|dos(?:e|age)|milligrams?|"
         r"pastillas?|medicament\w*|médicaments?|comprim[ée]s?|tabletten|medikament\w*|blutverdünner|spritze)\b|\b\d+\s?(?:mg|mcg|µg|ml)\b|毫克|吃着?药|服药|药[片物量]|胰岛素|"
-        r"每[天日].{0,3}[片粒颗]",
-        re.IGNORECASE,
+        r"每[天日].{0,3}[片粒颗]"
     ),
-    "condition": re.compile(
+    "condition": (
         r"\b(?:asthma\w*|asma|asthme|diab[eéè]t\w*|[eé]pilep\w*|seizures?|migraines?|migrañas?|arrhythmia|fibrillation|"
         r"pacemaker|angina|pregnan\w+|embarazada|enceinte|schwanger|hypertens\w+|bluthochdruck|high blood pressure|"
         r"heart (?:condition|disease|attack)|kidney|thyroid\w*|tiroides|cancer|hiv|crohn\w*|parkinson\w*|lupus|"
-        r"hemophil\w*|gout)\b|哮喘|糖尿病|癫痫|心脏病|高血压|怀孕|孕妇|痛风|房颤|甲状腺|偏头痛|抑郁症",
-        re.IGNORECASE,
+        r"hemophil\w*|gout|autis\w+|months along|expecting (?:a baby|in)|in recovery|dialysis|stroke|dementia|"
+        r"alzheimer\w*|claustrophobi\w+|breast-?feeding|sober|teetotal|cpap|(?:bad|dodgy) (?:back|heart|knees?|hip))\b|"
+        r"戒酒|晕[针血]|血就晕|晕[车船机]|透析|中风|痴呆|幽闭|喂奶|哺乳|口吃|胃出血|[心肝肾肺腰胃]不好|起搏器|支架|"
+        r"呼吸机|自闭症|哮喘|糖尿病|癫痫|心脏病|高血压|怀孕|怀着|孕妇|痛风|房颤|甲状腺|偏头痛|抑郁症"
     ),
-    "accessibility": re.compile(
+    "diet": (
+        r"\b(?:am|i?['’]?m|i?s|['’]s|are|['’]re|been|gone|went|strictly|soy|es|suis|est|bin|ist) (?:(?:an?|now|fully|"
+        r"all|both|strictly) )?(?:vegan|vegetarian\w*|végétari\w+|vegetarier\w*|veggie|pescatarian|muslim|hindu|halal|"
+        r"kosher)\b|\b(?:eats?|keeps?) (?:halal|kosher)\b|\b(?:no|nothing with) (?:pork|meat|beef)\b|吃素|素食者|清真|"
+        r"回族|不吃[猪牛羊肉荤]"
+    ),
+    "accessibility": (
         r"\b(?:wheelchairs?|hearing aids?|screen reader|deaf|blind|dyslexi\w+|colou?r-?blind|crutches|step-?free|"
-        r"walking frames?|zimmer|rollator|andador|déambulateur|silla de ruedas|fauteuil roulant|malentendant\w*|"
-        r"rollstuhl|gehörlos|schwerhörig)\b|轮椅|助听器|助行器|失明|色盲|听障|视障",
-        re.IGNORECASE,
+        r"walking frames?|zimmer|rollator|andador|déambulateur|hard of hearing|(?:climb|do) (?:the )?stairs|"
+        r"silla de ruedas|fauteuil roulant|malentendant\w*|rollstuhl|gehörlos|schwerhörig)\b|轮椅|助听器|助行器|失明|"
+        r"色盲|听障|视障|听不见|[左右]耳|色弱|爬不了楼"
     ),
 }
+_HARM = {name: re.compile(words, re.IGNORECASE) for name, words in _WORDINGS.items()}
 """Wordings that may be about safety, in five languages: a lower bar than any other statement has."""
 
 _TOPIC = re.compile(
@@ -185,9 +195,6 @@ _TELLS = re.compile(
     re.IGNORECASE,
 )
 """What tells of somebody and addresses nobody is no instruction by its meaning alone."""
-
-SURE = 0.9
-"""The confidence of a value that is cut out of a whole sentence."""
 
 _LIVES = re.compile(
     r"\b(?:live|lives|living|moved?|moving|flat|apartment|house|home|address|viv\w+|mud\w+|piso|casa|habit\w+|"
@@ -207,12 +214,6 @@ _FORMERLY = re.compile(
     r"\b(?:used to|formerly|no longer|grew up|was born|antes|solía|autrefois|früher)\b|以前|曾经|从前|长大",
     re.IGNORECASE,
 )
-_DIET = re.compile(
-    r"\b(?:vegan\w*|vegetarian\w*|vegetarian[oa]|végétari\w+|vegetarier\w*|veggie|pescatarian|halal|kosher|keto)\b|"
-    r"\bno (?:pork|meat|dairy|alcohol)\b|素食|吃素|清真|不吃",
-    re.IGNORECASE,
-)
-
 _LEFT_OPEN = re.compile(r"\b(?:what|qué|lo que|ce qu['’e])\W*[^,.;:，。；]{0,20}$", re.IGNORECASE)
 _SAYS = re.compile(r"[\w ]{0,12}?\W*(?::|：|\b(?:is|are|es|son|est|c['’]est|sont)\b)", re.IGNORECASE)
 """What a request asks for ("tell them what I can't eat") tells nothing of it, unless it says what that is."""
@@ -294,7 +295,6 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
             name = best if meant and min(marks[best], claims) >= MEANT else name
     if (says_nothing(text) and not sentence.question) or (sentence.request and not harm and not sentence.order):
         return []
-    named = _DIET.search(text) if name == "diet" else named
     others = is_about_others(text, named, safety=name in SAFETY, other=other if other == likely else 0.0)
     whole = f"{sentence.question} {text}" if sentence.question else text
     about = attribute(name)
