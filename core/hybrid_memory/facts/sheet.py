@@ -208,23 +208,21 @@ def _urgency(fact: Fact) -> tuple[int, float, int]:
 def standing_text(facts: Sequence[Fact], max_tokens: int, count: TokenCounter) -> tuple[str, list[Fact]]:
     """The text of name, safety and instructions, by day, and which these are.
 
-    Each part has a share of ``max_tokens``, a smaller one of few, and others also what the user's own safety leaves of
-    its share. The surest, then the newest come first.
+    Each part has a share of ``max_tokens``, a smaller one of few; the surest, then the newest come first.
     """
     chosen = always(facts)
     orders = [fact for fact in chosen if is_order(fact.attribute)]
     others = [fact for fact in chosen if fact.subject != USER and fact not in orders]
     own = [fact for fact in chosen if fact.subject == USER and fact not in orders]
-    kept, spare = list[Fact](), 0.0
+    kept: list[Fact] = []
     shared = min(max_tokens, max(SHARED_TOKENS / 4, max_tokens**2 / SHARED_TOKENS))
-    for part, ratio in ((orders, ORDERS_RATIO), (own, SAFETY_RATIO), (others, OTHERS_RATIO)):
-        room = ratio * shared + (spare if part is others else 0)
+    for part, ratio in ((own, SAFETY_RATIO), (orders, ORDERS_RATIO), (others, OTHERS_RATIO)):
+        room = ratio * shared
         for fact in part:
             tokens = line_tokens(fact, {other.valid_from.date() for other in kept if other in part}, count)
             if tokens <= room and fact.text not in {other.text for other in kept}:
                 kept.append(fact)
                 room -= tokens
-        spare = room
     groups = [[fact for fact in part if fact in kept] for part in (orders, own, others)]
     headings = _HEADINGS["zh" if is_chinese("".join(fact.text for fact in kept)) else "en"]
     parts = ["\n".join([heading, *by_day(group)]) for heading, group in zip(headings, groups, strict=True) if group]
