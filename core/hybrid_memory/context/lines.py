@@ -76,10 +76,10 @@ _MARKS = re.compile(r"\A(?:[#>*+-]+|\d{1,2}[.)])\s+|(?<![\w*])\*\*([^*\n]+)\*\*(
 
 _TAGS = re.compile(r"</?[a-zA-Z_][^<>\n]{0,80}>")
 _DEFERS = lazy(
-    r"\b(?:don'?t know|not sure|no idea|let me (?:check|ask|find out|come back|get back)|(?:i|we)(?:'ll| will| need to|"
-    r" have to| must) (?:check|ask|find out|get back|come back|think about it)|still open|undecided|(?:decide|tell you|"
-    r"discuss|see) (?:that |this )?later|to be (?:decided|confirmed)|tbd)\b|不知道|不清楚|不确定|没想好|我(?:去|"
-    r"先)?(?:查|问|看|想)(?:一下|查|问|看|想|清楚)|稍后|回头|再说|再看|待定|还没定|以后再"
+    r"\b(?:don'?t know|not sure|no idea|let me (?:check|ask|find out|come back|get back)"
+    r"|(?:i|we)(?:'ll| will| need to| have to| must) (?:check|ask|find out|get back|come back|think about it)"
+    r"|still open|undecided|(?:decide|tell you|discuss|see) (?:that |this )?later|to be (?:decided|confirmed)|tbd)\b"
+    r"|不知道|不清楚|不确定|没想好|我(?:去|先)?(?:查|问|看|想)(?:一下|查|问|看|想|清楚)|稍后|回头|再说|再看|待定|还没定|以后再"
 )
 """An answer that puts the question off."""
 
@@ -103,8 +103,9 @@ class Cue:
 
 CUES: tuple[Cue, ...] = (
     Cue("remember", Section.FACTS, 0.95,
-        r"\b(?:remember (?:that|this|my|to)|(?:don'?t|do not|(?<!ll )(?<!will )never) forget|keep in mind|note that|"
-        r"for the record|(?:(?<!so )(?<!how )important(?:ly)?|crucial|critical)(?! (?:to|for|in|part|thing)\b))\b",
+        r"\b(?:remember (?:that|this|my|to)|(?:don'?t|do not|(?<!ll )(?<!will )never) forget|keep in mind"
+        r"|note that|for the record|(?:(?<!so )(?<!how )important(?:ly)?|crucial|critical)"
+        r"(?! (?:to|for|in|part|thing)\b))\b",
         r"记住|记得(?!吗)|记一下|别忘|不要忘|重要|关键是|注意"),
     Cue("identity", Section.FACTS, 0.95,
         r"\b(?:my (?:full |first |last |user ?)?name(?: is|'s)|call me|i(?:'m| am) called|i(?:'m| am) (?:a|an|from)\b"
@@ -117,14 +118,17 @@ CUES: tuple[Cue, ...] = (
         r"|(?<![\w.])\+?\d{3}[- ]?\d{3,4}[- ]?\d{4}(?![\w.])|\bpassword\b|\b(?:code|pin)\b[^.?!]{0,30}? is [\w-]*\d",
         r"地址|(?<!打)(?<!个)电话|手机|邮箱|邮编|身份证|账号|密码|(?<!\d)1\d{10}(?!\d)"),
     Cue("preference", Section.FACTS, 0.9,
-        r"\bi (?:really |absolutely |also |just )?(?:like|love|enjoy|prefer|hate|dislike|adore|avoid|can'?t stand|"
-        r"don'?t (?:like|eat|drink|want))\b|\bmy fav(?:ou?rite)\b|\ballerg(?:y|ic)\b|\bvegetarian\b|\bvegan\b",
+        r"\bi (?:really |absolutely |also |just )?(?:like|love|enjoy|prefer|hate|dislike|adore|avoid"
+        r"|can'?t stand|don'?t (?:like|eat|drink|want))\b|\bmy fav(?:ou?rite)\b|\ballerg(?:y|ic)\b"
+        r"|\bvegetarian\b|\bvegan\b",
         r"偏好|喜欢|喜爱|最爱|爱吃|爱喝|讨厌|厌恶|不喜欢|不吃|不喝|过敏|忌口|吃素|更愿意|宁愿"),
     Cue("rule", Section.FACTS, 0.9,
-        r"(?:^|[:;,] )(?:please )?(?:always|never|do not|don'?t)\b(?! (?:mind|worry|know|think|you))|\bmust (?:not|"
-        r"never|always)\b|(?<!you )(?<!it )(?<!that )\bmust\b|\bmustn'?t\b|\b(?:you|we|nobody|everybody) (?:should|"
-        r"may) (?:always|never|only)\b|\b(?:nobody|no one) (?:may|should)\b|\b(?:may|should) only\b|\b(?:we|"
-        r"you) only (?:accept|buy|deploy|order|pay|sell|ship|take|use|work)\b|\bnot allowed\b|\bforbidden\b",
+        r"(?:^|[:;,] )(?:please )?(?:always|never|do not|don'?t)\b(?! (?:mind|worry|know|think|you))"
+        r"|\bmust (?:not|never|always)\b"
+        r"|(?<!you )(?<!it )(?<!that )\bmust\b|\bmustn'?t\b"
+        r"|\b(?:you|we|nobody|everybody) (?:should|may) (?:always|never|only)\b"
+        r"|\b(?:nobody|no one) (?:may|should)\b|\b(?:may|should) only\b"
+        r"|\b(?:we|you) only (?:accept|buy|deploy|order|pay|sell|ship|take|use|work)\b|\bnot allowed\b|\bforbidden\b",
         r"必须|务必|禁止|不得(?!不)|不准|绝不|绝对不|一律|千万(?:别|不)|(?:^|[：，请])(?:永远|始终|总是|只能|别(?!忘))"
         r"|(?:^|[：，里中上前后请])(?:都)?不要(?!紧)|只(?:能|准|许)|们只(?:从|用|在|收|买|卖|接)"),
     Cue("appointment", Section.NEXT_STEPS, 0.9,
@@ -161,14 +165,15 @@ def _cues(text: str) -> list[Cue]:
 
 _NAMED = lazy(
     r"\+?\d[\d ()/-]{5,}\d|\d{1,2}月\d{1,2}[日号]|\d[./]\d{1,2}[./]\d{2,4}"  # telephones and dates
-    r"|\b(?:January|February|March|April|May|June|July|August|September|October|November|December) \d{1,2}\b|"
-    r"\b\d{1,2}(?:st|nd|rd|th)? (?:of )?(?:January|February|March|April|May|June|July|August|September|October|"
-    r"November|December)\b|\bnamed [A-Z]|\bname(?:'s| is) [A-Z]|\bis called [A-Z]|\bis (?:Mr|Mrs|Ms|Dr)\b\.? [A-Z]|"
-    r"名叫|叫做|姓名|(?<![大喊])叫(?![做了车外我你他她它人大])[\u4e00-\u9fff]{2,3}(?=[，。；]|$)|"
-    r"是[\u4e00-\u9fff]{1,2}(?:先生|女士|医生|老师)"
+    r"|\b(?:January|February|March|April|May|June|July|August|September|October|November|December) \d{1,2}\b"
+    r"|\b\d{1,2}(?:st|nd|rd|th)? (?:of )?"
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December)\b"
+    r"|\bnamed [A-Z]|\bname(?:'s| is) [A-Z]|\bis called [A-Z]|\bis (?:Mr|Mrs|Ms|Dr)\b\.? [A-Z]"
+    r"|名叫|叫做|姓名|(?<![大喊])叫(?![做了车外我你他她它人大])[\u4e00-\u9fff]{2,3}(?=[，。；]|$)|是[\u4e00-\u9fff]{1,2}(?:先生|女士|医生|老师)"
 )  # fmt: skip
 _SPECIFIC = lazy(
-    r"\d+(?:[.,:/-]\d+)*\s?(?:%|[a-zA-Z°$€£¥]{1,3}\b|元|块|岁|年|月|日|号|点|分|小时|天|周|公里|米|个|次|人)?|[$€£¥]\s?\d"
+    r"\d+(?:[.,:/-]\d+)*\s?(?:%|[a-zA-Z°$€£¥]{1,3}\b|元|块|岁|年|月|日|号|点|分|小时|天|周|公里|米|个|次|人)?"
+    r"|[$€£¥]\s?\d"
     r"|(?<=[a-z,;] )[A-Z][\w'’-]+"  # a name: a capital inside a sentence
     r"|[“\"「『《][^”\"」』》\n]{1,60}[”\"」』》]"
     r"|\w@[\w-]+\.\w|\w/\w|\w\.(?:py|js|ts|md|json|ya?ml|toml|txt|csv|go|rs|java)\b|Error\b|Exception\b"

@@ -201,11 +201,6 @@ class Columns:
         """How many records there are, and the sum of their lengths in words."""
         return int(np.count_nonzero(self.alive)), int(self.words[self.alive].sum())
 
-    @property
-    def vectors(self) -> int:
-        """How many records have a vector."""
-        return len(self._with_vector())
-
     @cached_property
     def total(self) -> npt.NDArray[np.float64]:
         """The sum of all vectors."""
@@ -217,7 +212,8 @@ class Columns:
 
     def summed(self, status: Status) -> Status:
         """The status with the count and the sum of these vectors."""
-        return replace(status, vectors=self.vectors, total=self.total if self.vectors else None, columns=self)
+        vectors = len(self._with_vector())
+        return replace(status, vectors=vectors, total=self.total if vectors else None, columns=self)
 
     def after(self, changes: Changes) -> Columns:
         """These columns with the changes."""

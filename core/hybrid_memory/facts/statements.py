@@ -129,9 +129,7 @@ UNJUDGED, SURE = 0.6, 0.9
 SCALE = 127
 """Vectors are kept as bytes: 127 times each number of a unit vector."""
 
-_NO_STATEMENTS = [
-    KINDS.index(kind) for kind in ("question", "quote", "fiction", "hypothetical", "sarcasm", "translate")
-]
+_NO_STATEMENTS = list(map(KINDS.index, ("question", "quote", "fiction", "hypothetical", "sarcasm", "translate")))
 _OTHER = KINDS.index("other")
 
 _WORDINGS = {
@@ -147,8 +145,8 @@ _WORDINGS = {
         r"trinken|nehmen)\b|不能[吃喝碰沾]|[吃喝碰打]不[得了]|[没莫](?:得)?法[吃喝碰]|起(?:疹子|包)|喘不上气|皮试阳性|"
         r"忌口|\b(?:can(?:no|')?t|cannot|don'?t) (?:do|handle|digest|stomach) (?:\w+ )?(?:dairy|milk|lactose|gluten|"
         r"wheat|nuts?|eggs?|shellfish|seafood|soya?|alcohol|caffeine)\b|\b(?:nearly|almost) killed (?:me|him|her)\b|"
-        r"\breacts? (?:badly )?to\b|\b(?:nut|dairy|gluten|egg|lactose)-free (?:house\w*|home|kitchen)\b|嘴(?:巴|"
-        r"唇)?就?[麻肿痒]|一[吃喝闻碰].{1,4}就"
+        r"\breacts? badly to\b|\bp[eé]nic[ií]l+in\w*|青霉素|\b(?:nut|dairy|gluten|egg|lactose)-free (?:house\w*|home|"
+        r"kitchen)\b|嘴(?:巴|唇)?就?[麻肿痒]|一[喝闻碰].{1,4}就(?:全身|浑身|喘|晕|吐|咳|痒|头)"
     ),
     "medicine": (
         r"\b(?:medicat\w+|medicine|tablets|tablet (?:a|per|every|each)|pills?|inhal(?:er|ador|ateur)\w*|"
@@ -159,23 +157,24 @@ _WORDINGS = {
     "condition": (
         r"\b(?:asthma\w*|asma|asthme|diab[eéè]t\w*|[eé]pilep\w*|seizures?|migraines?|migrañas?|arrhythmia|fibrillation|"
         r"pacemaker|angina|pregnan\w+|embarazada|enceinte|schwanger|hypertens\w+|bluthochdruck|high blood pressure|"
-        r"heart (?:condition|disease|attack)|kidney|thyroid\w*|tiroides|cancer|hiv|crohn\w*|parkinson\w*|lupus|"
-        r"hemophil\w*|gout|autis\w+|months along|expecting (?:a baby|in)|in recovery|dialysis|stroke|dementia|"
-        r"alzheimer\w*|claustrophobi\w+|breast-?feeding|sober|teetotal|cpap|(?:bad|dodgy) (?:back|heart|knees?|hip))\b|"
-        r"戒酒|晕[针血]|血就晕|晕[车船机]|透析|中风|痴呆|幽闭|喂奶|哺乳|口吃|胃出血|[心肝肾肺腰胃]不好|起搏器|支架|"
-        r"呼吸机|自闭症|哮喘|糖尿病|癫痫|心脏病|高血压|怀孕|怀着|孕妇|痛风|房颤|甲状腺|偏头痛|抑郁症"
+        r"heart (?:condition|disease|attack)|kidney(?! beans?)|thyroid\w*|tiroides|cancer|hiv|crohn\w*|parkinson\w*|"
+        r"lupus|hemophil\w*|gout|autis\w+|months along|expecting (?:a baby|in)|(?:i['’]?m|am) in recovery|dialysis|"
+        r"(?:a|the|my|his|her) stroke(?! of)|dementia|alzheimer\w*|claustrophobi\w+|breast-?feeding|sober|teetotal|"
+        r"cpap|(?:bad|dodgy) (?:back|heart|knees?|hip))\b|戒酒|晕[针血]|血就晕|晕[车船机]|透析|中风|痴呆|幽闭|喂奶|"
+        r"哺乳|胃出血|[肝肾肺腰胃]不好|起搏器|心脏支架|呼吸机|自闭症|哮喘|糖尿病|癫痫|心脏病|高血压|怀孕|怀着|孕妇|"
+        r"痛风|房颤|甲状腺|偏头痛|抑郁症"
     ),
     "diet": (
         r"\b(?:am|i?['’]?m|i?s|['’]s|are|['’]re|been|gone|went|strictly|soy|es|suis|est|bin|ist) (?:(?:an?|now|fully|"
         r"all|both|strictly) )?(?:vegan|vegetarian\w*|végétari\w+|vegetarier\w*|veggie|pescatarian|muslim|hindu|halal|"
         r"kosher)\b|\b(?:eats?|keeps?) (?:halal|kosher)\b|\b(?:no|nothing with) (?:pork|meat|beef)\b|吃素|素食者|清真|"
-        r"回族|不吃[猪牛羊肉荤]"
+        r"(?:我|是)回族|不吃[猪牛羊肉荤]"
     ),
     "accessibility": (
         r"\b(?:wheelchairs?|hearing aids?|screen reader|deaf|blind|dyslexi\w+|colou?r-?blind|crutches|step-?free|"
         r"walking frames?|zimmer|rollator|andador|déambulateur|hard of hearing|(?:climb|do) (?:the )?stairs|"
         r"silla de ruedas|fauteuil roulant|malentendant\w*|rollstuhl|gehörlos|schwerhörig)\b|轮椅|助听器|助行器|失明|"
-        r"色盲|听障|视障|听不见|[左右]耳|色弱|爬不了楼"
+        r"色盲|听障|视障|耳聋|[左右]耳(?:朵?听|聋)|色弱|爬不了楼"
     ),
 }
 _HARM = {name: re.compile(words, re.IGNORECASE) for name, words in _WORDINGS.items()}

@@ -240,7 +240,7 @@ def _of_words(query: str, records: Sequence[Record], speaks: Speech, weights: Ma
     helper = np.array([float(record.origin is Origin.ASSISTANT) for record in records])
     times, numbers = np.array([each.times for each in offers]), np.array([each.numbers for each in offers])
     # The share of the query's terms that each record has, weighted by rarity, and the share of adjacent pairs.
-    spoken = [offer(record.speaker).terms if record.kind is RecordKind.TURN else _NO_TERMS for record in records]
+    spoken = [offer(record.speaker).terms if record.kind is RecordKind.TURN else frozenset() for record in records]
     every = sum(weights.values()) or 1.0
     covered = [
         sum(weight for term, weight in weights.items() if term in each.terms or term in names) / every
@@ -292,7 +292,6 @@ def _pattern(english: str, chinese: str) -> re.Pattern[str]:
     return lazy(rf"\b(?:{english})\b|{chinese}", re.IGNORECASE)
 
 
-_NO_TERMS = frozenset[int]()
 _WORD = lazy(r"[a-z0-9']+")
 _TIMES = frozenset(
     """yesterday today tonight tomorrow last next ago week weeks weekend weekends month months year years morning

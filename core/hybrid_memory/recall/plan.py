@@ -315,13 +315,14 @@ CUES: dict[Intent, str] = {
     ),
     Intent.REASONING: (
         r"\b(?:why|how come|explain|compare|comparison|difference|differ|versus|vs|pros and cons|trade-?offs?|"
-        r"should (?:i|we)|what if|would it|analy[sz]e|evaluate|recommend|suggest|advise|advice|plan|reasons?|because|"
-        r"implications?|how (?:does|do|can|could|should|would|might))\b|为什么|为何|怎么会|原因|比较|对比|区别|差别|"
-        r"优缺点|利弊|分析|评估|建议|推荐|该不该|应不应该|如果|怎么办|如何|怎样才能|意味着|总结"
+        r"should (?:i|we)|what if|would it|analy[sz]e|evaluate|recommend|suggest|advise|advice|plan|"
+        r"reasons?|because|implications?|how (?:does|do|can|could|should|would|might))\b"
+        r"|为什么|为何|怎么会|原因|比较|对比|区别|差别|优缺点|利弊|分析|评估|建议|推荐|该不该|应不应该|如果|怎么办|"
+        r"如何|怎样才能|意味着|总结"
     ),
     Intent.FACT: (
-        r"\b(?:who|whom|whose|what|when|where|which|how (?:many|much|old|long|often|far|tall|big)|name of)\b|是谁|"
-        r"是什么|谁|什么|哪里|哪儿|哪个|哪些|哪年|哪天|哪位|何时|何地|几点|几个|几岁|几月|几号|多少|多大|多久|多远|"
+        r"\b(?:who|whom|whose|what|when|where|which|how (?:many|much|old|long|often|far|tall|big)|name of)\b"
+        r"|是谁|是什么|谁|什么|哪里|哪儿|哪个|哪些|哪年|哪天|哪位|何时|何地|几点|几个|几岁|几月|几号|多少|多大|多久|多远|"
         r"叫什么|什么时候|哪"
     ),
 }
@@ -348,8 +349,8 @@ MAX_ORDERED_CHARS = 160
 """The longest query about a first or last time, or any time without a question; in longer ones they are incidental."""
 
 _VAGUE = lazy(
-    r"\b(?:few|several|some|couple|about|around|roughly|einige[nrm]?|paar|quelques|plusieurs|unos|unas|algun[oa]s|"
-    r"qualche|alcun[ei]|alguns|algumas)\b|\d0'?s\b|(?<!十)几|数[天日周月年]|[前这]两天|大概|大约|差不多|年代",
+    r"\b(?:few|several|some|couple|about|around|roughly|einige[nrm]?|paar|quelques|plusieurs|unos|unas|algun[oa]s|qualche"
+    r"|alcun[ei]|alguns|algumas)\b|\d0'?s\b|(?<!十)几|数[天日周月年]|[前这]两天|大概|大约|差不多|年代",
     re.IGNORECASE,
 )
 _OWN = lazy(r"\b(?:i|me|my|mine|we|us|our|ours)\b|我|咱", re.IGNORECASE)
@@ -362,14 +363,17 @@ _LAST_TALK = lazy(
     rf"|what did (?:we|you and i) {_TALKED}(?: about)? in (?:our|the) (?:last|previous) {_MEETING}\W*$"
     rf"|what was (?:our|the) (?:last|latest|previous) {_MEETING} about\W*$"
     rf"|^(?:please )?(?:tell me about|recap|summari[sz]e) (?:our|the) (?:last|previous) {_MEETING}\W*$"
-    r"|where did we (?:leave off|stop)(?: last time)?\W*$|(?:上次|上一次|上回|最后一次|最近一次)(?:我们|咱们)?(?:都|在|"
-    r"是)?(?:聊|谈|说|讨论)(?:了|过|到|的)?(?:是|些)?(?:什么|啥|哪些)\w{0,3}\W*$|(?:聊|谈|说)到哪(?:儿|里)?了?\W*$",
+    r"|where did we (?:leave off|stop)(?: last time)?\W*$"
+    r"|(?:上次|上一次|上回|最后一次|最近一次)(?:我们|咱们)?(?:都|在|是)?(?:聊|谈|说|讨论)(?:了|过|到|的)?(?:是|些)?(?:什么|啥|哪些)\w{0,3}\W*$"
+    r"|(?:聊|谈|说)到哪(?:儿|里)?了?\W*$",
     re.IGNORECASE,
 )
 _OLDEST = lazy(r"\bfirst time\b|\bdid (?:\w+ ){1,2}first [a-z]+|第一次|头一[次回]|首次", re.IGNORECASE)
 _NEWEST = lazy(
-    r"\b(?:last|latest|most recent) time\b|\bdid (?:\w+ ){1,2}(?:last (?!week|month|quarter|year|night|spring|summer|"
-    r"autumn|fall|winter)[a-z]+|most recently)|(?:最后|最近|上)一[次回]|上[次回].*(?:什么时候|何时|哪天|多久)",
+    r"\b(?:last|latest|most recent) time\b"
+    r"|\bdid (?:\w+ ){1,2}"
+    r"(?:last (?!week|month|quarter|year|night|spring|summer|autumn|fall|winter)[a-z]+|most recently)"
+    r"|(?:最后|最近|上)一[次回]|上[次回].*(?:什么时候|何时|哪天|多久)",
     re.IGNORECASE,
 )
 

@@ -25,12 +25,11 @@ _ROLES = frozenset("user assistant system tool operator developer human ai memor
 
 
 _KANA = lazy("[\u3040-\u30ff\uac00-\ud7af]")
-_HAN = lazy("[\u3400-\u9fff]")
 
 
 def is_chinese(text: str) -> bool:
     """Whether a text is Chinese, rather than English, Japanese or Korean."""
-    return cjk_share(text) >= CHINESE_SHARE and 4 * len(_KANA.findall(text)) <= len(_HAN.findall(text))
+    return cjk_share(text) >= CHINESE_SHARE and 5 * len(_KANA.findall(text)) <= len(text)
 
 
 def origin_name(origin: Origin, words: str) -> str:

@@ -60,8 +60,9 @@ ORDINAL = r"(?P<day>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
 YEAR = r"(?P<year>(?:19|20)\d\d)"
 RELATIVE_YEAR = r"(?P<year>(?:19|20)\d\d|(?:last|this|next) year)"
 WEEKDAY = (
-    r"(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday|(?-i:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|"
-    r"Sun)(?:(?<=on\s...)|(?<=by\s...)|(?<=xt\s...)|(?<=st\s...)|(?<=is\s...)|(?=[.,]?\s{1,3}(?:\d|at\b))))"
+    r"(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+    r"|(?-i:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)"
+    r"(?:(?<=on\s...)|(?<=by\s...)|(?<=xt\s...)|(?<=st\s...)|(?<=is\s...)|(?=[.,]?\s{1,3}(?:\d|at\b))))"
 )
 SEASON = r"(?P<season>spring|summer|autumn|fall|winter)"
 LAST_NEXT = r"(?P<which>last|past|previous|this|next|coming|upcoming)"
@@ -339,10 +340,9 @@ ENGLISH = Language(
         re.IGNORECASE,
     ),
     past=lazy(
-        r"\b(?:happened|changed|started|finished|visited|moved|been|was|were|did|didn't|had|went|got|took|came|saw|met|"
-        r"made|said|told|bought|ate|left|began|gave|felt|heard|quit|lost|found|won|sold|ran|flew|drove|spent|wrote|"
-        r"became|grew|broke|fell|kept|paid|sent|slept|spoke|taught|woke|born|ago|just|already)\b|\b(?:I|we|he|she|they|"
-        r"you|[A-Z][a-z]+)\s(?:\w{2,9}ly\s)?\w{3,}ed\b"
+        r"\b(?:happened|changed|started|finished|visited|moved|been|was|were|did|didn't|had|went|got|took|came|saw|met|made|said|told|bought|ate|left|began|gave|felt|heard"
+        r"|quit|lost|found|won|sold|ran|flew|drove|spent|wrote|became|grew|broke|fell|kept|paid|sent|slept|spoke|taught"
+        r"|woke|born|ago|just|already)\b|\b(?:I|we|he|she|they|you|[A-Z][a-z]+)\s(?:\w{2,9}ly\s)?\w{3,}ed\b"
     ),
     future=lazy(
         r"\b(?:will|won't|going to|gonna|shall|must|needs? to|have to|has to|want|wants|plans?|hope|remind|let's|should"
