@@ -26,9 +26,8 @@ _PLACE = re.compile(r"(?P<chars>c)?(?P<first>\d{1,18})-(?P<last>\d{1,18})?")
 LONG_LINE_CHARS = 500
 """Longer lines are shown in pieces, with their characters as a place from which to read on."""
 
-PIECE_CHARS = 240
-MAX_MATCHES = 50
-"""The most matching lines that a search shows."""
+PIECE_CHARS, MAX_MATCHES = 240, 50
+"""The length of a piece, and the most matching lines that a search shows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -297,6 +297,7 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
     others = is_about_others(text, named, safety=name in SAFETY, other=other if other == likely else 0.0)
     whole = f"{sentence.question} {text}" if sentence.question else text
     about = attribute(name)
+    harm = "" if name == "diet" else harm  # it may change: the newest counts most, however it is worded
     least = SAFETY_IMPORTANCE if harm else about.importance
     claim = Claim(
         OTHERS if others else sentence.owner,
