@@ -36,6 +36,10 @@ def own(*texts: str) -> list[str]:
     return [f"{one.question} {one.text}".strip() for one in made if one.position == len(texts) and not one.request]
 
 
+def table(name: str) -> list[list[str]]:
+    return [line.split("\t") for line in Path(__file__).with_name(name).read_text("utf-8").splitlines()]
+
+
 MAIL = "From: Bob <bob@example.org>\nTo: Ann\nSubject: the flat\n\nI live in Rome and I am allergic to nuts."
 
 
@@ -192,7 +196,7 @@ def test_safety_stands_in_every_prompt(memory: HybridMemory, words: str) -> None
 def test_everyday_wordings_of_safety_are_recognised() -> None:
     missed = []
     with open_memory("memory://") as memory:
-        for words in Path(__file__).with_name("safety.txt").read_text("utf-8").splitlines():
+        for (words,) in table("safety.txt"):
             user = memory.scoped(user=words)
             user.remember(f"{words}.")
             missed += [words] * (not any(map(is_safety, user.facts())))
@@ -208,9 +212,8 @@ def test_safety_stands_in_the_first_prompt_after_an_import(memory: HybridMemory)
 def test_a_prompt_waits_only_so_long_for_what_is_unread(memory: HybridMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     memory.scoped(user="ann", session="old").remember("I am allergic to peanuts.")
     ann = memory.scoped(user="ann", session="new")
-    slow = count(step=100)
     with monkeypatch.context() as patch:
-        patch.setattr("hybrid_memory.facts.learn.time", SimpleNamespace(monotonic=lambda: next(slow)))
+        patch.setattr("hybrid_memory.facts.learn.time", SimpleNamespace(monotonic=count(step=100).__next__))
         assert not ann.assemble("Plan a dinner.").standing
     assert "allergic to peanuts" in ann.assemble("Plan a dinner.").standing
 
@@ -284,10 +287,9 @@ def test_a_cut_value_ends_no_whole_sentence(memory: HybridMemory) -> None:
 
 
 def test_instructions_that_always_hold_are_told_from_requests_for_one_answer() -> None:
-    rows = [line.split("\t") for line in Path(__file__).with_name("orders.tsv").read_text("utf-8").splitlines()]
     right = taken = 0
     with open_memory("memory://") as memory:
-        for number, (kind, text) in enumerate(rows):
+        for number, (kind, text) in enumerate(table("orders.tsv")):
             user = memory.scoped(user=f"u{number}")
             user.remember(text)
             user.learn()
@@ -299,10 +301,9 @@ def test_instructions_that_always_hold_are_told_from_requests_for_one_answer() -
 
 
 def test_a_harm_is_told_of_the_user_or_of_somebody_else() -> None:
-    rows = [line.split("\t") for line in Path(__file__).with_name("whose.tsv").read_text("utf-8").splitlines()]
     wrong = []
     with open_memory("memory://") as memory:
-        for number, (whose, text) in enumerate(rows):
+        for number, (whose, text) in enumerate(table("whose.tsv")):
             user = memory.scoped(user=f"u{number}")
             user.remember(text)
             told = {"others" if fact.subject == "others" else "user" for fact in user.facts()}
@@ -312,10 +313,9 @@ def test_a_harm_is_told_of_the_user_or_of_somebody_else() -> None:
 
 
 def test_a_task_teaches_only_what_it_says_by_the_way() -> None:
-    rows = [line.split("\t") for line in Path(__file__).with_name("requests.tsv").read_text("utf-8").splitlines()]
     wrong = []
     with open_memory("memory://") as memory:
-        for number, (expected, text) in enumerate(rows):
+        for number, (expected, text) in enumerate(table("requests.tsv")):
             user = memory.scoped(user=f"u{number}")
             user.remember(text)
             kinds = ["harm" if fact.attribute in SAFETY else "note" for fact in user.facts()]

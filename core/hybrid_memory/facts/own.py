@@ -15,7 +15,7 @@ from itertools import takewhile
 
 from hybrid_memory.facts.fact import USER
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.message import Message, Role
+from hybrid_memory.log.message import Role
 from hybrid_memory.text.sentences import blocks, sentences
 from hybrid_memory.text.speakers import voice, without_blocks
 
@@ -56,7 +56,8 @@ _LABEL = re.compile(
 
 _MAIL = re.compile(
     r"^\W{0,3}(?:from|to|cc|bcc|sent|date|subject|reply-to|von|an|betreff|gesendet|de|para|asunto|enviado|objet|à|"
-    r"envoyé|发件人|收件人|抄送|主题|发送时间|日期)\s?[:：]\s*\S",
+    r"envoyé|"
+    r"发件人|收件人|抄送|主题|发送时间|日期)\s?[:：]\s*\S",
     re.IGNORECASE,
 )
 _FORWARDED = re.compile(
@@ -160,13 +161,15 @@ _REQUEST = re.compile(
     re.IGNORECASE,
 )
 _ASKING = re.compile(
-    r"^\W*(?:(?:and|but|so|ok|hey|btw|y|pero|oye|et|mais|bon|au fait|dis(?: voir| moi)?|und|aber|"
-    r"sag mal)\W+)*(?:(?:what|where|when|who)(?:['’]s| (?:is|are|was|were|do|does|did|should))|how (?:do|does|did|much|"
-    r"many|long|often|can|should)|why (?:is|are|do|does|did)|(?:can|could|should|do) i|pourquoi|comment|combien|"
-    r"est-ce qu\w*|qu['’]?est-ce|c['’ ]?(?:est )?quoi|quel(?:le)?s?|qué|cómo|cuánt[oa]s?|cuándo|dónde|por qué|"
-    r"cuál(?:es)?|warum|wieso|wie (?:viel|lange|oft|kann|soll)|was (?:ist|sind|kann|soll))\b|\b(?:combien|lequel|"
-    r"laquelle)\W*$|\bc['’]est quoi\b|\b(?:faut|dois|doit)\b.{1,20}\bquoi\b|^\W*(?:怎么|为什么|为啥|有没有.*的|多少|"
-    r"哪[里个些]|什么时候)",
+    r"^\W*(?:(?:and|but|so|ok|hey|btw|y|pero|oye|et|mais|bon|au fait|dis(?: voir| moi)?|und|aber|sag mal)\W+)*"
+    r"(?:(?:what|where|when|who)(?:['’]s| (?:is|are|was|were|do|does|did|should))|"
+    r"how (?:do|does|did|much|many|long|often|can|should)|why (?:is|are|do|does|did)|(?:can|could|should|do) i|"
+    r"pourquoi|comment|combien|est-ce qu\w*|qu['’]?est-ce|"
+    r"c['’ ]?(?:est )?quoi|quel(?:le)?s?|"
+    r"qué|cómo|cuánt[oa]s?|cuándo|dónde|por qué|cuál(?:es)?|warum|wieso|wie (?:viel|lange|oft|kann|soll)|"
+    r"was (?:ist|sind|kann|soll))\b"
+    r"|\b(?:combien|lequel|laquelle)\W*$|\bc['’]est quoi\b|\b(?:faut|dois|doit)\b.{1,20}\bquoi\b"
+    r"|^\W*(?:怎么|为什么|为啥|有没有.*的|多少|哪[里个些]|什么时候)",
     re.IGNORECASE,
 )
 """A question without its mark."""
@@ -201,17 +204,19 @@ _HOW_TO_WORK = re.compile(
 _QUESTION = re.compile(r"[?？]\W*$|[吗呢][。.!！]?$")
 _TOLD_FIRST = re.compile(
     r"^(?!\W*(?:(?:if|when|what|why|how|who|which|where|suppos\w*|assum\w*|imagine|let['’]?s|say|since when|do|does|"
-    r"did|is|are|can|could|should|would|will|have|has|was|were|si|cuando|quand|wenn|falls|como si)\b|如果|要是|假如|"
-    r"假设|万一|你|您|为什么|什么|怎么|谁|哪))(?P<told>(?!.*(?:\b(?:question|wonder\w*|ask\w*|know|curious|thinking|"
-    r"not sure|unsure|says?|said|told|thinks|claims?|pretend\w*|pregunt\w*|demand\w*|frag\w*|perdu\w*|perdid\w*)\b|"
-    r"[想请]问|问一下|知道|如果|要是|听说|觉得|[看听]到|懂|明白|清楚|确定|疑问|问题))[^?？]*(?:\bI(?:['’]m| am|['’]ve|"
-    r" have| take| can['’]?t| cannot| don['’]?t| never| only)\b|\b(?:soy|tengo|estoy|tomo|no puedo|je suis|j['’]ai|"
-    r"je prends|je ne|ich bin|ich habe|ich nehme|ich vertrage)\b|我(?:[爸妈爷奶姥]+|老婆|老公|女儿|儿子|孩子|"
-    r"[妹弟姐哥]+|朋友|同事|室友)?(?:也|还|都|现在|最近|一直|从小|刚|就|已经)*(?:是|有|对(?!象)|不|在|吃|得|住|怀|"
-    r"没))[^?？]{2,}?)(?:\s*[,:;，：；]|\s+[-–—])\s*(?:(?:so|and|but|then|y|et|und|那|那么|所以)\s*)?(?=(?:what|how|"
-    r"which|where|who|can|could|should|would|any)\b.{12,}|(?:¿|que\b|qu['’]|quel|comment|où|puis-je|was|wie|wo|welche|"
-    r"kann|darf|soll).{6,}|[^，。,]{0,16}(?:什么|怎么|能不能|可不可以|可以|哪|该|吗|呢|多少|要不要|"
-    r"好不好).{0,20}[?？]?$)",
+    r"did|is|are|can|could|should|would|will|have|has|was|were|si|cuando|quand|wenn|falls|como si)\b|"
+    r"如果|要是|假如|假设|万一|你|您|为什么|什么|怎么|谁|哪))(?P<told>"
+    r"(?!.*(?:\b(?:question|wonder\w*|ask\w*|know|curious|thinking|not sure|unsure|says?|said|"
+    r"told|thinks|claims?|pretend\w*|pregunt\w*|demand\w*|frag\w*|perdu\w*|perdid\w*)\b|"
+    r"[想请]问|问一下|知道|如果|要是|听说|觉得|[看听]到|懂|明白|清楚|确定|疑问|问题))"
+    r"[^?？]*(?:\bI(?:['’]m| am|['’]ve| have| take| can['’]?t| cannot| don['’]?t| never| only)\b|"
+    r"\b(?:soy|tengo|estoy|tomo|no puedo|je suis|j['’]ai|je prends|je ne|ich bin|ich habe|ich nehme|ich vertrage)\b|"
+    r"我(?:[爸妈爷奶姥]+|老婆|老公|女儿|儿子|孩子|[妹弟姐哥]+|朋友|同事|室友)?(?:也|还|都|现在|最近|一直|从小|刚|就|已经)*"
+    r"(?:是|有|对(?!象)|不|在|吃|得|住|怀|没))"
+    r"[^?？]{2,}?)(?:\s*[,:;，：；]|\s+[-–—])\s*(?:(?:so|and|but|then|y|et|und|那|那么|所以)\s*)?"
+    r"(?=(?:what|how|which|where|who|can|could|should|would|any)\b.{12,}|"
+    r"(?:¿|que\b|qu['’]|quel|comment|où|puis-je|was|wie|wo|welche|kann|darf|soll).{6,}|"
+    r"[^，。,]{0,16}(?:什么|怎么|能不能|可不可以|可以|哪|该|吗|呢|多少|要不要|好不好).{0,20}[?？]?$)",
     re.IGNORECASE,
 )
 """A question after what its speaker says about themselves: "I'm allergic to nuts, what could I cook tonight?"."""
@@ -229,8 +234,8 @@ _BARE = re.compile(
 
 _OFFER = re.compile(
     r"\b(?:what|how) (?:can|may|could) I\b|\b(?:que|en quoi|comment) puis-je|\b(?:qué|en qué|cómo) (?:te |le )?puedo|"
-    r"\b(?:was|wie|womit) kann ich|\b(?:cosa|come) posso|\bcomo posso|(?:可以|能|要我?|需要我?).{0,4}帮.{0,3}(?:什么|"
-    r"吗|忙|您|你)",
+    r"\b(?:was|wie|womit) kann ich|\b(?:cosa|come) posso|\bcomo posso|"
+    r"(?:可以|能|要我?|需要我?).{0,4}帮.{0,3}(?:什么|吗|忙|您|你)",
     re.IGNORECASE,
 )
 """A question that only offers help: what follows answers nothing."""
@@ -238,7 +243,8 @@ _OFFER = re.compile(
 _YES_NO = re.compile(r"\W*(?:yes|no|yep|nope|yeah|sí|oui|non|ja|nein|是的?|不是|没有|有)\W*$", re.IGNORECASE)
 _ASKS_YOU = re.compile(
     r"\b(?:(?:are|were|do|did|have|can) you|(?:eres|tienes|es usted|tiene|es-tu|as-tu|êtes-vous|avez-vous|bist du|"
-    r"hast du|sind sie|haben sie))\b|[你您]",
+    r"hast du|"
+    r"sind sie|haben sie))\b|[你您]",
     re.IGNORECASE,
 )
 """A question about the user, which a bare yes or no answers."""
@@ -299,7 +305,10 @@ def spoken(event: Event) -> Spoken | None:
     if event.kind is not EventKind.MESSAGE or event.message.role not in {Role.USER, Role.ASSISTANT}:
         return None
     message = event.message
-    text = without_blocks(_own_words(message))[:MAX_CHARS].strip()
+    content = message.content
+    if not isinstance(content, str):  # the text of attached files may be anybody's
+        content = "\n".join(str(block.get("text") or "") for block in content if block.get("type") not in _FILES)
+    text = without_blocks(content)[:MAX_CHARS].strip()
     if message.role is Role.USER and message.name is None and _chat(text.split("\n")):
         return Spoken("", message.role.value, text, event.id)
     name, words = ("", text) if _LABEL.match(text) or _MAIL.match(text) else voice(text)
@@ -310,13 +319,6 @@ def spoken(event: Event) -> Spoken | None:
 
 _FILES = ("attachment", "document", "file", "input_file")
 """Types of content blocks that hold what somebody else may have written."""
-
-
-def _own_words(message: Message) -> str:
-    """The words of a message without the text of files that are attached to it."""
-    if isinstance(message.content, str):
-        return message.content
-    return "\n".join(str(block.get("text") or "") for block in message.content if block.get("type") not in _FILES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,7 +410,11 @@ def _own_lines(words: str) -> list[str]:
         if not line.strip():
             if _hands_over(own, rest):
                 break
-        elif _begins_a_mail(line, own, rest):
+        elif (
+            _MAIL.match(line)
+            or _FORWARDED.search(line)
+            or (_GREETING.match(line) and rest and (own or any(map(_CLOSING.match, rest))))
+        ):  # a mail or a letter by somebody begins
             return [text for text in own if len(text) > ASIDE_CHARS]
         elif own and len(line) >= PARAGRAPH_CHARS:
             break
@@ -418,13 +424,6 @@ def _own_lines(words: str) -> list[str]:
             if handed:
                 break
     return own
-
-
-def _begins_a_mail(line: str, own: Sequence[str], rest: Sequence[str]) -> bool:
-    """Whether a mail or a letter by somebody begins here."""
-    if _MAIL.match(line) or _FORWARDED.search(line):
-        return True
-    return _GREETING.match(line) is not None and bool(rest) and (bool(own) or any(map(_CLOSING.match, rest)))
 
 
 def _of_line(line: str, rest: Sequence[str]) -> tuple[list[str], bool]:

@@ -197,12 +197,8 @@ def is_safety(fact: Fact) -> bool:
 def always(facts: Iterable[Fact]) -> list[Fact]:
     """The statements that every prompt has: name, safety and standing instructions, the surest, then newest first."""
     chosen = [fact for fact in facts if is_order(fact.attribute) or is_safety(fact) or fact.attribute == "name"]
-    return sorted(chosen, key=_urgency, reverse=True)
-
-
-def _urgency(fact: Fact) -> tuple[int, float, int]:
-    first = fact.attribute == "name" and not fact.verbatim and fact.subject == USER
-    return int(first), fact.importance, fact.id
+    named = {fact.id for fact in chosen if fact.attribute == "name" and not fact.verbatim and fact.subject == USER}
+    return sorted(chosen, key=lambda fact: (fact.id in named, fact.importance, fact.id), reverse=True)
 
 
 def standing_text(facts: Sequence[Fact], max_tokens: int, count: TokenCounter) -> tuple[str, list[Fact]]:

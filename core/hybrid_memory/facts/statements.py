@@ -151,7 +151,8 @@ _WORDINGS = {
     "medicine": (
         r"\b(?:medicat\w+|medicine|tablets|tablet (?:a|per|every|each)|pills?|inhal(?:er|ador|ateur)\w*|"
         r"insulin\w*|injections?|blood thinners?|anticoagul\w+|antidepress\w+|statins?|dos(?:e|age)|milligrams?|"
-        r"pastillas?|medicament\w*|médicaments?|comprim[ée]s?|tabletten|medikament\w*|blutverdünner|spritze)\b|\b\d+\s?(?:mg|mcg|µg|ml)\b|毫克|吃着?药|服药|药[片物量]|胰岛素|"
+        r"pastillas?|medicament\w*|médicaments?|comprim[ée]s?|tabletten|medikament\w*|blutverdünner|spritze)\b|"
+        r"\b\d+\s?(?:mg|mcg|µg|ml)\b|毫克|吃着?药|服药|药[片物量]|胰岛素|"
         r"每[天日].{0,3}[片粒颗]"
     ),
     "condition": (

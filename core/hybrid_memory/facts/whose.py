@@ -18,15 +18,16 @@ _FIRST_PERSON = re.compile(
 )
 _PEOPLE = (
     r"(?:gf|bf|mate|gran|grandm\w+|grandf\w+|(?:step|god|grand)(?:son|daughter|child|mother|father|mum|mom|dad)|"
-    r"[\w]+-in-law|boy|girl|lad|man|woman|guy|guest|lodger|student|pupil|intern|landlord|landlady|au pair|mujer|marido|"
-    r"novi[oa]|madre|padre|hij[oa]|herman[oa]|amig[oa]|abuel[oa]|suegr[oa]|cuñad[oa]|yerno|nuera|t[ií][oa]|prim[oa]|"
-    r"sobrin[oa]|niet[oa]|niñ[oa]|chic[oa]|bebé|alumn[oa]|vecin[oa]|compañer[oa]|femme|mari|(?:grand-|belle-|"
-    r"beau-)?(?:mère|père|fils|fille|frère|sœur)|amie?|oncle|tante|cousine?|neveu|nièce|enfant|gamine?|bébé|élève|"
-    r"voisine?|collègue|stagiaire|frau|mann|(?:groß|schwieger)?(?:mutter|vater|sohn|tochter|bruder|schwester)|schwager|"
-    r"schwägerin|oma|opa|onkel|neffe|nichte|enkel(?:in)?|kind|junge|mädchen|freund(?:in)?|nachbar(?:in)?|kolleg(?:e|"
-    r"in)|schüler(?:in)?|praktikant(?:in)?|marito|moglie|figli[oa]|fratello|sorella|nonn[oa]|zi[oa]|suocer[oa]|"
-    r"cognat[oa]|nipote|amic[oa]|bambin[oa]|ragazz[oa]|esposa|filh[oa]|irmão?|mãe|pai|av[óô]|sogr[oa]|cunhad[oa]|"
-    r"net[oa]|menin[oa]|vizinh[oa]|colega|"
+    r"[\w]+-in-law|boy|girl|lad|man|woman|guy|guest|lodger|student|pupil|intern|landlord|landlady|au pair|"
+    r"mujer|marido|novi[oa]|madre|padre|hij[oa]|herman[oa]|amig[oa]|abuel[oa]|suegr[oa]|cuñad[oa]|yerno|nuera|t[ií][oa]|"
+    r"prim[oa]|sobrin[oa]|niet[oa]|niñ[oa]|chic[oa]|bebé|alumn[oa]|vecin[oa]|compañer[oa]|"
+    r"femme|mari|(?:grand-|belle-|beau-)?(?:mère|père|fils|fille|frère|sœur)|amie?|oncle|tante|cousine?|neveu|nièce|"
+    r"enfant|gamine?|bébé|élève|voisine?|collègue|stagiaire|"
+    r"frau|mann|(?:groß|schwieger)?(?:mutter|vater|sohn|tochter|bruder|schwester)|schwager|schwägerin|oma|opa|onkel|"
+    r"neffe|nichte|enkel(?:in)?|kind|junge|mädchen|freund(?:in)?|nachbar(?:in)?|kolleg(?:e|in)|schüler(?:in)?|"
+    r"praktikant(?:in)?|"
+    r"marito|moglie|figli[oa]|fratello|sorella|nonn[oa]|zi[oa]|suocer[oa]|cognat[oa]|nipote|amic[oa]|bambin[oa]|ragazz[oa]|"
+    r"esposa|filh[oa]|irmão?|mãe|pai|av[óô]|sogr[oa]|cunhad[oa]|net[oa]|menin[oa]|vizinh[oa]|colega|"
     rf"{'|'.join(word for word, (name, _) in KIN.items() if word.isascii() and name != 'pet')})"
 )
 _PEOPLE_ZH = (
@@ -69,7 +70,8 @@ _OTHER_SUBJECT = re.compile(
     re.IGNORECASE,
 )
 _NAME_ZH = re.compile(
-    r"\s*(?:[^，。]{1,4}的)?(?:(?!天天|常常|刚刚|慢慢|渐渐|偏偏|明明|好好|早早|往往|时时|稍稍|微微|仅仅|年年|月月|夜夜|顿顿|样样)([\u4e00-\u9fff])\1|"
+    r"\s*(?:[^，。]{1,4}的)?(?:"
+    r"(?!天天|常常|刚刚|慢慢|渐渐|偏偏|明明|好好|早早|往往|时时|稍稍|微微|仅仅|年年|月月|夜夜|顿顿|样样)([\u4e00-\u9fff])\1|"
     r"(?!小[时心腿肠便孩学区龙麦米虾葱番吃]|老[是毛样早觉寒胃了]|阿[莫司奇托普])[小老阿][\u4e00-\u9fffA-Z]|"
     rf"[{SURNAMES}](?:姐|哥|总|姨|叔|婶|工|经理|师傅|阿姨|老师))(?!.{{0,6}}[说讲劝让叫给开])"
 )

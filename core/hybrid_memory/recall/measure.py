@@ -303,7 +303,8 @@ _NUMBERS = frozenset(
     couple several once twice""".split()
 )
 _CHINESE = lazy(
-    r"([昨今明前后]天|上周|下周|上个?月|下个?月|去年|明年|周[一二三四五六日末]|星期|[月号日点]|早上|晚上|下午|中午|刚|最近)|[一二两三四五六七八九十百千]"
+    r"([昨今明前后]天|上周|下周|上个?月|下个?月|去年|明年|周[一二三四五六日末]|星期|[月号日点]|早上|晚上|下午|中午|刚|最近)"
+    r"|[一二两三四五六七八九十百千]"
 )
 """Words that state a time (in a group), and words that state a number."""
 

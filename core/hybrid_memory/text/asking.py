@@ -278,9 +278,9 @@ _REQUEST = lazy(
 )
 _CLAUSE = lazy(r"[,，;；:：—–]|\s-\s|\.{2,}|…")
 _HALF = lazy(
-    r"^\W*(?:(?:so|and|but|or|hey|also)\W+)*(?:if|when|while|once|since|because|in|on|at|for|as|given|according|based|"
-    r"by|besides|instead|speaking|regarding|with|to|maybe|do you|did you|have you|are you|is it|如果|要是|假如|当|等|"
-    r"关于|对于|根据|除了|比如|例如|那么|你|您|请问|想问|问一下)",
+    r"^\W*(?:(?:so|and|but|or|hey|also)\W+)*(?:if|when|while|once|since|because|in|on|at|for|as|given|according|based|by|"
+    r"besides|instead|speaking|regarding|with|to|maybe|do you|did you|have you|are you|is it|"
+    r"如果|要是|假如|当|等|关于|对于|根据|除了|比如|例如|那么|你|您|请问|想问|问一下)",
     re.IGNORECASE,
 )
 _MINE = lazy(r"\b(?:my|our)\b|我的|我家|我们|咱", re.IGNORECASE)
