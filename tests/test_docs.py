@@ -22,7 +22,7 @@ from unittest.mock import patch
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, Weights
+from hybrid_memory import HybridMemory, MemoryConfig
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.models.named import embedder_of
 
@@ -145,4 +145,3 @@ def test_the_configuration_of_the_engines_is_read(tmp_path: Path) -> None:
     assert (config.url, config.index.url) == ("redis://localhost:6379/0", "milvus://localhost:19530")
     assert config.archive.url == "clickhouse://localhost:8123/default"
     assert (config.index.algorithm, config.index.nlist) == ("ivf_flat", 1024)
-    assert config.recall.weights == Weights.routed()

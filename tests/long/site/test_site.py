@@ -105,7 +105,7 @@ def test_every_error_has_its_cure() -> None:
 
 
 def test_every_notebook_is_on_its_page() -> None:
-    page = (DOCS / "notebooks.md").read_text(encoding="utf-8")
+    page = (DOCS / "index.md").read_text(encoding="utf-8")
     notebooks = {notebook.stem for notebook in (ROOT / "notebooks").glob("0[1-9]_*.ipynb")}
     assert notebooks <= set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
 
