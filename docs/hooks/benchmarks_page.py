@@ -88,7 +88,8 @@ def _methods(results: dict[str, Any]) -> list[str]:
     names = [row["method"] for row in first["methods"] if not row["method"].endswith("-alone")]
     cells = {name: [_kept(one, name) for one in results.values()] for name in names}
     titles = {"longmemeval_oracle": "chats"} | {name: SETS[name] for name in ("tau_airline", "miniswe")}
-    head = [f"{titles[name]}, {one['probes']} probes" for name, one in results.items()]
+    sizes = [f"{one['probes']} probes, {one['methods'][0]['prompts']} prompts" for one in results.values()]
+    head = [f"{titles[name]}: {size}" for name, size in zip(results, sizes, strict=True)]
     return [_table(("survival", *head), [(n, *c) for n, c in cells.items()])]
 
 
@@ -97,7 +98,7 @@ def _kept(one: dict[str, Any], name: str) -> str:
     if row is None:
         return ""
     broken = [f"{row[what]} {what}" for what in ("over", "invalid") if row[what]]
-    return f"{row['survival']:.2f}" + (f" ({', '.join(broken)} of {row['prompts']})" if broken else "")
+    return f"{row['survival']:.2f}" + (f" ({', '.join(broken)})" if broken else "")
 
 
 def _acting(results: dict[str, Any]) -> list[str]:
