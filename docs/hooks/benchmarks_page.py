@@ -55,12 +55,11 @@ def _retrieval(results: dict[str, Any]) -> list[str]:
 
 
 def _longmemeval(results: dict[str, Any]) -> list[str]:
-    rows = [
-        (level, method, *(figures[measure] for measure in ("r@10", "all@10", "hit@1")))
-        for level, methods in results.items()
-        for method, figures in methods.items()
-    ]
-    return [_table(("level", "method", "R@10", "all@10", "hit@1"), rows)]
+    measures = ("r@10", "all@10", "hit@1")
+    methods = list(next(iter(results.values())))
+    rows = [(name, *(one[name][what] for one in results.values() for what in measures)) for name in methods]
+    head = [f"{level}: {what}" for level in results for what in measures]
+    return [_table(("method", *head), rows)]
 
 
 def _peers(results: dict[str, Any]) -> list[str]:
