@@ -10,10 +10,12 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
+from hybrid_memory.errors import IdConflictError
 from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Origin
+from hybrid_memory.log.port import Draft
 from hybrid_memory.scope import Scope
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -85,10 +87,12 @@ def event_in(row: Sequence[Any], *owner: str) -> Event:
     )
 
 
-def stated(bounds: Iterable[tuple[str, Any]]) -> tuple[list[str], list[Any]]:
-    """The conditions that have a value other than None, and these values."""
-    given = [(condition, value) for condition, value in bounds if value is not None]
-    return [condition for condition, _ in given], [value for _, value in given]
+def conflict(draft: Draft, where: str) -> IdConflictError:
+    """The error for an id that another event has."""
+    return IdConflictError(
+        f"id {draft.id!r} is already used by another message of this session {where}: the log is append-only, so give "
+        "the new message another id"
+    )
 
 
 RECORD_FIELDS = (

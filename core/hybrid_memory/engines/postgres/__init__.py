@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from hybrid_memory.engines.postgres.connection import PostgresConnection
-from hybrid_memory.engines.postgres.index import PostgresIndex
-from hybrid_memory.engines.postgres.log import PostgresLog
+from hybrid_memory.engines.postgres.tables import PostgresIndex, PostgresLog
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.index.port import SemanticIndex
 from hybrid_memory.log.port import EventLog
