@@ -45,9 +45,6 @@ Transaction: TypeAlias = Any
 
 T = TypeVar("T")
 
-MOST_GONE = 1_000
-"""The most removed records of an owner that are noted one by one; beyond, whoever has a copy loads all again."""
-
 EVERYBODY = 0
 """Instead of an owner's number: the rows of all owners."""
 

@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 
 import psycopg
 
-from hybrid_memory.engines.columns import Changes, Columns
+from hybrid_memory.engines.columns import MOST_GONE, Changes, Columns
 from hybrid_memory.engines.postgres.connection import PostgresConnection
 from hybrid_memory.engines.postgres.pool import PatientConnection
-from hybrid_memory.engines.sql import EVERYBODY, MOST_GONE, Row, SqlIndex, SqlLog, Statement, same
+from hybrid_memory.engines.sql import EVERYBODY, Row, SqlIndex, SqlLog, Statement, same
 from hybrid_memory.engines.stored import (
     EVENT_FIELDS,
     conflict,

@@ -97,7 +97,13 @@ class Database(SqlDatabase):
         self._driver = Driver(path, key)
         self._notes = KeyNotes(path)
         self._stale = False
-        self._writer = self._opened_to_read() if read_only else self._opened()
+        try:
+            self._writer = self._opened()
+        except StoreUnavailableError:
+            if not (read_only and self.path.is_file()):
+                raise
+            self._driver.freeze()
+            self._writer = self._opened()
         if not self._driver.frozen:
             # The scrubbing that a killed process left undone, unless other processes block it for long.
             try:
@@ -113,15 +119,6 @@ class Database(SqlDatabase):
     def frozen(self) -> bool:
         """Whether the file cannot be written."""
         return self._driver.frozen
-
-    def _opened_to_read(self) -> sqlite3.Connection:
-        try:
-            return self._opened()
-        except StoreUnavailableError:
-            if not self.path.is_file():
-                raise
-            self._driver.freeze()
-            return self._opened()
 
     def _opened(self) -> sqlite3.Connection:
         for _ in range(OPENINGS):

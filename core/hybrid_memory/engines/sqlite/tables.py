@@ -6,8 +6,8 @@ import json
 import sqlite3
 from collections.abc import Collection, Sequence
 
-from hybrid_memory.engines.columns import Changes, Columns
-from hybrid_memory.engines.sql import MOST_GONE, Row, SqlIndex, SqlLog, Statement, same
+from hybrid_memory.engines.columns import MOST_GONE, Changes, Columns
+from hybrid_memory.engines.sql import Row, SqlIndex, SqlLog, Statement, same
 from hybrid_memory.engines.sqlite.database import Database, mark_unscrubbed
 from hybrid_memory.engines.stored import EVENT_FIELDS, conflict, event_row, from_micros, owner_scope, to_json, to_micros
 from hybrid_memory.errors import OutdatedError
