@@ -123,6 +123,10 @@ class SqlDatabase(ABC):
         """
 
     @abstractmethod
+    def attempt(self, work: Callable[[Transaction, int], T]) -> T:
+        """Like `write`, for one statement of a server, which is a transaction of its own."""
+
+    @abstractmethod
     def write_for(self, owner: Scope, work: Callable[[Transaction, int, int], T], *, alone: bool = True) -> T:
         """Like `write`; the work is given the owner's number in between, and if ``alone`` sees only its rows."""
 
@@ -154,14 +158,22 @@ class SqlLog(EventLog):
 
     Attributes:
         by_position: the order of rows that are too few to look for them in an index by position.
+        head_of: the last position of an owner ``o``, 0 or NULL without one.
         newest_of: a query for the last event of each owner that a condition admits.
     """
 
     by_position: ClassVar[str]
+    head_of: ClassVar[str]
     newest_of: ClassVar[str]
 
     def __init__(self, database: SqlDatabase) -> None:
         self._db = database
+
+    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
+        self._db.check_open()
+        if not drafts:
+            return []
+        return self._db.attempt(lambda run, tried: self._appended(run, owner, drafts, seen, again=tried > 0))
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         wanted, number = Selection(**which), self._db.owner_id(scope)
@@ -264,6 +276,17 @@ class SqlLog(EventLog):
             for row in rows:
                 last.setdefault(owner_scope(*row[8:]), {})[kind] = event_in(row)
         return last
+
+    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
+        number = EVERYBODY if scope is None else self._db.owner_id(scope)
+        if number is None:
+            return {}
+        rows = self._db.query(
+            f"SELECT o.tenant, o.user, o.agent, o.space, {self.head_of} FROM main.owners o "
+            f"{'ORDER BY o.id' if scope is None else 'WHERE o.id = ?'}",
+            [] if scope is None else [number],
+        )
+        return {owner_scope(*names): int(head) for *names, head in rows if head}
 
     def mark(self, owner: Scope, position: int) -> str:
         number = self._db.owner_id(owner)

@@ -218,7 +218,7 @@ class PostgresConnection(SqlDatabase):
     def _seconds(self) -> float:
         return self._timeouts[not hurried()]
 
-    def attempt(self, run: Callable[[PatientConnection, int], T]) -> T:
+    def attempt(self, work: Callable[[PatientConnection, int], T]) -> T:
         """Call the work with a connection and the number of earlier attempts; return its result.
 
         Repeats the work if the connection was lost or another transaction interfered. A commit may have reached the
@@ -231,7 +231,7 @@ class PostgresConnection(SqlDatabase):
                 try:
                     with self._pool.connection() as connection:
                         connection.patience = self._seconds() + GRACE_SECONDS
-                        return run(connection, tried)
+                        return work(connection, tried)
                 except (errors.DeadlockDetected, errors.SerializationFailure):
                     if tried + 1 == ATTEMPTS:
                         raise

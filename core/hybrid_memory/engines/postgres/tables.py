@@ -17,7 +17,6 @@ from hybrid_memory.engines.stored import (
     event_row,
     from_micros,
     owner_key,
-    owner_scope,
     to_json,
     to_micros,
 )
@@ -66,17 +65,11 @@ class PostgresLog(SqlLog):
 
     _db: PostgresConnection
     by_position = "position"
+    head_of = "o.head"
     newest_of = (
         "SELECT x.*, o.tenant, o.user, o.agent, o.space FROM main.owners o, LATERAL ("
         f"SELECT {', '.join(EVENT_FIELDS)} FROM main.events WHERE owner = o.id {{}} ORDER BY position DESC LIMIT 1) x"
     )
-
-    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
-        self._db.check_open()
-        if not drafts:
-            return []
-        # One statement, which writes all or nothing: it needs no transaction around it.
-        return self._db.attempt(lambda connection, tried: self._appended(connection, owner, drafts, seen, tried > 0))
 
     def _appended(
         self, run: PatientConnection, owner: Scope, drafts: Sequence[Draft], seen: int | None, again: bool
@@ -145,16 +138,6 @@ class PostgresLog(SqlLog):
 
         if events:
             self._db.write_for(owner, restored)
-
-    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
-        if scope is None:
-            rows = self._db.query(
-                'SELECT tenant, "user", agent, space, head FROM main.owners WHERE head > 0 ORDER BY id'
-            )
-            return {owner_scope(*row[:4]): int(row[4]) for row in rows}
-        number = self._db.owner_id(scope)
-        rows = [] if number is None else self._db.query("SELECT head FROM main.owners WHERE id = ?", [number])
-        return {scope.owner: int(rows[0][0])} if rows and rows[0][0] else {}
 
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
         number = self._db.owner_id(owner)

@@ -202,6 +202,8 @@ class Database(SqlDatabase):
             except self._driver.error as error:
                 raise self._driver.failure("write", error) from error
 
+    attempt = write
+
     def write_for(self, owner: Scope, work: Callable[[sqlite3.Connection, int, int], T], *, alone: bool = True) -> T:
         return self.write(lambda run, tried: work(run, self.owner_id_for_writing(run, owner), tried))
 

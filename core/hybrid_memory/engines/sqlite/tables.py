@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from hybrid_memory.engines.columns import MOST_GONE, Changes, Columns
 from hybrid_memory.engines.sql import Row, SqlIndex, SqlLog, Statement, same
 from hybrid_memory.engines.sqlite.database import Database, mark_unscrubbed
-from hybrid_memory.engines.stored import EVENT_FIELDS, conflict, event_row, from_micros, owner_scope, to_json, to_micros
+from hybrid_memory.engines.stored import EVENT_FIELDS, conflict, event_row, from_micros, to_json, to_micros
 from hybrid_memory.errors import OutdatedError
 from hybrid_memory.log.event import Event, EventKind, mark_of
 from hybrid_memory.log.port import Appended, Draft, LogSize, LogState
@@ -35,15 +35,11 @@ class SqliteLog(SqlLog):
 
     _db: Database
     by_position = "+position"  # SQLite would walk through an index in the order that is asked for
+    head_of = "(SELECT max(position) FROM events WHERE owner = o.id)"
     newest_of = (
         f"SELECT {_EVENT_AND_OWNER} FROM owners o JOIN events e "
         "ON e.position = (SELECT max(position) FROM events WHERE owner = o.id {})"
     )
-
-    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
-        if not drafts:
-            return []
-        return self._db.write(lambda run, _: self._appended(run, owner, drafts, seen, again=False))
 
     def _appended(
         self, run: sqlite3.Connection, owner: Scope, drafts: Sequence[Draft], seen: int | None, again: bool
@@ -65,11 +61,11 @@ class SqliteLog(SqlLog):
         if new:
             return Appended(id=draft.id, position=int(new[0][0]), fresh=True)
         where = "WHERE owner = ? AND session = ? AND id = ?"
-        ((position, *known),) = run.execute(
+        position, *known = run.execute(
             f"SELECT position, kind, payload, NULL FROM events {where} "
             f"UNION ALL SELECT position, kind, NULL, digest FROM dropped {where}",
             (*key, *key),
-        ).fetchall()
+        ).fetchall()[0]
         if not draft.fixed_id or not same(draft, *known):
             raise conflict(draft, f"(position {position})")
         return Appended(id=draft.id, position=int(position), fresh=False)
@@ -90,14 +86,6 @@ class SqliteLog(SqlLog):
             )
 
         self._db.write_for(owner, restored)
-
-    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
-        rows = self._db.query(
-            "SELECT o.tenant, o.user, o.agent, o.space, (SELECT max(position) FROM events WHERE owner = o.id) "
-            f"FROM owners o {'' if scope is None else 'WHERE o.id = ?'}",
-            () if scope is None else (self._db.owner_id(scope),),
-        )
-        return {owner_scope(*row[:4]): int(row[4]) for row in rows if row[4] is not None}
 
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
         newest = "(SELECT max(position) FROM events WHERE owner = ?1{})"
