@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar, Unpack
 import numpy as np
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.engines.columns import CACHE_BYTES, Columns, RowIndex
+from hybrid_memory.engines.columns import CACHE_BYTES, ROW, Columns, RowIndex
 from hybrid_memory.engines.stored import (
     EVENT_FIELDS,
     RECORD_FIELDS,
@@ -79,6 +79,9 @@ _SIZE = """
 SELECT (SELECT count(*) FROM main.records), (SELECT count(*) FROM main.vectors),
     (SELECT count(*) FROM main.records WHERE pending)
 """
+CHANGED = ", ".join("coalesce(r.last_used, 0)" if name == "last_used" else f"r.{name}" for name in ROW[:-2])
+"""A record as a row of `columns.ROW`, but for its terms and vector."""
+
 _BEFORE = "p.owner = r.owner AND p.segment = r.segment AND p.ordinal = r.ordinal - 1 AND p.kind = 'turn'"
 
 

@@ -10,7 +10,7 @@ import psycopg
 from hybrid_memory.engines.columns import MOST_GONE, Changes, Columns
 from hybrid_memory.engines.postgres.connection import PostgresConnection
 from hybrid_memory.engines.postgres.pool import PatientConnection
-from hybrid_memory.engines.sql import EVERYBODY, Row, SqlIndex, SqlLog, Statement, same
+from hybrid_memory.engines.sql import CHANGED, EVERYBODY, Row, SqlIndex, SqlLog, Statement, same
 from hybrid_memory.engines.stored import (
     EVENT_FIELDS,
     conflict,
@@ -168,16 +168,14 @@ def _first_places(drafts: Sequence[Draft]) -> set[int]:
     return set(first.values())
 
 
-_OWNED = """
+_OWNED = f"""
 WITH state AS MATERIALIZED (
     SELECT i.number, i.epoch, i.since, ARRAY(
         SELECT g.id FROM main.gone g WHERE g.owner = i.owner AND g.number > i.since AND i.since >= 0
     ) AS gone
     FROM (SELECT *, CASE WHEN epoch = ? THEN ? ELSE -1 END AS since FROM main.indexed WHERE owner = ?) i
 )
-SELECT s.number, s.epoch, s.gone, r.id, r.segment, r.ordinal, r.length, r.at, r.importance, r.uses,
-    coalesce(r.last_used, 0), r.turn, r.kind, r.category, r.origin, r.session, r.metadata,
-    CASE WHEN r.written > s.since THEN r.terms END, v.vector
+SELECT s.number, s.epoch, s.gone, {CHANGED}, CASE WHEN r.written > s.since THEN r.terms END, v.vector
 FROM state s
 """
 _ALL = f"""

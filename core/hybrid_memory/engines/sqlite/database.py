@@ -111,15 +111,6 @@ class Database(SqlDatabase):
             except StoreError as error:
                 _log.warning("%s; this is retried when the store is next opened", error)
 
-    @property
-    def encrypted(self) -> bool:
-        return self._driver.encrypted
-
-    @property
-    def frozen(self) -> bool:
-        """Whether the file cannot be written."""
-        return self._driver.frozen
-
     def _opened(self) -> sqlite3.Connection:
         for _ in range(OPENINGS):
             try:
@@ -234,7 +225,7 @@ class Database(SqlDatabase):
             connection = self._driver.connect()
             self._configure(connection)
             connection.execute("PRAGMA query_only = ON")
-            if not self.encrypted:
+            if not self._driver.encrypted:
                 connection.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
         except self._driver.error as error:
             raise self._driver.failure("open", error) from error

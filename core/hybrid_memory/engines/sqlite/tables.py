@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Collection, Sequence
 
 from hybrid_memory.engines.columns import MOST_GONE, Changes, Columns
-from hybrid_memory.engines.sql import Row, SqlIndex, SqlLog, Statement, same
+from hybrid_memory.engines.sql import CHANGED, Row, SqlIndex, SqlLog, Statement, same
 from hybrid_memory.engines.sqlite.database import Database, mark_unscrubbed
 from hybrid_memory.engines.stored import EVENT_FIELDS, conflict, event_row, from_micros, to_json, to_micros
 from hybrid_memory.errors import OutdatedError
@@ -23,9 +23,8 @@ SELECT (SELECT count(*) FROM owners), (SELECT count(*) FROM events), (SELECT cou
     (SELECT count(*) FROM ({_SESSIONS}) s
         WHERE session <> '' OR {_SPOKEN.format("events")} OR {_SPOKEN.format("dropped")})
 """
-_CHANGED = """
-SELECT r.id, r.segment, r.ordinal, r.length, r.at, r.importance, r.uses, ifnull(r.last_used, 0), r.turn, r.kind,
-    r.category, r.origin, r.session, r.metadata, CASE WHEN r.written > ?1 THEN r.terms END, v.vector
+_CHANGED = f"""
+SELECT {CHANGED}, CASE WHEN r.written > ?1 THEN r.terms END, v.vector
 FROM records r LEFT JOIN vectors v ON v.record = r.id WHERE r.owner = ?2 AND r.changed > ?1
 """
 
