@@ -523,7 +523,7 @@ class SqlIndex(RowIndex):
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         if owner is not None:
             return self.vectors_of(owner, keys)
-        rows = self._db.query(*self._stored({key for key in keys if isinstance(key, bytes)}))
+        rows = self._db.query(*self._stored([key for key in keys if isinstance(key, bytes)]))
         return {bytes(key): np.frombuffer(vector, dtype=np.float32) for key, vector in rows}
 
     def delete(self, ids: Sequence[int] | None) -> int:

@@ -66,10 +66,15 @@ EVENT_FIELDS = ("position", "id", "session", "kind", "at", "payload", "sources",
 """The columns of an event in a table, besides those of its owner."""
 
 
+def draft_row(draft: Draft) -> tuple[Any, ...]:
+    """The values of `EVENT_FIELDS` after the position."""
+    said = (draft.session or "", draft.kind.value, to_micros(draft.at), to_json(draft.payload))
+    return (draft.id, *said, json.dumps(draft.sources), draft.author)
+
+
 def event_row(event: Event) -> tuple[Any, ...]:
     """The values of `EVENT_FIELDS`."""
-    said = (event.scope.session or "", event.kind.value, to_micros(event.at), to_json(event.payload))
-    return (event.position, event.id, *said, json.dumps(event.sources), event.author)
+    return (event.position, *draft_row(Draft.of(event)))
 
 
 def event_in(row: Sequence[Any], *owner: str) -> Event:

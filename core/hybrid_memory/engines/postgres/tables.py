@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 
 import psycopg
@@ -14,11 +13,10 @@ from hybrid_memory.engines.sql import CHANGED, EVERYBODY, Row, SqlIndex, SqlLog,
 from hybrid_memory.engines.stored import (
     EVENT_FIELDS,
     conflict,
+    draft_row,
     event_row,
     from_micros,
     owner_key,
-    to_json,
-    to_micros,
 )
 from hybrid_memory.errors import OutdatedError
 from hybrid_memory.log.event import Event, EventKind, mark_of
@@ -76,15 +74,7 @@ class PostgresLog(SqlLog):
     ) -> list[Appended]:
         first = _first_places(drafts)
         alone = [drafts[place] for place in sorted(first)]
-        columns = [
-            [draft.id for draft in alone],
-            [draft.session or "" for draft in alone],
-            [draft.kind.value for draft in alone],
-            [to_micros(draft.at) for draft in alone],
-            [to_json(draft.payload) for draft in alone],
-            [json.dumps(draft.sources) for draft in alone],
-            [draft.author for draft in alone],
-        ]
+        columns = [list(column) for column in zip(*map(draft_row, alone), strict=True)]
         known: list[int | None] = [None] * len(alone)
         positions: dict[tuple[str, str], Appended] = {}
         while True:
@@ -128,7 +118,7 @@ class PostgresLog(SqlLog):
             self._last(run, number)
             columns = zip(*map(event_row, events), strict=True)
             run.execute(
-                "INSERT INTO main.events(owner, position, id, session, kind, at, payload, sources, author) "
+                f"INSERT INTO main.events(owner, {', '.join(EVENT_FIELDS)}) "
                 "SELECT ?, e.* FROM unnest(?::bigint[], ?::text[], ?::text[], ?::text[], ?::bigint[], "
                 "?::text[], ?::text[], ?::text[]) e ON CONFLICT DO NOTHING",
                 [number, *(list(column) for column in columns)],

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Collection, Sequence
 
 from hybrid_memory.engines.columns import MOST_GONE, Changes, Columns
 from hybrid_memory.engines.sql import CHANGED, Row, SqlIndex, SqlLog, Statement, same
 from hybrid_memory.engines.sqlite.database import Database, mark_unscrubbed
-from hybrid_memory.engines.stored import EVENT_FIELDS, conflict, event_row, from_micros, to_json, to_micros
+from hybrid_memory.engines.stored import EVENT_FIELDS, conflict, draft_row, event_row, from_micros
 from hybrid_memory.errors import OutdatedError
 from hybrid_memory.log.event import Event, EventKind, mark_of
 from hybrid_memory.log.port import Appended, Draft, LogSize, LogState
 from hybrid_memory.scope import Scope
 
 _EVENT_AND_OWNER = ", ".join([*(f"e.{name}" for name in EVENT_FIELDS), "o.tenant", "o.user", "o.agent", "o.space"])
+_BY_ID = "WHERE owner = ? AND id = ? AND session = ?"
+_APPEND = f"""
+INSERT INTO events(owner, {", ".join(EVENT_FIELDS[1:])}) SELECT ?, ?, ?, ?, ?, ?, ?, ?
+WHERE NOT EXISTS (SELECT 1 FROM dropped {_BY_ID}) ON CONFLICT(owner, session, id) DO NOTHING RETURNING position
+"""
+_THERE = f"""
+SELECT position, kind, payload, NULL FROM events {_BY_ID}
+UNION ALL SELECT position, kind, NULL, digest FROM dropped {_BY_ID}
+"""
 _SPOKEN = "EXISTS (SELECT 1 FROM {} WHERE owner = s.owner AND session = '' AND kind = 'message')"
 _SESSIONS = "SELECT DISTINCT owner, session FROM events UNION SELECT DISTINCT owner, session FROM dropped"
 _COUNTS = f"""
@@ -46,28 +54,19 @@ class SqliteLog(SqlLog):
         number = self._db.owner_id_for_writing(run, owner)
         if seen is not None and (last := self._last(run, number, "kind = 'erased' AND kind <> 'message'")) > seen:
             raise OutdatedError(f"something of {owner} was erased at {last}, beyond {seen}")
-        return [self._append_one(run, number, draft) for draft in drafts]
-
-    def _append_one(self, run: sqlite3.Connection, number: int, draft: Draft) -> Appended:
-        key = (number, draft.session or "", draft.id)
-        values = (draft.kind, to_micros(draft.at), to_json(draft.payload), json.dumps(draft.sources), draft.author)
-        new = run.execute(
-            "INSERT INTO events(owner, session, id, kind, at, payload, sources, author) SELECT ?, ?, ?, ?, ?, ?, ?, ? "
-            "WHERE NOT EXISTS (SELECT 1 FROM dropped WHERE owner = ? AND session = ? AND id = ?) "
-            "ON CONFLICT(owner, session, id) DO NOTHING RETURNING position",
-            (*key, *values, *key),
-        ).fetchall()
-        if new:
-            return Appended(id=draft.id, position=int(new[0][0]), fresh=True)
-        where = "WHERE owner = ? AND session = ? AND id = ?"
-        position, *known = run.execute(
-            f"SELECT position, kind, payload, NULL FROM events {where} "
-            f"UNION ALL SELECT position, kind, NULL, digest FROM dropped {where}",
-            (*key, *key),
-        ).fetchall()[0]
-        if not draft.fixed_id or not same(draft, *known):
-            raise conflict(draft, f"(position {position})")
-        return Appended(id=draft.id, position=int(position), fresh=False)
+        appended = []
+        for draft in drafts:
+            row = draft_row(draft)
+            key = (number, *row[:2])
+            new = run.execute(_APPEND, (number, *row, *key)).fetchall()
+            if new:
+                appended.append(Appended(id=draft.id, position=int(new[0][0]), fresh=True))
+                continue
+            position, *known = run.execute(_THERE, (*key, *key)).fetchall()[0]
+            if not draft.fixed_id or not same(draft, *known):
+                raise conflict(draft, f"(position {position})")
+            appended.append(Appended(id=draft.id, position=int(position), fresh=False))
+        return appended
 
     def _last(self, run: sqlite3.Connection, number: int, which: str = "TRUE") -> int:
         ((last,),) = run.execute(f"SELECT max(position) FROM events WHERE owner = ? AND {which}", (number,)).fetchall()
@@ -79,8 +78,7 @@ class SqliteLog(SqlLog):
     def restore(self, owner: Scope, events: Sequence[Event]) -> None:
         def restored(run: sqlite3.Connection, number: int, _: int) -> None:
             run.executemany(
-                "INSERT OR IGNORE INTO events(owner, position, id, session, kind, at, payload, sources, author) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                f"INSERT OR IGNORE INTO events(owner, {', '.join(EVENT_FIELDS)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [(number, *event_row(event)) for event in events],
             )
 
@@ -126,7 +124,7 @@ class SqliteIndex(SqlIndex):
         return answers, None if summed is None else self.owner_columns(summed)
 
     def _stored(self, keys: Collection[bytes]) -> Statement:
-        return f"SELECT key, vector FROM vectors WHERE key IN ({', '.join('?' for _ in keys)}) GROUP BY key", [*keys]
+        return f"SELECT key, vector FROM vectors WHERE key IN ({', '.join(['?'] * len(keys))}) GROUP BY key", [*keys]
 
     def _put(self, run: sqlite3.Connection, given: Sequence[Row]) -> None:
         run.executemany("INSERT INTO vectors(record, key, vector) VALUES (?, ?, ?)", [row[1:4] for row in given])
