@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hybrid_memory import Event, MemoryConfig, Scope, open_memory
-from hybrid_memory.engines.sqlite.log import SqliteLog
+from hybrid_memory.engines.sqlite import SqliteLog
 from hybrid_memory.runtime.runners import InlineRunner
 from hybrid_memory.store import migrate
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from hybrid_memory import Record, Scope
-from hybrid_memory.engines.sqlite import Database, SqliteIndex
-from hybrid_memory.engines.sqlite import index as sqlite_index
+from hybrid_memory.engines.sqlite import Database, SqliteIndex, tables
 from hybrid_memory.index.record import Where
 from hybrid_memory.ports import Entry, Ids
 from tests.stores.conftest import DIM, NOON, vector
@@ -107,7 +106,7 @@ def test_memory_stays_under_its_bound_while_owners_come_and_go(tmp_path: Path) -
 
 
 def test_too_many_changes_make_all_anew(index: SqliteIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite_index, "MOST_GONE", 5)
+    monkeypatch.setattr(tables, "MOST_GONE", 5)
     put(index, list(range(1, 41)))
     assert len(columns(index)) == len(nearest(index, 1, 100)) == 40
     for first in range(1, 31, 3):

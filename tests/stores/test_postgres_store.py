@@ -112,7 +112,7 @@ def test_no_session_of_the_pool_keeps_an_owner(memory: HybridMemory) -> None:
     with log._db._pool.connection() as connection:
         setting = "SELECT coalesce(current_setting('hybrid_memory.owner', true), '')"
         assert connection.execute(setting).fetchall() == [("",)]
-        assert connection.execute("SELECT * FROM hm.events").fetchall() == []
+        assert connection.execute("SELECT * FROM main.events").fetchall() == []
 
 
 def test_owners_are_kept_apart_where_the_role_is_above_row_level_security(

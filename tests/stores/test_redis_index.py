@@ -9,10 +9,11 @@ import pytest
 from redis import Redis
 from redis.exceptions import ConnectionError as LostConnectionError
 
+from hybrid_memory.engines.columns import MOST_GONE
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.redis import RedisConnection, RedisIndex
 from hybrid_memory.engines.redis import index as index_module
-from hybrid_memory.engines.redis.index_scripts import CHANGES, MOST_GONE
+from hybrid_memory.engines.redis.index_scripts import CHANGES
 from hybrid_memory.index.record import Where
 from hybrid_memory.ports import SemanticIndex, Use
 from hybrid_memory.testing.corpus import ALICE, BOB, DIM, EMBEDDER, START, entry_of, make_record, unit

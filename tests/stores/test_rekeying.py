@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -240,7 +239,7 @@ def test_one_file_that_another_process_writes_keeps_the_key_of_all(
     monkeypatch.setattr("hybrid_memory.engines.sqlite.driver.BUSY_SECONDS", 0.2)
     memory, other = opened(store, RAW), Database(store / "outbox.db", key=RAW)
 
-    def busy(_: sqlite3.Connection) -> None:
+    def busy(*_: object) -> None:
         with pytest.raises(StoreUnavailableError, match=r"outbox\.db"):
             memory.rekey(OTHER)
 

@@ -27,7 +27,7 @@ def destroyed(database: Database, seed: int) -> list[tuple[str, str]]:
     """What is left of a table whose rows with the canary were deleted."""
     random = Random(seed)  # noqa: S311 - of rows
 
-    def write(connection: sqlite3.Connection) -> None:
+    def write(connection: sqlite3.Connection, _: int) -> None:
         connection.execute("CREATE TABLE IF NOT EXISTS texts(key TEXT PRIMARY KEY, text TEXT) WITHOUT ROWID")
         for row in range(ROWS):
             text = (f"the {CANARY} " if row % 7 == 0 else f"room {row} ") * random.randrange(1, 9)
@@ -35,7 +35,7 @@ def destroyed(database: Database, seed: int) -> list[tuple[str, str]]:
                 "INSERT OR REPLACE INTO texts VALUES (?, ?)", (f"{random.randrange(10**6):06} {row}", text)
             )
 
-    def destroy(connection: sqlite3.Connection) -> None:
+    def destroy(connection: sqlite3.Connection, _: int) -> None:
         connection.execute("DELETE FROM texts WHERE text LIKE ?", (f"%{CANARY}%",))
         mark_unscrubbed(connection)
 
@@ -55,7 +55,7 @@ def test_copies_that_sqlite_leaves_behind_go(database: Database) -> None:
         database.scrub()
         assert not holds(database.path)
         assert database.query("SELECT * FROM texts") == left
-    database.write(lambda connection: connection.execute("UPDATE texts SET text = text || '!' WHERE key LIKE '%1'"))
+    database.write(lambda connection, _: connection.execute("UPDATE texts SET text = text || '!' WHERE key LIKE '%1'"))
     assert not holds(database.path), "nor does what a connection has of a page in memory bring it back"
     assert database.query("PRAGMA integrity_check") == [("ok",)]
 

@@ -60,6 +60,9 @@ FAN = 8
 LOADED_AGAIN = 4
 """An owner is loaded again when one in this many rows stands for a record that is gone or was replaced."""
 
+MOST_GONE = 1_000
+"""The most removed records of an owner that are noted one by one; beyond, whoever has a copy loads all again."""
+
 MOST_READ, RECORD_BYTES = 2_048, 1_000
 """The most records of an owner kept as they were read, and about what one takes."""
 

@@ -10,10 +10,12 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
+from hybrid_memory.errors import IdConflictError
 from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Origin
+from hybrid_memory.log.port import Draft
 from hybrid_memory.scope import Scope
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -64,10 +66,15 @@ EVENT_FIELDS = ("position", "id", "session", "kind", "at", "payload", "sources",
 """The columns of an event in a table, besides those of its owner."""
 
 
+def draft_row(draft: Draft) -> tuple[Any, ...]:
+    """The values of `EVENT_FIELDS` after the position."""
+    said = (draft.session or "", draft.kind.value, to_micros(draft.at), to_json(draft.payload))
+    return (draft.id, *said, json.dumps(draft.sources), draft.author)
+
+
 def event_row(event: Event) -> tuple[Any, ...]:
     """The values of `EVENT_FIELDS`."""
-    said = (event.scope.session or "", event.kind.value, to_micros(event.at), to_json(event.payload))
-    return (event.position, event.id, *said, json.dumps(event.sources), event.author)
+    return (event.position, *draft_row(Draft.of(event)))
 
 
 def event_in(row: Sequence[Any], *owner: str) -> Event:
@@ -85,10 +92,12 @@ def event_in(row: Sequence[Any], *owner: str) -> Event:
     )
 
 
-def stated(bounds: Iterable[tuple[str, Any]]) -> tuple[list[str], list[Any]]:
-    """The conditions that have a value other than None, and these values."""
-    given = [(condition, value) for condition, value in bounds if value is not None]
-    return [condition for condition, _ in given], [value for _, value in given]
+def conflict(draft: Draft, where: str) -> IdConflictError:
+    """The error for an id that another event has."""
+    return IdConflictError(
+        f"id {draft.id!r} is already used by another message of this session {where}: the log is append-only, so give "
+        "the new message another id"
+    )
 
 
 RECORD_FIELDS = (

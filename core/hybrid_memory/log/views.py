@@ -281,9 +281,6 @@ class ArchivedLog(DelegatingLog):
             self._archive.erase(owner, positions, rewritten)  # what another process archived meanwhile
             return appended
 
-    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        self._log.restore(owner, events)
-
     def mark(self, owner: Scope, position: int) -> str:
         return self._log.mark(owner, position) or EventLog.mark(self, owner, position)
 

@@ -219,30 +219,27 @@ class TextIndex(Projection):
         It then goes back to where it agrees with the log, without records of later events; to 0 in another version. The
         position is written last, so that whoever follows next finishes what a crash left undone.
         """
+        index, truth = services.index, services.truth
         stored, version = anchored(status)
         older = bool(status.applied) and version != self.version
-        if not older and (stored == mark or not await run.call(astray, services.truth, owner, status)):
+        if not older and (stored == mark or not await run.call(astray, truth, owner, status)):
             return False
         with services.statistics.timed("realigning"):
-            await self._realign(run, services, owner, status, older=older)
+            upto, standing = (0, set[int]()) if older else await self._agreement(run, services, owner, status.applied)
+            size = await run.call(index.size)
+            records = await run.call(index.latest, Where(owner.owner), min(size.records, MAX_LISTED))
+            stale = [number for number in records.tolist() if number not in standing]
+            anchor = anchor_of(await run.call(truth.mark, owner, upto), self.version) if upto else ""
+            at, seen = status.applied, status.anchor
+            # Where another process was faster, nothing goes: what is stale here may be new by now, under the same id.
+            if await run.call(index.upsert, owner, [], after=at, seen=seen, upto=upto, anchor=anchor, gone=stale):
+                reason = "is of another version" if older else "had seen events that the restored log no longer has"
+                _log.warning(
+                    "the index of %s, at #%d, %s: %d records were dropped, and events after #%d are indexed again",
+                    *(owner.owner, at, reason, len(stale), upto),
+                )
+            _clear(services)
         return True
-
-    async def _realign(self, run: Runner, services: Services, owner: Scope, status: Status, *, older: bool) -> None:
-        index, truth = services.index, services.truth
-        upto, standing = (0, set[int]()) if older else await self._agreement(run, services, owner, status.applied)
-        size = await run.call(index.size)
-        stored = await run.call(index.latest, Where(owner.owner), min(size.records, MAX_LISTED))
-        stale = [number for number in stored.tolist() if number not in standing]
-        anchor = anchor_of(await run.call(truth.mark, owner, upto), self.version) if upto else ""
-        at, seen = status.applied, status.anchor
-        # Where another process was faster, nothing goes: what is stale here may be new by now, under the same id.
-        if await run.call(index.upsert, owner, [], after=at, seen=seen, upto=upto, anchor=anchor, gone=stale):
-            reason = "is of another version" if older else "had seen events that the restored log no longer has"
-            _log.warning(
-                "the index of %s, at #%d, %s: %d records were dropped, and events after #%d are indexed again",
-                *(owner.owner, at, reason, len(stale), upto),
-            )
-        _clear(services)
 
     async def _agreement(self, run: Runner, services: Services, owner: Scope, applied: int) -> tuple[int, set[int]]:
         """The position up to which the index agrees with the log, and the ids of the records up to there."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import psycopg
@@ -17,8 +17,9 @@ from psycopg_pool import PoolTimeout
 
 from hybrid_memory.engines.postgres.pool import CONNECT_SECONDS, CONNECTING, NoAnswerError, PatientConnection, Pool
 from hybrid_memory.engines.postgres.schema import APPEND, OWNED, POLICY, SCHEMA, VERSION
+from hybrid_memory.engines.sql import EVERYBODY, Row, SqlDatabase, Statement
 from hybrid_memory.engines.stored import owner_key
-from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, StoreUnavailableError, StoreVersionError
+from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError, StoreVersionError
 from hybrid_memory.runtime.breaker import Breaker
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS, hurried
 from hybrid_memory.scope import Scope
@@ -47,26 +48,18 @@ ATTEMPTS = 5
 POSITIONS_BEHIND = "HM002"
 """The error code raised by `append` where the sequence of positions was not replicated with the events."""
 
-EVERYBODY = 0
-"""Instead of an owner's number: the rows of all owners."""
-
 _SCHEMES = ("postgresql", "postgres")
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,40}")
 _PROCESS = "SELECT pg_backend_pid()"
-_MOVE_ON = "SELECT hm.move_on(%s)"
-_BEHIND = "SELECT last_value < (SELECT max(head) FROM hm.owners) FROM hm.positions"
-_OWNER = 'SELECT id FROM hm.owners WHERE tenant = %s AND "user" = %s AND agent = %s AND space = %s'
-
-Row: TypeAlias = tuple[Any, ...]
-Statement: TypeAlias = tuple[str, Sequence[Any]]
-"""A statement with its values."""
+_MOVE_ON = "SELECT main.move_on(?)"
+_BEHIND = "SELECT last_value < (SELECT max(head) FROM main.owners) FROM main.positions"
 
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
 
-class PostgresConnection:
+class PostgresConnection(SqlDatabase):
     """A pool of connections to a database, shared by log and index; usable from any thread.
 
     Args:
@@ -88,6 +81,12 @@ class PostgresConnection:
         StoreVersionError: another version of this library wrote the store.
     """
 
+    among = "= ANY(?)"
+    rows = "SELECT unnest(?::{kind}[]) AS {name}"
+    # Other joins may read all of the table's rows, as the planner has no statistics of a new one.
+    each = "CROSS JOIN LATERAL (SELECT * FROM main.{table} {name} WHERE {condition} OFFSET 0) {name}"
+    locked = "FOR UPDATE"
+
     def __init__(
         self,
         url: str,
@@ -96,12 +95,11 @@ class PostgresConnection:
         power_safe: bool = True,
         read_only: bool = False,
     ) -> None:
+        super().__init__(array=list)
         self._address = address = _parsed(url)
         self.schema, self.address = address.schema, address.place
         self.read_only = read_only
-        self._closed = False
         self._breaker = Breaker(f"Postgres at {self.address}")
-        self._owners: dict[Scope, int] = {}
         self._whole = True
         self._timeouts = (engine_timeout, CALL_SECONDS)
         self._settings = _SETTINGS if power_safe else f"{_SETTINGS}, set_config('synchronous_commit', 'off', true)"
@@ -109,11 +107,10 @@ class PostgresConnection:
         self._pool = Pool(address.conninfo, address.pool, configure=self._configure, ping=self._ping)
         self._tried("connect to", self._check_schema)
 
-    def query(
-        self, statement: str, values: Sequence[Any] = (), *, owner: int = EVERYBODY, keep: bool = False
-    ) -> list[Row]:
-        """The rows of one statement that sees only this owner's rows; one round trip."""
-        return self.queries([(statement, values)], owner=owner, keep=keep)[0]
+    @staticmethod
+    def answers(run: PatientConnection, statements: Sequence[Statement]) -> list[list[Row]]:
+        cursors = [run.execute(statement.encode(), values) for statement, values in statements]
+        return [cursor.fetchall() for cursor in cursors]
 
     def queries(
         self, statements: Sequence[Statement], *, owner: int = EVERYBODY, keep: bool = False
@@ -136,7 +133,7 @@ class PostgresConnection:
         with connection.pipeline() if self._direct else connection.transaction():
             connection.execute(self._settings, self._values(owner))
             cursors = [
-                connection.execute(text.encode(), list(values), binary=True, prepare=None if keep else False)
+                connection.execute(text.encode(), list(values), prepare=None if keep else False)
                 for text, values in statements
             ]
         return [cursor.fetchall() for cursor in cursors]
@@ -156,6 +153,10 @@ class PostgresConnection:
             return result
 
         return self.attempt(whole)
+
+    def write_for(self, owner: Scope, work: Callable[[PatientConnection, int, int], T], *, alone: bool = True) -> T:
+        number = self.owner_id_for_writing(owner)
+        return self.write(lambda run, tried: work(run, number, tried), owner=number if alone else EVERYBODY)
 
     def patiently(self, statement: str) -> None:
         """Run a statement such as VACUUM, which may take minutes and cannot run in a transaction."""
@@ -182,13 +183,13 @@ class PostgresConnection:
 
         Large tables are not rewritten, as that would lock them for minutes: their space is only marked as free.
         """
-        sizes = "SELECT named, pg_total_relation_size(('hm.' || named)::regclass) FROM unnest(%s::text[]) named"
+        sizes = "SELECT named, pg_total_relation_size(('main.' || named)::regclass) FROM unnest(?::text[]) named"
         large = [name for name, size in self.query(sizes, [list(OWNED)]) if size > REWRITTEN_BYTES]
         if small := [name for name in OWNED if name not in large]:  # without a table, it is about the whole database
-            self.patiently(f"VACUUM (FULL) {', '.join(f'hm.{name}' for name in small)}")
+            self.patiently(f"VACUUM (FULL) {', '.join(f'main.{name}' for name in small)}")
         if not large:
             return
-        self.patiently(f"VACUUM {', '.join(f'hm.{name}' for name in large)}")
+        self.patiently(f"VACUUM {', '.join(f'main.{name}' for name in large)}")
         if self._whole:
             self._whole = False
             _log.warning(
@@ -197,29 +198,14 @@ class PostgresConnection:
                 *(", ".join(large), self.schema),
             )
 
-    def owner_id(self, scope: Scope) -> int | None:
-        """The number of the scope's owner; None if nothing was written for it."""
-        self.check_open()
-        owner = scope.owner
-        known = self._owners.get(owner)
-        if known is None:
-            rows = self.query(_OWNER, owner_key(owner))
-            if rows:
-                known = self._owners[owner] = int(rows[0][0])
-        return known
-
     def owner_id_for_writing(self, scope: Scope) -> int:
         """The number of the scope's owner; assigns one if it is new."""
         known = self.owner_id(scope)
         if known is None:
-            new = "SELECT hm.new_owner(%s, %s, %s, %s)"
+            new = "SELECT main.new_owner(?, ?, ?, ?)"
             rows = self.write(lambda connection, _: connection.execute(new, owner_key(scope)).fetchall())
             known = self._owners[scope.owner] = int(rows[0][0])
         return known
-
-    def check_open(self) -> None:
-        if self._closed:
-            raise MemoryClosedError
 
     def close(self) -> None:
         self._closed = True
@@ -232,7 +218,7 @@ class PostgresConnection:
     def _seconds(self) -> float:
         return self._timeouts[not hurried()]
 
-    def attempt(self, run: Callable[[PatientConnection, int], T]) -> T:
+    def attempt(self, work: Callable[[PatientConnection, int], T]) -> T:
         """Call the work with a connection and the number of earlier attempts; return its result.
 
         Repeats the work if the connection was lost or another transaction interfered. A commit may have reached the
@@ -245,7 +231,7 @@ class PostgresConnection:
                 try:
                     with self._pool.connection() as connection:
                         connection.patience = self._seconds() + GRACE_SECONDS
-                        return run(connection, tried)
+                        return work(connection, tried)
                 except (errors.DeadlockDetected, errors.SerializationFailure):
                     if tried + 1 == ATTEMPTS:
                         raise
@@ -334,22 +320,23 @@ class PostgresConnection:
     def _create(self, connection: PatientConnection) -> int:
         """Make the tables, unless another process has; returns their version."""
         with connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [f"hybrid_memory {self.schema}"])
-            if not connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [self.schema]).fetchone():
+            connection.execute("SELECT pg_advisory_xact_lock(hashtext(?))", [f"hybrid_memory {self.schema}"])
+            if not connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = ?", [self.schema]).fetchone():
                 connection.execute(f'CREATE SCHEMA "{self.schema}"'.encode())
             connection.execute(
-                "CREATE TABLE IF NOT EXISTS hm.store(one integer PRIMARY KEY CHECK (one = 1), version integer NOT NULL)"
+                "CREATE TABLE IF NOT EXISTS main.store"
+                "(one integer PRIMARY KEY CHECK (one = 1), version integer NOT NULL)"
             )
             if version := _version(connection, self.schema):
                 return version
             for script in (SCHEMA, *(POLICY.format(table=table) for table in OWNED), APPEND):
                 connection.execute(script.encode())
-            connection.execute("INSERT INTO hm.store VALUES (1, %s)", [VERSION])
+            connection.execute("INSERT INTO main.store VALUES (1, ?)", [VERSION])
             return VERSION
 
 
 _SETTINGS = (
-    "SELECT set_config('hybrid_memory.owner', %s, true), set_config('statement_timeout', %s, true), "
+    "SELECT set_config('hybrid_memory.owner', ?, true), set_config('statement_timeout', ?, true), "
     "set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)"
 )
 """Settings of one transaction: whoever gets the session after it sees none of them."""
@@ -372,9 +359,9 @@ def _help(error: Exception) -> str:
 
 def _version(connection: Connection[Row], schema: str) -> int:
     """The version of the stored schema; 0 if there is none."""
-    if connection.execute("SELECT to_regclass(%s)", [f'"{schema}".store']).fetchall()[0][0] is None:
+    if connection.execute("SELECT to_regclass(?)", [f'"{schema}".store']).fetchall()[0][0] is None:
         return 0
-    row = connection.execute("SELECT version FROM hm.store").fetchone()
+    row = connection.execute("SELECT version FROM main.store").fetchone()
     return int(row[0]) if row else 0
 
 

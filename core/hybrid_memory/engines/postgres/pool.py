@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, Self, TypeVar, cast
@@ -26,10 +26,14 @@ class NoAnswerError(OperationalError):
 
 
 class QualifyingCursor(psycopg.Cursor[tuple[Any, ...]]):
-    """A cursor that writes out the schema of every table, as no session has a search path of ours."""
+    """A cursor that admits the statements of `hybrid_memory.engines.sql`, as no session has a search path of ours."""
 
-    def execute(self, query: Any, *args: Any, **kwargs: Any) -> Self:
-        return super().execute(self._qualified(query), *args, **kwargs)
+    def execute(
+        self, query: Any, params: Any = None, *, prepare: bool | None = None, binary: bool | None = None
+    ) -> Self:
+        # The answer to a script cannot be binary, and it has no values.
+        binary = params is not None if binary is None else binary
+        return super().execute(self._qualified(query), params, prepare=prepare, binary=binary)
 
     def executemany(self, query: Any, params_seq: Iterable[Any], *, returning: bool = False) -> None:
         if cast("PatientConnection", self.connection).direct:
@@ -40,7 +44,8 @@ class QualifyingCursor(psycopg.Cursor[tuple[Any, ...]]):
 
     def _qualified(self, query: str | bytes) -> bytes:
         query = query if isinstance(query, bytes) else query.encode()
-        return query.replace(b"hm.", b'"%s".' % cast("PatientConnection", self.connection).schema.encode())
+        schema = cast("PatientConnection", self.connection).schema.encode()
+        return query.replace(b"?", b"%s").replace(b"main.", b'"%s".' % schema)
 
 
 CONNECTING: dict[str, Any] = {"autocommit": True, "cursor_factory": QualifyingCursor, "prepare_threshold": None}
@@ -52,13 +57,17 @@ class PatientConnection(psycopg.Connection[tuple[Any, ...]]):
 
     Attributes:
         patience: seconds to wait for an answer; None waits forever.
-        schema: the schema of the tables, which statements call ``hm.``.
+        schema: the schema of the tables, which statements call ``main.``.
         direct: whether no pooler is between this connection and its session.
     """
 
     patience: float | None = None
     schema: str = "hybrid_memory"
     direct: bool = False
+
+    def executemany(self, query: str, params_seq: Iterable[Sequence[Any]]) -> None:
+        """Run a statement with each of these values."""
+        self.cursor().executemany(query.encode(), params_seq)
 
     @contextmanager
     def batched(self) -> Iterator[None]:

@@ -3,7 +3,7 @@
 Empty strings stand for missing parts of a scope, because UNIQUE treats NULLs as different. Times are microseconds since
 1970. Text is compared bytewise.
 
-Statements name the schema of these tables ``hm.``; see `QualifyingCursor`.
+Statements name the schema of these tables ``main.``; see `QualifyingCursor`.
 
 Every change of an owner's records has a number, and the records it touched have it too (``changed``, ``written`` if
 their text was), so that a reader asks for what is new to it. Of removed ones the number and id remain for a while.
@@ -20,16 +20,16 @@ OWNED = ("events", "dropped", "indexed", "records", "vectors", "gone")
 VERSION = 4
 
 SCHEMA = """
-    CREATE TABLE hm.owners(
+    CREATE TABLE main.owners(
         id integer PRIMARY KEY,
         tenant text COLLATE "C" NOT NULL, "user" text COLLATE "C" NOT NULL,
         agent text COLLATE "C" NOT NULL, space text COLLATE "C" NOT NULL,
         head bigint NOT NULL DEFAULT 0,
         UNIQUE(tenant, "user", agent, space)
     );
-    CREATE SEQUENCE hm.positions;
-    CREATE TABLE hm.events(
-        owner integer NOT NULL REFERENCES hm.owners(id),
+    CREATE SEQUENCE main.positions;
+    CREATE TABLE main.events(
+        owner integer NOT NULL REFERENCES main.owners(id),
         position bigint NOT NULL,
         session text COLLATE "C" NOT NULL,
         id text COLLATE "C" NOT NULL,
@@ -41,11 +41,11 @@ SCHEMA = """
         PRIMARY KEY(owner, position),
         UNIQUE(owner, id, session)
     );
-    CREATE INDEX events_of_session ON hm.events(owner, session, position);
-    CREATE INDEX events_of_kind ON hm.events(owner, kind, position) WHERE kind <> 'message';
-    CREATE INDEX events_of_session_kind ON hm.events(owner, session, kind, position) WHERE kind <> 'message';
-    CREATE TABLE hm.dropped(
-        owner integer NOT NULL REFERENCES hm.owners(id),
+    CREATE INDEX events_of_session ON main.events(owner, session, position);
+    CREATE INDEX events_of_kind ON main.events(owner, kind, position) WHERE kind <> 'message';
+    CREATE INDEX events_of_session_kind ON main.events(owner, session, kind, position) WHERE kind <> 'message';
+    CREATE TABLE main.dropped(
+        owner integer NOT NULL REFERENCES main.owners(id),
         session text COLLATE "C" NOT NULL,
         id text COLLATE "C" NOT NULL,
         position bigint NOT NULL,
@@ -55,15 +55,15 @@ SCHEMA = """
         UNIQUE(owner, position)
     );
 
-    CREATE FUNCTION hm.new_owner(_tenant text, _user text, _agent text, _space text) RETURNS integer
+    CREATE FUNCTION main.new_owner(_tenant text, _user text, _agent text, _space text) RETURNS integer
     LANGUAGE plpgsql AS $$
     DECLARE
         _owner integer;
     BEGIN
         LOOP
-            INSERT INTO hm.owners(id, tenant, "user", agent, space)
-                SELECT coalesce(max(id), 0) + 1, _tenant, _user, _agent, _space FROM hm.owners ON CONFLICT DO NOTHING;
-            SELECT o.id INTO _owner FROM hm.owners o
+            INSERT INTO main.owners(id, tenant, "user", agent, space)
+                SELECT coalesce(max(id), 0) + 1, _tenant, _user, _agent, _space FROM main.owners ON CONFLICT DO NOTHING;
+            SELECT o.id INTO _owner FROM main.owners o
                 WHERE o.tenant = _tenant AND o."user" = _user AND o.agent = _agent AND o.space = _space
                 FOR NO KEY UPDATE;
             IF _owner IS NOT NULL THEN
@@ -72,16 +72,16 @@ SCHEMA = """
         END LOOP;
     END
     $$;
-    CREATE FUNCTION hm.move_on(_position bigint) RETURNS void LANGUAGE sql AS $$
-        SELECT pg_advisory_xact_lock(hashtext('hybrid_memory positions'), 'hm.positions'::regclass::oid::integer);
-        SELECT setval('hm.positions', p.least) FROM hm.positions s,
-            (SELECT greatest(_position, (SELECT max(head) FROM hm.owners)) AS least) p
+    CREATE FUNCTION main.move_on(_position bigint) RETURNS void LANGUAGE sql AS $$
+        SELECT pg_advisory_xact_lock(hashtext('hybrid_memory positions'), 'main.positions'::regclass::oid::integer);
+        SELECT setval('main.positions', p.least) FROM main.positions s,
+            (SELECT greatest(_position, (SELECT max(head) FROM main.owners)) AS least) p
             WHERE s.last_value < p.least OR NOT s.is_called
     $$;
 
-    CREATE TABLE hm.embedder(one integer PRIMARY KEY CHECK (one = 1), name text NOT NULL, dim integer NOT NULL);
-    CREATE TABLE hm.indexed(
-        owner integer PRIMARY KEY REFERENCES hm.owners(id),
+    CREATE TABLE main.embedder(one integer PRIMARY KEY CHECK (one = 1), name text NOT NULL, dim integer NOT NULL);
+    CREATE TABLE main.indexed(
+        owner integer PRIMARY KEY REFERENCES main.owners(id),
         applied bigint NOT NULL DEFAULT 0,
         anchor text NOT NULL DEFAULT '',
         number bigint NOT NULL DEFAULT 0,
@@ -89,9 +89,9 @@ SCHEMA = """
         holder text NOT NULL DEFAULT '',
         leased timestamptz NOT NULL DEFAULT '-infinity'
     );
-    CREATE TABLE hm.records(
+    CREATE TABLE main.records(
         id bigint PRIMARY KEY,
-        owner integer NOT NULL REFERENCES hm.owners(id),
+        owner integer NOT NULL REFERENCES main.owners(id),
         session text COLLATE "C" NOT NULL,
         kind text COLLATE "C" NOT NULL,
         category text COLLATE "C",
@@ -116,11 +116,11 @@ SCHEMA = """
         written bigint NOT NULL,
         changed bigint NOT NULL
     );
-    CREATE INDEX records_changed ON hm.records(owner, changed);
-    CREATE INDEX records_in_segment ON hm.records(owner, segment, ordinal);
-    CREATE INDEX records_of_session ON hm.records(owner, session, id);
-    CREATE INDEX records_pending ON hm.records(owner, id) WHERE pending;
-    CREATE TABLE hm.vectors(
+    CREATE INDEX records_changed ON main.records(owner, changed);
+    CREATE INDEX records_in_segment ON main.records(owner, segment, ordinal);
+    CREATE INDEX records_of_session ON main.records(owner, session, id);
+    CREATE INDEX records_pending ON main.records(owner, id) WHERE pending;
+    CREATE TABLE main.vectors(
         owner integer NOT NULL,
         record bigint NOT NULL,
         key bytea NOT NULL,
@@ -128,9 +128,9 @@ SCHEMA = """
         number bigint NOT NULL,
         PRIMARY KEY(owner, record)
     );
-    ALTER TABLE hm.vectors ALTER vector SET STORAGE EXTERNAL;
-    CREATE INDEX vectors_by_key ON hm.vectors(key);
-    CREATE TABLE hm.gone(
+    ALTER TABLE main.vectors ALTER vector SET STORAGE EXTERNAL;
+    CREATE INDEX vectors_by_key ON main.vectors(key);
+    CREATE TABLE main.gone(
         owner integer NOT NULL,
         number bigint NOT NULL,
         id bigint NOT NULL,
@@ -139,9 +139,9 @@ SCHEMA = """
 """
 
 POLICY = """
-    ALTER TABLE hm.{table} ENABLE ROW LEVEL SECURITY;
-    ALTER TABLE hm.{table} FORCE ROW LEVEL SECURITY;
-    CREATE POLICY one_owner ON hm.{table}
+    ALTER TABLE main.{table} ENABLE ROW LEVEL SECURITY;
+    ALTER TABLE main.{table} FORCE ROW LEVEL SECURITY;
+    CREATE POLICY one_owner ON main.{table}
         USING (CASE WHEN owner = coalesce((
             SELECT CASE coalesce(current_setting('hybrid_memory.owner', true), '')
                 WHEN '' THEN 0 WHEN '*' THEN NULL ELSE current_setting('hybrid_memory.owner')::integer END
@@ -153,7 +153,7 @@ The CASE makes it a plain test of rows: as a comparison, the planner would consi
 """
 
 APPEND = """
-CREATE OR REPLACE FUNCTION hm.append(
+CREATE OR REPLACE FUNCTION main.append(
     _tenant text, _user text, _agent text, _space text, _seen bigint,
     _ids text[], _sessions text[], _kinds text[], _ats bigint[], _payloads text[], _sources text[], _authors text[],
     _known bigint[]
@@ -165,15 +165,15 @@ DECLARE
     _last bigint;
 BEGIN
     PERFORM set_config('hybrid_memory.owner', '*', true);
-    SELECT o.id, o.head INTO _owner, _head FROM hm.owners o
+    SELECT o.id, o.head INTO _owner, _head FROM main.owners o
         WHERE o.tenant = _tenant AND o."user" = _user AND o.agent = _agent AND o.space = _space FOR NO KEY UPDATE;
     IF _owner IS NULL THEN
-        _owner := hm.new_owner(_tenant, _user, _agent, _space);
-        SELECT o.head INTO _head FROM hm.owners o WHERE o.id = _owner;
+        _owner := main.new_owner(_tenant, _user, _agent, _space);
+        SELECT o.head INTO _head FROM main.owners o WHERE o.id = _owner;
     END IF;
     PERFORM set_config('hybrid_memory.owner', _owner::text, true);
     IF _seen IS NOT NULL THEN
-        SELECT e.position INTO _last FROM hm.events e
+        SELECT e.position INTO _last FROM main.events e
             WHERE e.owner = _owner AND e.kind = 'erased' ORDER BY e.kind DESC, e.position DESC LIMIT 1;
         IF _last > _seen THEN
             RAISE EXCEPTION USING ERRCODE = 'HM001', MESSAGE = _last::text;
@@ -183,38 +183,38 @@ BEGIN
         SELECT d.place::integer, coalesce(e.position, x.position), coalesce(e.kind, x.kind), e.payload, x.digest
         FROM unnest(_ids, _sessions, _known) WITH ORDINALITY d(id, session, known, place)
         LEFT JOIN LATERAL (
-            SELECT * FROM hm.events e WHERE e.owner = _owner AND e.id = d.id AND e.session || '' = d.session OFFSET 0
+            SELECT * FROM main.events e WHERE e.owner = _owner AND e.id = d.id AND e.session || '' = d.session OFFSET 0
         ) e ON true
         LEFT JOIN LATERAL (
-            SELECT * FROM hm.dropped x WHERE x.owner = _owner AND x.id = d.id AND x.session || '' = d.session OFFSET 0
+            SELECT * FROM main.dropped x WHERE x.owner = _owner AND x.id = d.id AND x.session || '' = d.session OFFSET 0
         ) x ON true
         WHERE coalesce(e.position, x.position) IS DISTINCT FROM d.known;
     IF FOUND THEN
         RETURN;
     END IF;
-    PERFORM pg_advisory_xact_lock_shared(hashtext('hybrid_memory positions'), 'hm.positions'::regclass::oid::integer);
+    PERFORM pg_advisory_xact_lock_shared(hashtext('hybrid_memory positions'), 'main.positions'::regclass::oid::integer);
     IF _head = 0 THEN
-        SELECT max(o.head) INTO _head FROM (SELECT * FROM hm.owners ORDER BY id DESC LIMIT 20) o;
+        SELECT max(o.head) INTO _head FROM (SELECT * FROM main.owners ORDER BY id DESC LIMIT 20) o;
     END IF;
-    IF (SELECT CASE WHEN s.is_called THEN s.last_value ELSE 0 END FROM hm.positions s) < _head THEN
+    IF (SELECT CASE WHEN s.is_called THEN s.last_value ELSE 0 END FROM main.positions s) < _head THEN
         RAISE EXCEPTION USING ERRCODE = 'HM002', MESSAGE = 'the sequence of positions is behind the events';
     END IF;
     RETURN QUERY
         WITH drafts AS MATERIALIZED (
-            SELECT d.*, nextval('hm.positions') AS position
+            SELECT d.*, nextval('main.positions') AS position
             FROM (
                 SELECT * FROM unnest(_ids, _sessions, _kinds, _ats, _payloads, _sources, _authors, _known)
                 WITH ORDINALITY d(id, session, kind, at, payload, sources, author, known, place)
                 WHERE d.known IS NULL ORDER BY d.place
             ) d
         ), appended AS (
-            INSERT INTO hm.events(owner, position, session, id, kind, at, payload, sources, author)
+            INSERT INTO main.events(owner, position, session, id, kind, at, payload, sources, author)
             SELECT _owner, d.position, d.session, d.id, d.kind, d.at, d.payload, d.sources, d.author
             FROM drafts d ORDER BY d.position
         )
         SELECT d.place::integer, d.position, NULL::text, NULL::text, NULL::bytea FROM drafts d;
     IF FOUND THEN
-        UPDATE hm.owners o SET head = currval('hm.positions') WHERE o.id = _owner;
+        UPDATE main.owners o SET head = currval('main.positions') WHERE o.id = _owner;
     END IF;
 END
 $body$

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from hybrid_memory.engines.redis.connection import RedisConnection
 from hybrid_memory.engines.redis.index import RedisIndex
 from hybrid_memory.engines.redis.log import RedisLog
@@ -16,18 +18,15 @@ __all__ = ["RedisConnection", "RedisEngine", "RedisIndex", "RedisLog"]
 class RedisEngine(Engine):
     """``redis://host:6379/0`` and ``rediss://``; log and index share a connection."""
 
-    _connection: RedisConnection | None = None
-
     def log(self) -> EventLog:
-        return RedisLog(self._connected())
+        return RedisLog(self._connection)
 
     def index(self) -> SemanticIndex:
         if (algorithm := self.config.index.algorithm or "flat") != "flat":
             raise InvalidConfigError(f"Redis has no index of type {algorithm!r} here: use flat")
-        return RedisIndex(self._connected(), cache_bytes=self.config.cache_megabytes << 20)
+        return RedisIndex(self._connection, cache_bytes=self.config.cache_megabytes << 20)
 
-    def _connected(self) -> RedisConnection:
-        if self._connection is None:
-            seconds = self.config.orchestration.engine_timeout.total_seconds()
-            self._connection = RedisConnection(self.url, engine_timeout=seconds)
-        return self._connection
+    @cached_property
+    def _connection(self) -> RedisConnection:
+        seconds = self.config.orchestration.engine_timeout.total_seconds()
+        return RedisConnection(self.url, engine_timeout=seconds)

@@ -15,10 +15,8 @@ The key of every script is the root of the keys below. Each change of a record h
 
 from __future__ import annotations
 
+from hybrid_memory.engines.columns import MOST_GONE
 from hybrid_memory.engines.redis.connection import Script
-
-MOST_GONE = 1_000
-"""The most removed records of an owner that are noted one by one; beyond, whoever has a copy loads all again."""
 
 COMMON = r"""
 local root = KEYS[1]

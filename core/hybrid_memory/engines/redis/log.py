@@ -23,9 +23,8 @@ from hybrid_memory.engines.redis.layout import (
     to_values,
 )
 from hybrid_memory.engines.redis.log_scripts import APPEND, COUNT, DROP, ERASE, GET, RAISE, READ, RESTORE, STATE
-from hybrid_memory.engines.stored import to_json, to_micros
+from hybrid_memory.engines.stored import conflict, to_json, to_micros
 from hybrid_memory.errors import (
-    IdConflictError,
     OutcomeUnknownError,
     OutdatedError,
     StoreError,
@@ -156,10 +155,7 @@ class RedisLog(EventLog):
                     pairs = zip(drafts, answer[::2], answer[1::2], strict=True)
                     return [Appended(draft.id, int(position), fresh=bool(fresh)) for draft, position, fresh in pairs]
                 if outcome == b"taken":
-                    raise IdConflictError(
-                        f"id {drafts[answer[0] - 1].id!r} is already used by another message of this session (position "
-                        f"{int(answer[1])}): the log is append-only, so give the new message another id"
-                    )
+                    raise conflict(drafts[answer[0] - 1], f"(position {int(answer[1])})")
                 if outcome == b"outdated":
                     raise OutdatedError(f"the log of {owner} went on to {int(answer[0])}, beyond {seen}")
                 beyond = int(answer[0])

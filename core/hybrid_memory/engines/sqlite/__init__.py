@@ -10,9 +10,8 @@ from pathlib import Path
 from hybrid_memory.config import MemoryConfig
 from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.sqlite.driver import Driver
-from hybrid_memory.engines.sqlite.index import SqliteIndex
-from hybrid_memory.engines.sqlite.log import SqliteLog
 from hybrid_memory.engines.sqlite.schema import VERSION
+from hybrid_memory.engines.sqlite.tables import SqliteIndex, SqliteLog
 from hybrid_memory.errors import DISTRIBUTION
 from hybrid_memory.index.port import SemanticIndex
 from hybrid_memory.log.port import EventLog, Key

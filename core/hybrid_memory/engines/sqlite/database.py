@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sqlite3
 import threading
@@ -12,12 +13,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hybrid_memory.engines.sql import EVERYBODY, OWNER, Row, SqlDatabase, Statement
 from hybrid_memory.engines.sqlite.driver import BUSY_SECONDS, Driver, KeyNotes, secret_of
 from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, SCHEMA, VERSION
 from hybrid_memory.engines.stored import owner_key
 from hybrid_memory.errors import (
     InvalidConfigError,
-    MemoryClosedError,
     StoreError,
     StoreUnavailableError,
     StoreVersionError,
@@ -40,8 +41,6 @@ MAPPED_BYTES = 1 << 30
 
 T = TypeVar("T")
 
-_OWNER = "SELECT id FROM owners WHERE tenant = ? AND user = ? AND agent = ? AND space = ?"
-
 _log = logging.getLogger(__name__)
 
 
@@ -60,7 +59,7 @@ class _Reader:
         self.connection.close()
 
 
-class Database:
+class Database(SqlDatabase):
     """A store file, shared by log and index.
 
     Every thread reads on its own connection. Writes go through one connection and one lock, so that threads queue here
@@ -81,44 +80,36 @@ class Database:
         MissingDependencyError: a key was given, and SQLCipher is not installed.
     """
 
+    among = "IN (SELECT value FROM json_each(?))"
+    rows = "SELECT value AS {name} FROM json_each(?)"
+    each = "CROSS JOIN {table} {name} ON {condition}"  # SQLite changes the order of other joins
+    locked = ""  # nobody else writes meanwhile
+
     def __init__(self, path: Path, *, power_safe: bool = True, key: Key | None = None, read_only: bool = False) -> None:
+        super().__init__(array=json.dumps)
         self.path = path
         self._synchronous = "FULL" if power_safe else "NORMAL"
         self._lock = threading.RLock()
         self._registry = threading.Lock()
         self._readers: weakref.WeakSet[_Reader] = weakref.WeakSet()
         self._local = threading.local()
-        self._closed = False
-        self._owners: dict[Scope, int] = {}
         self._scrubbing = threading.Lock()
         self._driver = Driver(path, key)
         self._notes = KeyNotes(path)
         self._stale = False
-        self._writer = self._opened_to_read() if read_only else self._opened()
+        try:
+            self._writer = self._opened()
+        except StoreUnavailableError:
+            if not (read_only and self.path.is_file()):
+                raise
+            self._driver.freeze()
+            self._writer = self._opened()
         if not self._driver.frozen:
             # The scrubbing that a killed process left undone, unless other processes block it for long.
             try:
                 self.scrub(OPENING_SECONDS)
             except StoreError as error:
                 _log.warning("%s; this is retried when the store is next opened", error)
-
-    @property
-    def encrypted(self) -> bool:
-        return self._driver.encrypted
-
-    @property
-    def frozen(self) -> bool:
-        """Whether the file cannot be written."""
-        return self._driver.frozen
-
-    def _opened_to_read(self) -> sqlite3.Connection:
-        try:
-            return self._opened()
-        except StoreUnavailableError:
-            if not self.path.is_file():
-                raise
-            self._driver.freeze()
-            return self._opened()
 
     def _opened(self) -> sqlite3.Connection:
         for _ in range(OPENINGS):
@@ -182,7 +173,7 @@ class Database:
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("PRAGMA secure_delete = ON")
 
-    def _create(self, connection: sqlite3.Connection) -> None:
+    def _create(self, connection: sqlite3.Connection, _: int) -> None:
         """Make the tables, unless they are there."""
         self._check_ours(connection)  # another process may have made them meanwhile
         if connection.execute("PRAGMA user_version").fetchone() == (VERSION,):
@@ -193,28 +184,39 @@ class Database:
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
-    def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run the work in one transaction and return its result; an exception rolls back."""
+    def write(self, work: Callable[[sqlite3.Connection, int], T]) -> T:
         with self._lock:
-            self._check_open()
+            self.check_open()
             self._refresh()
             try:
                 return _transaction(self._writer, work)
             except self._driver.error as error:
                 raise self._driver.failure("write", error) from error
 
-    def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    attempt = write
+
+    def write_for(self, owner: Scope, work: Callable[[sqlite3.Connection, int, int], T], *, alone: bool = True) -> T:
+        return self.write(lambda run, tried: work(run, self.owner_id_for_writing(run, owner), tried))
+
+    def queries(self, statements: Sequence[Statement], *, owner: int = EVERYBODY) -> list[list[Row]]:
+        return [self.query(statement, values) for statement, values in statements]
+
+    @staticmethod
+    def answers(run: sqlite3.Connection, statements: Sequence[Statement]) -> list[list[Row]]:
+        return [run.execute(statement, values).fetchall() for statement, values in statements]
+
+    def query(self, statement: str, values: Sequence[Any] = (), *, owner: int = EVERYBODY) -> list[Row]:
         self._refresh()
         reader: _Reader | None = getattr(self._local, "reader", None)
         if reader is None:
             with self._registry:
-                self._check_open()
+                self.check_open()
                 reader = self._local.reader = _Reader(self._reading())
                 self._readers.add(reader)
         with reader.lock:
-            self._check_open()
+            self.check_open()
             try:
-                return reader.connection.execute(sql, parameters).fetchall()
+                return reader.connection.execute(statement, values).fetchall()
             except self._driver.error as error:
                 raise self._driver.failure("read", error) from error
 
@@ -223,31 +225,20 @@ class Database:
             connection = self._driver.connect()
             self._configure(connection)
             connection.execute("PRAGMA query_only = ON")
-            if not self.encrypted:
+            if not self._driver.encrypted:
                 connection.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
         except self._driver.error as error:
             raise self._driver.failure("open", error) from error
         return connection
 
-    def owner_id(self, scope: Scope) -> int | None:
-        """The number of the scope's owner; None if nothing was written for it."""
-        owner = scope.owner
-        known = self._owners.get(owner)
-        if known is None:
-            rows = self.query(_OWNER, owner_key(owner))
-            if rows:
-                known = self._owners[owner] = int(rows[0][0])
-        return known
-
-    def owner_id_for_writing(self, connection: sqlite3.Connection, scope: Scope) -> int:
+    def owner_id_for_writing(self, run: sqlite3.Connection, scope: Scope) -> int:
         """The number of the scope's owner; assigns one inside this transaction if it is new."""
         known = self.owner_id(scope)
-        if known is not None:
-            return known
-        key = owner_key(scope)
-        connection.execute("INSERT OR IGNORE INTO owners(tenant, user, agent, space) VALUES (?, ?, ?, ?)", key)
-        row = connection.execute(_OWNER, key).fetchone()
-        return int(row[0])  # not remembered here: the transaction may still roll back
+        if known is None:
+            key = owner_key(scope)
+            run.execute("INSERT OR IGNORE INTO owners(tenant, user, agent, space) VALUES (?, ?, ?, ?)", key)
+            ((known,),) = run.execute(OWNER, key).fetchall()  # not remembered: the transaction may still roll back
+        return int(known)
 
     def scrub(self, patience: int = BUSY_SECONDS) -> None:
         """Remove all erased data from the file and its write-ahead log, by rewriting the file.
@@ -255,7 +246,7 @@ class Database:
         `PRAGMA secure_delete` overwrites deleted data and freed pages, but not the copies that SQLite leaves behind
         when it moves entries between pages. And the write-ahead log keeps everything until it is emptied.
         """
-        self._check_open()
+        self.check_open()
         try:
             with self._scrubbing, closing(self._driver.connect()) as connection:
                 self._configure(connection)
@@ -303,7 +294,7 @@ class Database:
 
         self._secret()
         with self._lock, self._registry:
-            self._check_open()
+            self.check_open()
             self._alone(list(self._readers), rekeyed)
 
     def _secret(self) -> str | bytes:
@@ -342,7 +333,7 @@ class Database:
         """Reopen connections that an interrupted `rekey` left with a former key."""
         if self._stale:
             with self._lock, self._registry:
-                self._check_open()
+                self.check_open()
                 self._alone(list(self._readers), self._reopen)
 
     def size_bytes(self) -> int:
@@ -356,22 +347,18 @@ class Database:
                 reader.close()
             self._writer.close()
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise MemoryClosedError
 
-
-def _transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:
+def _transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection, int], T]) -> T:
     # An interrupt may come after any call, and the ``except`` of a generator or an ``__exit__`` written in Python may
     # then never run. That of a connection is C code: it commits or rolls back, whatever was raised wherever.
     with connection:
         connection.execute("BEGIN IMMEDIATE")
-        return work(connection)
+        return work(connection, 0)
 
 
-def mark_unscrubbed(connection: sqlite3.Connection) -> None:
+def mark_unscrubbed(run: sqlite3.Connection) -> None:
     """Note in this transaction that data is being destroyed, so that it is scrubbed even after a crash."""
-    connection.execute("UPDATE erasures SET begun = begun + 1")
+    run.execute("UPDATE erasures SET begun = begun + 1")
 
 
 def truncate_journal(connection: sqlite3.Connection) -> bool:

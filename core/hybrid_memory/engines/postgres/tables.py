@@ -1,0 +1,260 @@
+"""L3 and L2 in Postgres, as far as they differ from other SQL; see `hybrid_memory.engines.sql`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import psycopg
+
+from hybrid_memory.engines.columns import MOST_GONE, Changes, Columns
+from hybrid_memory.engines.postgres.connection import PostgresConnection
+from hybrid_memory.engines.postgres.pool import PatientConnection
+from hybrid_memory.engines.sql import CHANGED, EVERYBODY, Row, SqlIndex, SqlLog, Statement, same
+from hybrid_memory.engines.stored import (
+    EVENT_FIELDS,
+    conflict,
+    draft_row,
+    event_row,
+    from_micros,
+    owner_key,
+)
+from hybrid_memory.errors import OutdatedError
+from hybrid_memory.log.event import Event, EventKind, mark_of
+from hybrid_memory.log.port import Appended, Draft, LogSize, LogState
+from hybrid_memory.scope import Scope
+
+_APPEND = f"SELECT * FROM main.append({', '.join(['?'] * 5)}, ?, ?, ?, ?::bigint[], ?, ?, ?, ?::bigint[])"
+ERASED_BEYOND = "HM001"
+"""The error code raised by `append`; defined by this library."""
+
+_HEAD = (
+    "UPDATE main.owners o SET head = coalesce((SELECT max(e.position) FROM main.events e WHERE e.owner = o.id), 0) "
+    "WHERE o.id = ?"
+)
+_STATE = """
+SELECT o.head, e.id, e.at, k.kind, l.position, l.id, l.at
+FROM main.owners o
+LEFT JOIN main.events e ON e.owner = o.id AND e.position = o.head
+LEFT JOIN unnest(?::text[]) k(kind) ON true
+LEFT JOIN LATERAL (
+    SELECT x.position, x.id, x.at FROM main.events x
+    WHERE x.owner = o.id AND x.kind = k.kind AND x.kind <> 'message' ORDER BY x.position DESC LIMIT 1
+) l ON true
+WHERE o.id = ?
+"""
+_COUNTS = """
+SELECT (SELECT count(*) FROM main.owners),
+    (SELECT count(*) FROM main.events),
+    (SELECT count(*) FROM main.dropped),
+    (SELECT count(*) FROM (
+        SELECT owner, session FROM main.events WHERE session <> '' OR kind = 'message'
+        UNION SELECT owner, session FROM main.dropped WHERE session <> '' OR kind = 'message') s),
+    (SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c, pg_class e
+        WHERE e.oid = 'main.events'::regclass AND c.relnamespace = e.relnamespace AND c.relkind = 'r')
+"""
+
+
+class PostgresLog(SqlLog):
+    """The event log in a schema.
+
+    An append first locks the owner's row, so that an owner's positions become visible in order, and a reader that
+    follows the log misses none.
+    """
+
+    _db: PostgresConnection
+    by_position = "position"
+    head_of = "o.head"
+    newest_of = (
+        "SELECT x.*, o.tenant, o.user, o.agent, o.space FROM main.owners o, LATERAL ("
+        f"SELECT {', '.join(EVENT_FIELDS)} FROM main.events WHERE owner = o.id {{}} ORDER BY position DESC LIMIT 1) x"
+    )
+
+    def _appended(
+        self, run: PatientConnection, owner: Scope, drafts: Sequence[Draft], seen: int | None, again: bool
+    ) -> list[Appended]:
+        first = _first_places(drafts)
+        alone = [drafts[place] for place in sorted(first)]
+        columns = [list(column) for column in zip(*map(draft_row, alone), strict=True)]
+        known: list[int | None] = [None] * len(alone)
+        positions: dict[tuple[str, str], Appended] = {}
+        while True:
+            try:
+                (rows,) = self._db.together(run, [(_APPEND, [*owner_key(owner), seen, *columns, known])])
+            except psycopg.Error as error:
+                if error.sqlstate != ERASED_BEYOND:
+                    raise
+                last = error.diag.message_primary
+                raise OutdatedError(f"something of {owner} was erased at {last}, beyond {seen}") from None
+            taken = [row for row in rows if row[2] is not None]
+            for place, position, *stands in taken:
+                draft = alone[place - 1]
+                if not (draft.fixed_id or again) or not same(draft, *stands):
+                    raise conflict(draft, f"(position {position})")
+                known[place - 1] = position
+            if not taken:
+                break
+        for place, position, *_ in rows:
+            draft = alone[place - 1]
+            positions[draft.session or "", draft.id] = Appended(draft.id, int(position), fresh=True)
+        for draft, position in zip(alone, known, strict=True):
+            if position is not None:
+                positions[draft.session or "", draft.id] = Appended(draft.id, int(position), fresh=again)
+        return [
+            positions[draft.session or "", draft.id]
+            if place in first
+            else Appended(draft.id, positions[draft.session or "", draft.id].position, fresh=False)
+            for place, draft in enumerate(drafts)
+        ]
+
+    def _last(self, run: PatientConnection, number: int) -> int:
+        rows = run.execute("SELECT head FROM main.owners WHERE id = ? FOR NO KEY UPDATE", [number]).fetchall()
+        return int(rows[0][0]) if rows else 0
+
+    def _moved(self, run: PatientConnection, number: int) -> None:
+        run.execute(_HEAD, [number])
+
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+        def restored(run: PatientConnection, number: int, _: int) -> None:
+            self._last(run, number)
+            columns = zip(*map(event_row, events), strict=True)
+            run.execute(
+                f"INSERT INTO main.events(owner, {', '.join(EVENT_FIELDS)}) "
+                "SELECT ?, e.* FROM unnest(?::bigint[], ?::text[], ?::text[], ?::text[], ?::bigint[], "
+                "?::text[], ?::text[], ?::text[]) e ON CONFLICT DO NOTHING",
+                [number, *(list(column) for column in columns)],
+            )
+            self._moved(run, number)
+            run.execute("SELECT main.move_on(?)", [max(event.position for event in events)])
+
+        if events:
+            self._db.write_for(owner, restored)
+
+    def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
+        number = self._db.owner_id(owner)
+        rows = [] if number is None else self._db.query(_STATE, [[*kinds], number], owner=number)
+        if not rows or not rows[0][0]:
+            return LogState()
+        head, name, at = rows[0][:3]
+        last = {
+            EventKind(kind): (position, mark_of(name, from_micros(at)))
+            for *_, kind, position, name, at in rows
+            if position is not None
+        }
+        return LogState(head, mark_of(name, from_micros(at)), last)
+
+    def size(self) -> LogSize:
+        owners, events, archived, sessions, size = self._db.query(_COUNTS)[0]
+        return LogSize(owners, sessions, events, int(size), archived)
+
+
+def _first_places(drafts: Sequence[Draft]) -> set[int]:
+    """The first place of each id; a different event with the same id is a conflict."""
+    first: dict[tuple[str, str], int] = {}
+    for place, draft in enumerate(drafts):
+        there = first.setdefault((draft.session or "", draft.id), place)
+        repeated = (draft.kind, draft.payload) == (drafts[there].kind, drafts[there].payload)
+        if there != place and not (draft.fixed_id and repeated):
+            raise conflict(draft, "of the same call")
+    return set(first.values())
+
+
+_OWNED = f"""
+WITH state AS MATERIALIZED (
+    SELECT i.number, i.epoch, i.since, ARRAY(
+        SELECT g.id FROM main.gone g WHERE g.owner = i.owner AND g.number > i.since AND i.since >= 0
+    ) AS gone
+    FROM (SELECT *, CASE WHEN epoch = ? THEN ? ELSE -1 END AS since FROM main.indexed WHERE owner = ?) i
+)
+SELECT s.number, s.epoch, s.gone, {CHANGED}, CASE WHEN r.written > s.since THEN r.terms END, v.vector
+FROM state s
+"""
+_ALL = f"""
+{_OWNED} LEFT JOIN main.records r ON r.owner = ? AND r.changed > s.since
+LEFT JOIN main.vectors v ON v.owner = ? AND v.record = r.id AND v.number > s.since
+ORDER BY r.id
+"""
+_CHANGED = f"""
+{_OWNED} LEFT JOIN LATERAL (SELECT * FROM main.records r WHERE r.owner = ? AND r.changed > s.since OFFSET 0) r ON true
+LEFT JOIN LATERAL (
+    SELECT v.vector FROM main.vectors v WHERE v.owner = ? AND v.record = r.id AND v.number > s.since OFFSET 0
+) v ON true
+ORDER BY r.id
+"""
+"""Each is one statement, of one snapshot. ``OFFSET 0`` prevents other joins, which may read all of its vectors."""
+_LEASED = """
+INSERT INTO main.indexed AS i (owner, holder, leased) VALUES (?, ?, now() + make_interval(secs => ?))
+ON CONFLICT (owner) DO UPDATE SET holder = excluded.holder, leased = excluded.leased
+WHERE i.holder = excluded.holder OR i.leased < now() RETURNING 1
+"""
+_DELETE = """
+WITH removed AS (DELETE FROM main.records WHERE id = ANY(?) RETURNING owner, id),
+bare AS (DELETE FROM main.vectors v USING removed r WHERE v.owner = r.owner AND v.record = r.id),
+numbers AS (
+    UPDATE main.indexed i SET number = number + 1 FROM (SELECT DISTINCT owner FROM removed) r WHERE i.owner = r.owner
+    RETURNING i.owner, i.number
+),
+noted AS (INSERT INTO main.gone SELECT n.owner, n.number, r.id FROM removed r JOIN numbers n ON n.owner = r.owner)
+SELECT owner FROM removed
+"""
+_FORGOTTEN = """
+WITH full_ones AS (SELECT owner FROM main.gone WHERE owner = ANY(?) GROUP BY owner HAVING count(*) > ?),
+emptied AS (DELETE FROM main.gone WHERE owner IN (SELECT owner FROM full_ones))
+UPDATE main.indexed SET epoch = epoch + 1 WHERE owner IN (SELECT owner FROM full_ones)
+"""
+
+
+class PostgresIndex(SqlIndex):
+    """The semantic index in a schema."""
+
+    _db: PostgresConnection
+    first_epoch = "0"
+
+    def changes(self, owner: Scope, known: Columns) -> Changes:
+        number = self._db.owner_id(owner)
+        return Changes() if number is None else self._changes(number, known, [])[0]
+
+    def _changes(self, owner: int, known: Columns, asked: Sequence[Statement]) -> tuple[Changes, list[list[Row]]]:
+        """The changes, and the rows of statements asked before them in the same round trip."""
+        number = known.number
+        changes = (_ALL if number < 0 else _CHANGED, [known.epoch, number, owner, owner, owner])
+        # Last, so that the columns are not older than what the others say.
+        *answers, rows = self._db.queries([*asked, changes], owner=owner, keep=number >= 0)
+        if not rows:
+            return Changes(), answers
+        number, epoch, gone = rows[0][:3]
+        return Changes(number, epoch, [row[3:] for row in rows if row[3] is not None], gone), answers
+
+    def _answered(
+        self, asked: Sequence[Statement], number: int | None, summed: Scope | None
+    ) -> tuple[list[list[Row]], Columns | None]:
+        if summed is None or number is None:
+            return self._db.queries(asked, owner=number or EVERYBODY), None
+        answers: list[list[Row]] = []
+
+        def changes(known: Columns) -> Changes:
+            nonlocal answers
+            new, answers = self._changes(number, known, asked)
+            return new
+
+        columns = self.owner_columns(summed, changes)
+        return answers, columns
+
+    def lease(self, owner: Scope, holder: str, seconds: float) -> bool:
+        return bool(self._db.query(_LEASED, [self._db.owner_id_for_writing(owner), holder, seconds]))
+
+    def _stored(self, keys: Collection[bytes]) -> Statement:
+        return "SELECT DISTINCT ON (key) key, vector FROM main.vectors WHERE key = ANY(?)", [[*keys]]
+
+    def _put(self, run: PatientConnection, given: Sequence[Row]) -> None:
+        run.executemany("INSERT INTO main.vectors(owner, record, key, vector, number) VALUES (?, ?, ?, ?, ?)", given)
+
+    def _delete(self, run: PatientConnection, ids: Sequence[int], owners: Sequence[int] | None = None) -> int:
+        removed = run.execute(_DELETE, [ids])
+        if owners is None:  # else nobody waits for the answer
+            owners = [owner for (owner,) in removed.fetchall()]
+        if owners:
+            run.execute(_FORGOTTEN, [owners, MOST_GONE])
+        return len(owners)
+
+    def _empty(self, run: PatientConnection) -> None:
+        run.execute("TRUNCATE main.records, main.vectors, main.gone, main.embedder")

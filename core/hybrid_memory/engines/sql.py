@@ -1,0 +1,571 @@
+"""Log and index in the tables of an SQL database: what SQLite and Postgres have in common.
+
+Statements call the schema ``main.`` and a value ``?``, as SQLite does; for Postgres both are replaced.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, ClassVar, TypeAlias, TypeVar, Unpack
+
+import numpy as np
+
+from hybrid_memory.arrays import Floats
+from hybrid_memory.engines.columns import CACHE_BYTES, ROW, Columns, RowIndex
+from hybrid_memory.engines.stored import (
+    EVENT_FIELDS,
+    RECORD_FIELDS,
+    digest,
+    event_in,
+    from_micros,
+    micros_or_none,
+    owner_key,
+    owner_scope,
+    record_in,
+    row_of,
+    to_json,
+    to_micros,
+)
+from hybrid_memory.errors import EmbedderMismatchError, MemoryClosedError, OutdatedError
+from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Status, Use
+from hybrid_memory.index.record import Record
+from hybrid_memory.log.event import Event, EventKind, mark_of
+from hybrid_memory.log.port import Appended, Draft, EventLog, Payloads, Reading, Selection
+from hybrid_memory.scope import Scope
+
+Row: TypeAlias = tuple[Any, ...]
+Statement: TypeAlias = tuple[str, Sequence[Any]]
+"""A statement with its values."""
+
+Transaction: TypeAlias = Any
+"""A connection of SQLite or Postgres on which a transaction has begun; rows are fetched at once, or not at all."""
+
+T = TypeVar("T")
+
+EVERYBODY = 0
+"""Instead of an owner's number: the rows of all owners."""
+
+OWNER = 'SELECT id FROM main.owners WHERE tenant = ? AND "user" = ? AND agent = ? AND space = ?'
+_EVENT = ", ".join(EVENT_FIELDS)
+_RECORD = f"SELECT o.tenant, o.user, o.agent, o.space, r.session, {', '.join(f'r.{name}' for name in RECORD_FIELDS)}"
+_WRITTEN = ("owner", "session", "length", "terms", "written", "changed", *RECORD_FIELDS)
+_INSERT = f"INSERT INTO main.records({', '.join(_WRITTEN)}) VALUES ({', '.join('?' for _ in _WRITTEN)})"
+_USED = """
+UPDATE main.records SET uses = uses + ?, last_used = CASE WHEN last_used > ? THEN last_used ELSE ? END, changed = ?
+WHERE id = ? AND owner = ?
+"""
+_MOVED = """
+UPDATE main.indexed SET applied = ?, anchor = ?, number = number + 1
+WHERE owner = ? AND applied = ? AND anchor = coalesce(?, anchor) RETURNING number
+"""
+_STATUS = """
+SELECT coalesce(i.applied, 0), coalesce(i.anchor, ''), e.name, e.dim
+FROM (SELECT 1) one LEFT JOIN main.indexed i ON i.owner = ? LEFT JOIN main.embedder e ON true
+"""
+_STATUSES = """
+SELECT o.tenant, o.user, o.agent, o.space, i.applied, i.anchor,
+    (SELECT r.id FROM main.records r WHERE r.owner = i.owner AND r.pending ORDER BY r.id LIMIT 1)
+FROM main.indexed i JOIN main.owners o ON o.id = i.owner
+"""
+_TAIL = """
+SELECT r.id FROM main.records r
+    WHERE r.owner = ? AND r.session = s.session AND r.kind = 'turn' ORDER BY r.id DESC LIMIT 1
+"""
+_PENDING = "SELECT id FROM main.records WHERE owner = ? AND pending ORDER BY id LIMIT ?"
+_SIZE = """
+SELECT (SELECT count(*) FROM main.records), (SELECT count(*) FROM main.vectors),
+    (SELECT count(*) FROM main.records WHERE pending)
+"""
+CHANGED = ", ".join("coalesce(r.last_used, 0)" if name == "last_used" else f"r.{name}" for name in ROW[:-2])
+"""A record as a row of `columns.ROW`, but for its terms and vector."""
+
+_BEFORE = "p.owner = r.owner AND p.segment = r.segment AND p.ordinal = r.ordinal - 1 AND p.kind = 'turn'"
+
+
+class SqlDatabase(ABC):
+    """A database with the tables of a store, and what is special of its SQL.
+
+    Attributes:
+        among: the end of a condition that something is in a list; ``array`` makes a list of numbers or texts its value.
+        rows: a query for an array's values, of a ``kind``, bigint or text, as rows of one column with a ``name``.
+        each: joins, to each row of what stands before, the rows of a table that an index finds by a condition.
+        locked: the end of a query whose rows nobody else may change until the transaction ends.
+    """
+
+    among: ClassVar[str]
+    rows: ClassVar[str]
+    each: ClassVar[str]
+    locked: ClassVar[str]
+
+    def __init__(self, *, array: Callable[[list[Any]], Any]) -> None:
+        self.array = array
+        self._closed = False
+        self._owners: dict[Scope, int] = {}
+
+    @abstractmethod
+    def queries(self, statements: Sequence[Statement], *, owner: int = EVERYBODY) -> list[list[Row]]:
+        """The rows of each statement that sees only this owner's rows; a server is asked once."""
+
+    def query(self, statement: str, values: Sequence[Any] = (), *, owner: int = EVERYBODY) -> list[Row]:
+        """The rows of one statement; see `queries`."""
+        return self.queries([(statement, values)], owner=owner)[0]
+
+    @staticmethod
+    @abstractmethod
+    def answers(run: Transaction, statements: Sequence[Statement]) -> list[list[Row]]:
+        """The rows of each statement inside this transaction; where a server is asked, it waits only once."""
+
+    @abstractmethod
+    def write(self, work: Callable[[Transaction, int], T]) -> T:
+        """Run the work in one transaction and return its result; an exception rolls back.
+
+        The work is given the transaction, and how often it was tried before.
+        """
+
+    @abstractmethod
+    def attempt(self, work: Callable[[Transaction, int], T]) -> T:
+        """Like `write`, for one statement of a server, which is a transaction of its own."""
+
+    @abstractmethod
+    def write_for(self, owner: Scope, work: Callable[[Transaction, int, int], T], *, alone: bool = True) -> T:
+        """Like `write`; the work is given the owner's number in between, and if ``alone`` sees only its rows."""
+
+    @abstractmethod
+    def scrub(self) -> None:
+        """Remove deleted data from the files of the database."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def owner_id(self, scope: Scope) -> int | None:
+        """The number of the scope's owner; None if nothing was written for it."""
+        self.check_open()
+        owner = scope.owner
+        known = self._owners.get(owner)
+        if known is None:
+            rows = self.query(OWNER, owner_key(owner))
+            if rows:
+                known = self._owners[owner] = int(rows[0][0])
+        return known
+
+    def check_open(self) -> None:
+        if self._closed:
+            raise MemoryClosedError
+
+
+class SqlLog(EventLog):
+    """The event log in a table.
+
+    Attributes:
+        by_position: the order of rows that are too few to look for them in an index by position.
+        head_of: the last position of an owner ``o``, 0 or NULL without one.
+        newest_of: a query for the last event of each owner that a condition admits.
+    """
+
+    by_position: ClassVar[str]
+    head_of: ClassVar[str]
+    newest_of: ClassVar[str]
+
+    def __init__(self, database: SqlDatabase) -> None:
+        self._db = database
+
+    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
+        self._db.check_open()
+        if not drafts:
+            return []
+        return self._db.attempt(lambda run, tried: self._appended(run, owner, drafts, seen, again=tried > 0))
+
+    def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
+        wanted, number = Selection(**which), self._db.owner_id(scope)
+        if number is None or (wanted.limit is not None and wanted.limit <= 0) or wanted.ids == []:
+            return []
+        bounds = (
+            ("position > ?", wanted.after or None),
+            ("position <= ?", wanted.upto),
+            ("at >= ?", micros_or_none(wanted.since)),
+            ("at < ?", micros_or_none(wanted.until)),
+            # An id is unique almost alone: without statistics, a planner may read the whole session instead.
+            ("session = ?" if wanted.ids is None else "session || '' = ?", scope.session),
+        )
+        conditions, values = ["owner = ?"], list[Any]([number])
+        for condition, value in bounds:
+            if value is not None:
+                conditions.append(condition)
+                values.append(value)
+        order = "position" if wanted.ids is None else self.by_position
+        if wanted.kinds:
+            conditions.append(f"kind IN ({', '.join(['?'] * len(wanted.kinds))})")
+            values += [kind.value for kind in wanted.kinds]
+            if EventKind.MESSAGE not in wanted.kinds:
+                conditions.append("kind <> 'message'")  # shows that the index of the other kinds will do
+                # Few events are sorted sooner than all of an owner's are walked through; the newest come soon anyway.
+                order = "position" if wanted.newest and wanted.limit is not None else self.by_position
+        found = f"SELECT * FROM main.events WHERE {' AND '.join(conditions)}"
+        if wanted.ids is not None:  # one by one: a plan for all at once may read all of the owner's events instead
+            listed = self._db.rows.format(kind="text", name="wanted")
+            by_id = " AND ".join([*conditions, "id = wanted"])
+            found = f"SELECT e.* FROM ({listed}) u {self._db.each.format(table='events', name='e', condition=by_id)}"
+            values = [self._db.array(list(set(wanted.ids))), *values]
+        rows = self._db.query(
+            f"SELECT {_EVENT} FROM ({found}) e ORDER BY {order} {'DESC' if wanted.newest else 'ASC'}"
+            f"{'' if wanted.limit is None else ' LIMIT ?'}",
+            [*values, *([] if wanted.limit is None else [wanted.limit])],
+            owner=number,
+        )
+        names = owner_key(scope)
+        return [event_in(row, *names) for row in (reversed(rows) if wanted.newest else rows)]
+
+    def erase(
+        self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
+    ) -> Appended:
+        def erased(run: Transaction, number: int, tried: int) -> Appended:
+            last = self._last(run, number)
+            if tried:
+                # The answer may have been lost after an earlier attempt had done it.
+                noted = "SELECT position FROM main.events WHERE owner = ? AND session = ? AND id = ?"
+                if done := run.execute(noted, [number, note.session or "", note.id]).fetchall():
+                    return Appended(note.id, int(done[0][0]), fresh=True)
+            if seen is not None and last > seen:
+                raise OutdatedError(f"events of {owner} were appended up to {last}, beyond {seen}")
+            written = {position: to_json(payload) for position, payload in rewritten.items()}
+            digests = {position: digest(payload) for position, payload in written.items()}
+            for column, values in (("events SET payload", written), ("dropped SET digest", digests)):
+                if values:
+                    run.executemany(
+                        f"UPDATE main.{column} = ? WHERE owner = ? AND position = ?",
+                        [(value, number, position) for position, value in values.items()],
+                    )
+            for table in ("events", "dropped") if positions else ():  # of archived events, what is known of them
+                gone = f"DELETE FROM main.{table} WHERE owner = ? AND position {self._db.among}"
+                run.execute(gone, [number, self._db.array(list(positions))])
+            self._destroying(run)
+            return self._appended(run, owner, [note], None, tried > 0)[0]
+
+        return self._db.write_for(owner, erased)
+
+    def drop(self, owner: Scope, positions: Sequence[int]) -> None:
+        def dropped(run: Transaction, number: int, _: int) -> None:
+            self._last(run, number)
+            rows = run.execute(
+                f"DELETE FROM main.events WHERE owner = ? AND position {self._db.among} "
+                "RETURNING owner, session, id, position, kind, payload",
+                [number, self._db.array(list(positions))],
+            ).fetchall()
+            run.executemany(
+                "INSERT INTO main.dropped(owner, session, id, position, kind, digest) VALUES (?, ?, ?, ?, ?, ?)",
+                [(*known, digest(payload)) for *known, payload in rows],
+            )
+            self._moved(run, number)
+            self._destroying(run)
+
+        if positions and self._db.owner_id(owner) is not None:
+            self._db.write_for(owner, dropped)
+
+    def scrub(self) -> None:
+        """See `EventLog.scrub`; a server's own journal and backups are up to it, see docs/forgetting.md."""
+        self._db.scrub()
+
+    def newest(self, kinds: Sequence[EventKind | None]) -> dict[Scope, dict[EventKind | None, Event]]:
+        statements: list[Statement] = []
+        for kind in kinds:
+            condition = "" if kind is None else "AND kind = ?"
+            condition += "" if kind in {None, EventKind.MESSAGE} else " AND kind <> 'message'"  # as in `read`
+            statements.append((self.newest_of.format(condition), [] if kind is None else [kind.value]))
+        last: dict[Scope, dict[EventKind | None, Event]] = {}
+        for kind, rows in zip(kinds, self._db.queries(statements), strict=True):
+            for row in rows:
+                last.setdefault(owner_scope(*row[8:]), {})[kind] = event_in(row)
+        return last
+
+    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
+        number = EVERYBODY if scope is None else self._db.owner_id(scope)
+        if number is None:
+            return {}
+        rows = self._db.query(
+            f"SELECT o.tenant, o.user, o.agent, o.space, {self.head_of} FROM main.owners o "
+            f"{'ORDER BY o.id' if scope is None else 'WHERE o.id = ?'}",
+            [] if scope is None else [number],
+        )
+        return {owner_scope(*names): int(head) for *names, head in rows if head}
+
+    def mark(self, owner: Scope, position: int) -> str:
+        number = self._db.owner_id(owner)
+        if number is None:
+            return ""
+        standing = "SELECT id, at FROM main.events WHERE owner = ? AND position = ?"
+        rows = self._db.query(standing, [number, position], owner=number)
+        return mark_of(rows[0][0], from_micros(rows[0][1])) if rows else ""
+
+    def count(self, owner: Scope, *, after: int = 0) -> int:
+        number = self._db.owner_id(owner)
+        if number is None:
+            return 0
+        counting = "SELECT count(*) FROM main.events WHERE owner = ? AND position > ?"
+        return int(self._db.query(counting, [number, after], owner=number)[0][0])
+
+    def close(self) -> None:
+        self._db.close()
+
+    @abstractmethod
+    def _appended(
+        self, run: Transaction, owner: Scope, drafts: Sequence[Draft], seen: int | None, again: bool
+    ) -> list[Appended]:
+        """Append the drafts inside this transaction; ``again`` if a lost answer may have hidden an earlier success."""
+
+    @abstractmethod
+    def _last(self, run: Transaction, number: int) -> int:
+        """The owner's last position, 0 at first; nobody else appends until this transaction ends."""
+
+    def _moved(self, run: Transaction, number: int) -> None:
+        """Note the owner's last position, if that is stored."""
+
+    def _destroying(self, run: Transaction) -> None:
+        """Note that data is being destroyed, if it has to be scrubbed even after a crash."""
+
+
+def same(draft: Draft, kind: str, payload: str | None, known: bytes | None) -> bool:
+    """Whether an event that is there says the same: of this kind, with this payload, or this digest if dropped."""
+    if kind != draft.kind:
+        return False
+    if payload is None:
+        return bytes(known or b"") == digest(to_json(draft.payload))
+    return bool(json.loads(payload) == json.loads(to_json(draft.payload)))
+
+
+class SqlIndex(RowIndex):
+    """The semantic index in tables.
+
+    Args:
+        database: the database; closed with the index.
+        cache_bytes: see `RowIndex`.
+
+    Attributes:
+        first_epoch: the expression for the epoch of an owner without records; see `Changes`.
+    """
+
+    first_epoch: ClassVar[str]
+
+    def __init__(self, database: SqlDatabase, *, cache_bytes: int = CACHE_BYTES) -> None:
+        super().__init__(cache_bytes)
+        self._db = database
+
+    def status(
+        self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
+    ) -> Status:
+        number = None if owner is None else self._db.owner_id(owner)
+        asked: list[Statement] = [(_STATUS, [number])]
+        asked += [self._tails(number, sessions)] if sessions else []
+        asked += [(_PENDING, [number, pending])] if pending else []
+        asked += [(_SIZE, [])] if sums and owner is None else []
+        summed = owner if sums and number is not None else None
+        answers, columns = self._answered(asked, number, summed)
+        ((applied, anchor, name, dim),) = answers.pop(0)
+        tails = answers.pop(0) if sessions else []
+        last: dict[str, int] = {session: record for session, record in tails if record is not None}
+        status = Status(
+            applied=applied,
+            anchor=anchor,
+            embedder=None if name is None else (name, dim),
+            tails={one: last[one or ""] for one in sessions if (one or "") in last},
+            pending=[row[0] for row in answers.pop(0)] if pending else [],
+            size=IndexSize(*answers[0][0]) if answers else IndexSize(0, 0, 0),
+        )
+        return status if columns is None else columns.summed(status)
+
+    @abstractmethod
+    def _answered(
+        self, asked: Sequence[Statement], number: int | None, summed: Scope | None
+    ) -> tuple[list[list[Row]], Columns | None]:
+        """The rows of these statements about an owner or all, and an owner's records, not older, if it is given."""
+
+    def statuses(self, owners: Sequence[Scope]) -> dict[Scope, Status]:
+        there = {
+            owner_scope(*row): Status(applied, anchor, pending=[] if pending is None else [pending])
+            for *row, applied, anchor, pending in self._db.query(_STATUSES)
+        }
+        return {owner: there.get(owner.owner, Status()) for owner in owners}
+
+    def tails(self, owner: Scope, sessions: Sequence[str | None]) -> dict[str | None, Record]:
+        number = self._db.owner_id(owner)
+        turns = self._read([self._tails(number, sessions)])[0] if sessions else []
+        return {turn.scope.session: turn for turn in turns}
+
+    def pending(self, owner: Scope, limit: int) -> list[tuple[Record, Record | None]]:
+        number = self._db.owner_id(owner)
+        waiting = (_PENDING, [number, limit])
+        records, turns = self._read([waiting, self._turns_before(waiting, number)])
+        before = _by_follower(records, turns)
+        return [(record, before.get(record.id)) for record in sorted(records, key=attrgetter("id"))]
+
+    def previous(self, owner: Scope, records: Sequence[Record]) -> dict[int, Record]:
+        """See `SemanticIndex.previous`; without the columns, which a writer may never need."""
+        later = [record for record in records if record.ordinal]
+        if not later:
+            return {}
+        listed = self._listed([record.id for record in later])
+        (turns,) = self._read([self._turns_before(listed, self._db.owner_id(owner))])
+        return _by_follower(later, turns)
+
+    def get(self, ids: Sequence[int]) -> list[Record]:
+        self._db.check_open()
+        found = self._read([self._listed(ids)])[0] if len(ids) else []
+        records = {record.id: record for record in found}
+        return [records[number] for number in ids if number in records]
+
+    def _read(self, statements: Sequence[Statement]) -> list[list[Record]]:
+        """The records whose ``id`` each of these statements finds."""
+        records = self._db.each.format(table="records", name="r", condition="r.id = u.id")
+        whole = [
+            (f"{_RECORD} FROM ({text}) u {records} JOIN main.owners o ON o.id = r.owner", values)
+            for text, values in statements
+        ]
+        return [list(map(record_in, rows)) for rows in self._db.queries(whole)]
+
+    def _listed(self, ids: Sequence[int]) -> Statement:
+        return self._db.rows.format(kind="bigint", name="id"), [self._db.array(list(map(int, ids)))]
+
+    def _tails(self, number: int | None, sessions: Sequence[str | None]) -> Statement:
+        listed = self._db.rows.format(kind="text", name="session")
+        names = self._db.array([session or "" for session in sessions])
+        return f"SELECT s.session, ({_TAIL}) AS id FROM ({listed}) s", [number, names]
+
+    def _turns_before(self, listed: Statement, number: int | None) -> Statement:
+        """The turns before those of these records that are the owner's."""
+        text, values = listed
+        mine = self._db.each.format(table="records", name="r", condition="r.id = u.id AND r.owner = ?")
+        turns = self._db.each.format(table="records", name="p", condition=_BEFORE)
+        return f"SELECT p.id FROM ({text}) u {mine} {turns}", [*values, number]
+
+    def upsert(
+        self,
+        owner: Scope,
+        entries: Sequence[Entry],
+        *,
+        after: int,
+        upto: int,
+        anchor: str = "",
+        seen: str | None = None,
+        gone: Collection[int] = (),
+        uses: Mapping[int, Use] = UNUSED,
+    ) -> bool:
+        def moved_on(run: Transaction, number: int, _: int) -> bool:
+            new = f"INSERT INTO main.indexed(owner, epoch) VALUES (?, {self.first_epoch}) ON CONFLICT DO NOTHING"
+            run.execute(new, [number])
+            moved = run.execute(_MOVED, [upto, anchor, number, after, seen]).fetchall()
+            if not moved:
+                return False
+            ((changed,),) = moved
+            chosen = f"SELECT id FROM main.records WHERE +owner = ? AND id {self._db.among}"
+            mine = run.execute(chosen, [number, self._db.array(list(gone))]).fetchall() if gone else []
+            if replaced := [*(record for (record,) in mine), *(entry.record.id for entry in entries)]:
+                self._delete(run, replaced, [number] if gone else [])
+            rows = [
+                {**row_of(number, entry.record), "terms": entry.terms, "written": changed, "changed": changed}
+                for entry in entries
+            ]
+            used = [
+                (use.count, to_micros(use.at), to_micros(use.at), changed, record, number)
+                for record, use in uses.items()
+            ]
+            if rows:
+                run.executemany(_INSERT, [[row[name] for name in _WRITTEN] for row in rows])
+            if used:
+                run.executemany(_USED, used)
+            return True
+
+        return self._db.write_for(owner, moved_on, alone=False)
+
+    def put_vectors(
+        self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
+    ) -> None:
+        ids = self._db.array(list(keys))
+        # Not by the index of those that wait, of which there may be many more.
+        waiting = f"SELECT owner, id FROM main.records WHERE id {self._db.among} AND coalesce(pending, pending)"
+        owners = f"SELECT owner FROM main.indexed WHERE owner IN (SELECT owner FROM ({waiting}) w) ORDER BY owner"
+        next_number = f"UPDATE main.indexed SET number = number + 1 WHERE owner IN ({owners} {self._db.locked})"
+
+        def put(run: Transaction, _: int) -> None:
+            run.execute("INSERT INTO main.embedder VALUES (1, ?, ?) ON CONFLICT DO NOTHING", embedder)
+            ((there,), numbers, mine, stored) = self._db.answers(
+                run,
+                [
+                    ("SELECT name, dim FROM main.embedder", ()),
+                    (f"{next_number} RETURNING owner, number", [ids]),
+                    (f"{waiting} ORDER BY owner, id {self._db.locked}", [ids]),
+                    self._stored({*keys.values()} - vectors.keys()),
+                ],
+            )
+            if there != tuple(embedder):
+                raise EmbedderMismatchError(there, embedder)
+            changed: dict[int, int] = dict(numbers)
+            known = {key: np.asarray(vector, dtype=np.float32).tobytes() for key, vector in vectors.items()}
+            known |= {bytes(key): bytes(vector) for key, vector in stored}
+            given = [
+                (owner, record, keys[record], known[keys[record]], changed[owner])
+                for owner, record in mine
+                if keys[record] in known and owner in changed
+            ]
+            if given:
+                self._put(run, given)
+                run.executemany(
+                    f"UPDATE main.records SET pending = false, changed = ? WHERE id {self._db.among}",
+                    [
+                        (number, self._db.array([record for whose, record, *_ in given if whose == owner]))
+                        for owner, number in changed.items()
+                    ],
+                )
+
+        self._db.write(put)
+
+    def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
+        if owner is not None:
+            return self.vectors_of(owner, keys)
+        rows = self._db.query(*self._stored([key for key in keys if isinstance(key, bytes)]))
+        return {bytes(key): np.frombuffer(vector, dtype=np.float32) for key, vector in rows}
+
+    def delete(self, ids: Sequence[int] | None) -> int:
+        def deleted(run: Transaction, _: int) -> int:
+            if ids is not None:
+                return self._delete(run, list(map(int, ids)))
+            ((count,),) = run.execute("SELECT count(*) FROM main.records").fetchall()
+            self._empty(run)
+            run.execute("UPDATE main.indexed SET applied = 0, anchor = '', epoch = epoch + 1, number = number + 1")
+            return int(count)
+
+        return self._db.write(deleted)
+
+    def scrub(self) -> None:
+        self._db.scrub()
+
+    def close(self) -> None:
+        super().close()
+        self._db.close()
+
+    @abstractmethod
+    def _stored(self, keys: Collection[bytes]) -> Statement:
+        """A query for one vector of each of these content hashes, with the hash."""
+
+    @abstractmethod
+    def _put(self, run: Transaction, given: Sequence[Row]) -> None:
+        """Write vectors, each given with owner, record, content hash, and the number of the owner's change."""
+
+    @abstractmethod
+    def _delete(self, run: Transaction, ids: Sequence[int], owners: Sequence[int] | None = None) -> int:
+        """Delete records with their vectors, and note for the copies of their owners that they are gone.
+
+        Returns how many there were. With ``owners`` it need not be right, and only these may have too many notes.
+        """
+
+    @abstractmethod
+    def _empty(self, run: Transaction) -> None:
+        """Delete all records, vectors and notes, and the embedder's name."""
+
+
+def _by_follower(records: Sequence[Record], turns: Sequence[Record]) -> dict[int, Record]:
+    """Those of these turns that one of the records follows in its segment, by the record's id."""
+    places = {(turn.segment, turn.ordinal + 1): turn for turn in turns}
+    after = {record.id: places.get((record.segment, record.ordinal)) for record in records}
+    return {number: turn for number, turn in after.items() if turn is not None}
