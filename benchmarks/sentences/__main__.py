@@ -2,9 +2,11 @@
 
     python benchmarks/sentences [--cache FOLDER] [--write]
 
-Printed is, out of fold and on the tests: how well claims are told from what only sounds like one (AUROC), the share of
-claims that is found where 95 % of what is claimed is one, the kinds of what is claimed and should not be, and how often
-what is held for likely is so. With ``--write`` the network is learned from all examples and stored in the package.
+Printed is, out of fold: how well claims are told from what only sounds like one (AUROC), the share of claims that is
+found where 95 % of what is claimed is one, how often what is held for likely is so, and how much of what may harm
+somebody is found. Then, with the judge that is shipped or written, what is taken for safety among everyday sentences
+that nothing was learned from, in `safety.tsv` (that may harm) and `harmless.tsv`. With ``--write`` the network is
+learned from all examples and stored in the package.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,51 +24,20 @@ import numpy.typing as npt
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.ranking.certainty import auroc
-from benchmarks.sentences.training import (
-    Example,
-    Lessons,
-    calibrated,
-    examples,
-    learned,
-    lessons,
-    saved,
-)
+from benchmarks.sentences.training import Example, calibrated, examples, learned, lessons, saved
 from benchmarks.tables import parser
 from benchmarks.vectors import KeptVectors
 from hybrid_memory.arrays import Array, Floats
-from hybrid_memory.facts.judge import (
-    CLAIMS,
-    KINDS,
-    LEARNED,
-    SHIPPED,
-    Judge,
-    Network,
-    asked,
-    inputs,
-    logit,
-    softmax,
-)
+from hybrid_memory.facts.attributes import AT_STAKE
+from hybrid_memory.facts.judge import CLAIMS, KINDS, SHIPPED, Judge, asked, logit, sigmoid, softmax
+from hybrid_memory.facts.statements import RISKY, stated_in
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.runtime.runners import InlineRunner, drive
+from hybrid_memory.scope import Scope
 
 FOLDS = 5
 SEEDS = (0, 1)
 PRECISION = 0.95
-
-
-def logits(network: Network, rows: Floats) -> Array:
-    """How likely each is to claim something, before the calibration."""
-    return logit(softmax(network(rows)[:, : len(KINDS)])[:, 0])
-
-
-def out_of_fold(taught: Lessons) -> Array:
-    """The logits of all examples, each by a network that has not seen it, nor its neighbours in the file."""
-    count = len(taught.kinds)
-    fold = (np.arange(count) // 50) % FOLDS
-    told = np.zeros(count)
-    for number in range(FOLDS):
-        kept, left = fold != number, fold == number
-        part = Lessons(taught.inputs[kept], taught.kinds[kept], taught.marks[kept])
-        told[left] = logits(learned(part), taught.inputs[left])
-    return told
 
 
 def show(title: str, told: Array, given: Sequence[Example]) -> None:
@@ -98,40 +70,45 @@ def calibration(likely: Array, claims: npt.NDArray[np.bool_]) -> None:
             print(f"held for {low:.1f} to {high:.1f}: {claims[of].mean():.2f} of {of.sum()}")
 
 
+def taken_for_safety(name: str, embedder: KeptVectors) -> None:
+    """How many sentences of a file a store would keep as safety, by language."""
+    at, taken, count = datetime(2026, 3, 2, 9, tzinfo=UTC), Counter[str](), Counter[str]()
+    for line in Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines():
+        language, *_, text = line.split("\t")
+        turn = Event(1, "e1", Scope(user="u"), EventKind.MESSAGE, at, {"role": "user", "content": text})
+        claims = drive(stated_in(InlineRunner(), embedder, [turn], []))
+        taken[language] += any(claim.attribute in AT_STAKE for claim in claims)
+        count[language] += 1
+    by_language = ", ".join(f"{language} {taken[language]} of {number}" for language, number in count.items())
+    print(f"taken for safety of {name}: {taken.total()} of {count.total()} ({by_language})")
+
+
 def main() -> None:
     """Print how well it does, and write the weights if asked."""
     command = parser(__doc__, "--cache")
     command.add_argument("--write", action="store_true")
     options = command.parse_args()
     embedder = KeptVectors(options.cache)
-    known, unknown = list(examples()), list(examples(Path(__file__).with_name("tests")))
-    rows = embedder.embed_documents([asked(one.text, one.before) for one in known])
-    tested = embedder.embed_documents([asked(one.text, one.before) for one in unknown])
+    known = list(examples())
+    taught = lessons(known, embedder.embed_documents([asked(one.text, one.before) for one in known]))
     embedder.save()
-    taught = lessons(known, rows)
-    told = out_of_fold(taught)
+    # Each by a network that has not seen it, nor its neighbours in the file.
+    fold = (np.arange(len(known)) // 50) % FOLDS
+    outputs: Floats = np.concatenate(
+        [learned(taught.rows(fold != number))(taught.inputs[fold == number]) for number in range(FOLDS)]
+    )[np.argsort(np.argsort(fold, kind="stable"), kind="stable")]
+    told = logit(softmax(outputs[:, : len(KINDS)])[:, 0])
     show("out of fold", told, known)
-    claims = np.array([one.kind == CLAIMS for one in known])
+    claims, safety = np.array([one.kind == CLAIMS for one in known]), taught.safety > 0
     slope, bias = calibrated(told, claims.astype(np.float64))
-    judge = Judge(embedder.name, learned(taught, seeds=SEEDS), slope, bias)
-    if unknown:
-        texts, before = [one.text for one in unknown], [one.before for one in unknown]
-        outputs = logits(judge.network, inputs(texts, before, tested))
-        show("tests", outputs, unknown)
-        judged = judge(texts, before, tested)
-        really = np.array([one.kind == CLAIMS for one in unknown])
-        calibration(judged.claims, really)
-        print(
-            "claimed, and should not be:",
-            Counter(unknown[row].kind for row in np.flatnonzero(judged.claims > 0.8) if not really[row]),
-        )
-        best = judged.marks[:, : len(LEARNED)].argmax(axis=1)
-        right = [
-            LEARNED[best[row]] in {each.attribute for each in one.own} for row, one in enumerate(unknown) if really[row]
-        ]
-        print(f"attribute right: {np.mean(right):.3f}")
+    calibration(0.5 * (1 + np.tanh(0.5 * (slope * told + bias))), claims)
+    risky = sigmoid(outputs[:, -1]) >= RISKY
+    print(f"safety: {risky[safety].mean():.3f} of {safety.sum()} found, {risky[~safety].mean():.3f} of others taken")
     if options.write:
-        saved(judge, SHIPPED)
+        saved(Judge(embedder.name, learned(taught, seeds=SEEDS), slope, bias), SHIPPED)
+    for name in ("safety.tsv", "harmless.tsv"):
+        taken_for_safety(name, embedder)
+    embedder.save()
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ claims, ``attribute=value`` or ``attribute!stance=value``, joined by semicolons;
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +16,32 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Array, Floats
+from hybrid_memory.facts.attributes import AT_STAKE
 from hybrid_memory.facts.fact import USER, Stance
-from hybrid_memory.facts.judge import CLAIMS, KINDS, LEARNED, MARKS, Judge, Network, cues, inputs, sigmoid, softmax
+from hybrid_memory.facts.judge import (
+    CLAIMS,
+    KINDS,
+    LEARNED,
+    MARKS,
+    OUTPUTS,
+    Judge,
+    Network,
+    cues,
+    inputs,
+    sigmoid,
+    softmax,
+)
 
 EXAMPLES = Path(__file__).with_name("examples")
 
-BATCH = 64
-RATE = 2e-3
+BATCH = 256
+RATE = 4e-3
 DECAY = 1e-2
 DROPPED = 0.5
 """The dropout rate of hidden units; half of it for inputs."""
 
-MARKS_WEIGHT = 10.0
-"""The weight of all marks of a sentence relative to its kind."""
+MARKS_WEIGHT, SAFETY_WEIGHT = 10.0, 2.0
+"""The weights of all marks of a sentence, and of whether safety is at stake, relative to its kind."""
 
 _FAST, _SLOW, _SMALL = 0.9, 0.999, 1e-8
 """Parameters of Adam (Kingma and Ba 2015)."""
@@ -61,9 +74,9 @@ class Example:
     language: str
 
     @property
-    def own(self) -> list[Told]:
-        """The claims about its speaker."""
-        return [told for told in self.told if told.subject == USER]
+    def at_stake(self) -> bool:
+        """Whether somebody may be harmed if it is unknown."""
+        return any(told.attribute in AT_STAKE and told.stance is Stance.HOLDS for told in self.told)
 
 
 def examples(folder: Path = EXAMPLES) -> Iterator[Example]:
@@ -113,15 +126,21 @@ class Lessons:
     Attributes:
         inputs: of shape (n, inputs).
         kinds: the index among the first outputs, of shape (n,).
-        marks: which of the other outputs apply, of shape (n, marks); they count if the kind is 0.
+        marks: which of the next outputs apply, of shape (n, marks); they count if something is claimed of anybody.
+        safety: whether safety is at stake, the last output, of shape (n,).
     """
 
     inputs: Floats
     kinds: npt.NDArray[np.int64]
     marks: Floats
+    safety: Floats
+
+    def rows(self, chosen: npt.NDArray[Any]) -> Lessons:
+        """Some of them, by number or by truth."""
+        return Lessons(self.inputs[chosen], self.kinds[chosen], self.marks[chosen], self.safety[chosen])
 
 
-def fitted(lessons: Lessons, kinds: int, scale: Floats, *, size: Size = USUAL, seeds: Sequence[int] = (0,)) -> Network:
+def fitted(lessons: Lessons, scale: Floats, *, size: Size = USUAL, seeds: Sequence[int] = (0,)) -> Network:
     """A network whose first outputs predict the kind by a softmax, and each of the others a mark by a sigmoid.
 
     The first kind against all others has an extra loss term, as it matters most. Trained by Adam with decoupled weight
@@ -129,23 +148,21 @@ def fitted(lessons: Lessons, kinds: int, scale: Floats, *, size: Size = USUAL, s
     """
     mean = lessons.inputs.mean(axis=0)
     rows = np.asarray((lessons.inputs - mean) * scale, dtype=np.float32)
-    layers = tuple(_fitted(rows, lessons, kinds, size, np.random.default_rng(seed)) for seed in seeds)
+    scaled = replace(lessons, inputs=rows)
+    layers = tuple(_fitted(scaled, size, np.random.default_rng(seed)) for seed in seeds)
     return Network(mean, scale, layers)
 
 
-def _fitted(
-    rows: Floats, lessons: Lessons, kinds: int, size: Size, chance: np.random.Generator
-) -> tuple[Floats, Floats, Floats, Floats]:
-    outputs = kinds + lessons.marks.shape[1]
-    shapes = [(rows.shape[1], size.hidden), (size.hidden,), (size.hidden, outputs), (outputs,)]
-    bounds = [rows.shape[1] ** -0.5] * 2 + [size.hidden**-0.5] * 2
+def _fitted(lessons: Lessons, size: Size, chance: np.random.Generator) -> tuple[Floats, Floats, Floats, Floats]:
+    count, columns = lessons.inputs.shape
+    shapes = [(columns, size.hidden), (size.hidden,), (size.hidden, len(OUTPUTS)), (len(OUTPUTS),)]
+    bounds = [columns**-0.5] * 2 + [size.hidden**-0.5] * 2
     weights = [chance.uniform(-b, b, shape).astype(np.float32) for b, shape in zip(bounds, shapes, strict=True)]
     fast, slow = [np.zeros_like(one) for one in weights], [np.zeros_like(one) for one in weights]
-    steps = size.epochs * -(-len(rows) // BATCH)
-    for step, chosen in enumerate(_batches(len(rows), size.epochs, chance)):
+    steps = size.epochs * -(-count // BATCH)
+    for step, chosen in enumerate(_batches(count, size.epochs, chance)):
         rate = RATE * 0.5 * (1 + np.cos(np.pi * step / steps))
-        part = Lessons(rows[chosen], lessons.kinds[chosen], lessons.marks[chosen])
-        for place, slope in enumerate(_slopes(weights, part, kinds, chance)):
+        for place, slope in enumerate(_slopes(weights, lessons.rows(chosen), chance)):
             fast[place] += (1 - _FAST) * (slope - fast[place])
             slow[place] += (1 - _SLOW) * (slope * slope - slow[place])
             corrected = np.sqrt(slow[place] / (1 - _SLOW ** (step + 1))) + _SMALL
@@ -162,10 +179,10 @@ def _batches(count: int, epochs: int, chance: np.random.Generator) -> Iterator[n
             yield order[start : start + BATCH]
 
 
-def _slopes(weights: Sequence[Floats], part: Lessons, kinds: int, chance: np.random.Generator) -> list[Floats]:
-    """The gradient of the loss: half the entropy of all kinds, that of the first one alone, and that of the marks."""
+def _slopes(weights: Sequence[Floats], part: Lessons, chance: np.random.Generator) -> list[Floats]:
+    """The gradient of the loss: half the entropy of all kinds, those of the first one alone, of marks and of safety."""
     w1, _, w2, _ = weights
-    rows, kind, marks = part.inputs, part.kinds, part.marks
+    rows, kind, marks, kinds = part.inputs, part.kinds, part.marks, len(KINDS)
     kept = chance.random(rows.shape, dtype=np.float32) >= DROPPED / 2
     shown = rows * kept / (1 - DROPPED / 2)
     hidden = np.maximum(shown @ w1 + weights[1], 0.0)
@@ -180,8 +197,10 @@ def _slopes(weights: Sequence[Floats], part: Lessons, kinds: int, chance: np.ran
     told = (found - first)[:, None] * np.column_stack([np.ones(len(rows), dtype=np.float32), -others])
     wrong = np.zeros_like(outputs)
     wrong[:, :kinds] = 0.5 * (shares - target) + told
-    count = max(float(first.sum()), 1.0) * marks.shape[1] / len(rows)
-    wrong[:, kinds:] = MARKS_WEIGHT * (sigmoid(outputs[:, kinds:]) - marks) * first[:, None] / count
+    claims = ((kind == 0) | (kind == KINDS.index("other"))).astype(np.float32)
+    count = max(float(claims.sum()), 1.0) * marks.shape[1] / len(rows)
+    wrong[:, kinds:-1] = MARKS_WEIGHT * (sigmoid(outputs[:, kinds:-1]) - marks) * claims[:, None] / count
+    wrong[:, -1] = SAFETY_WEIGHT * (sigmoid(outputs[:, -1]) - part.safety)
     wrong /= len(rows)
     back = (wrong @ w2.T) * mask * (hidden > 0)
     slopes = [shown.T @ back, back.sum(axis=0), dropped.T @ wrong, wrong.sum(axis=0)]
@@ -192,17 +211,18 @@ def lessons(told: Sequence[Example], vectors: Floats) -> Lessons:
     """Training data from examples, given the vectors of their texts from `asked`."""
     marks = np.zeros((len(told), len(MARKS)), dtype=np.float32)
     for row, example in enumerate(told):
-        for one in example.own:
+        for one in example.told:
             marks[row, MARKS.index(one.attribute)] = marks[row, MARKS.index(one.stance)] = 1.0
     kinds = np.array([KINDS.index(example.kind) for example in told], dtype=np.int64)
-    return Lessons(inputs([one.text for one in told], [one.before for one in told], vectors), kinds, marks)
+    safety = np.array([example.at_stake for example in told], dtype=np.float32)
+    return Lessons(inputs([one.text for one in told], [one.before for one in told], vectors), kinds, marks, safety)
 
 
 def learned(taught: Lessons, *, seeds: Sequence[int] = (0,)) -> Network:
     """The network fitted to these lessons."""
     scale = np.ones(taught.inputs.shape[1], dtype=np.float32)
     scale[: -len(cues([""], [False])[0])] = SPREAD
-    return fitted(taught, len(KINDS), scale, seeds=seeds)
+    return fitted(taught, scale, seeds=seeds)
 
 
 def calibrated(logits: Array, right: Array) -> tuple[float, float]:
@@ -224,7 +244,7 @@ def saved(judge: Judge, file: Path) -> None:
     layers = {f"{row}.{name}": part for row, layer in enumerate(network.layers) for name, part in enumerate(layer)}
     calibration = [judge.slope, judge.bias]
     arrays: dict[str, Any] = {"mean": network.mean, "scale": network.scale, "embedder": judge.embedder}
-    arrays |= {"calibration": calibration, "outputs": [*KINDS, *MARKS]}
+    arrays |= {"calibration": calibration, "outputs": OUTPUTS}
     np.savez_compressed(file, **{name: _halved(np.asarray(array)) for name, array in (arrays | layers).items()})
 
 

@@ -110,6 +110,12 @@ ATTRIBUTES: dict[str, Attribute] = {
     )
 }  # fmt: skip
 
+SAFETY = ("allergy", "medicine", "condition", "accessibility")
+"""Attributes of what may harm somebody if it is unknown."""
+
+AT_STAKE = (*SAFETY, "diet")
+"""These and what somebody never eats, which may change."""
+
 
 def attribute(name: str, *, single: bool = False) -> Attribute:
     """The attribute with this name; one that is not in the table counts as knowledge, under its own name."""

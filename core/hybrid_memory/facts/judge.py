@@ -33,6 +33,9 @@ LEARNED = tuple(ATTRIBUTES)
 
 MARKS = (*LEARNED, *Stance)
 
+OUTPUTS = (*KINDS, *MARKS, "safety")
+"""The last one: whether somebody may be harmed if the sentence is unknown."""
+
 SHORT_CHARS = 80
 """Longer sentences are understood without what was said before."""
 
@@ -49,13 +52,15 @@ class Judged:
 
     Attributes:
         kinds: probabilities in the order of `KINDS`, of shape (n, 12).
-        marks: probabilities in the order of `MARKS`, given that something is claimed.
+        marks: probabilities in the order of `MARKS`, given that something is claimed of anybody.
         claims: the calibrated probability that something is claimed about the speaker, of shape (n,).
+        safety: the probability that somebody may be harmed if it is unknown, of shape (n,).
     """
 
     kinds: Floats
     marks: Floats
     claims: Array
+    safety: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,8 @@ class Judge:
         outputs = self.network(inputs(texts, before, vectors))
         kinds = softmax(outputs[:, : len(KINDS)])
         told = self.slope * logit(kinds[:, 0]) + self.bias
-        return Judged(kinds, sigmoid(outputs[:, len(KINDS) :]), 0.5 * (1 + np.tanh(0.5 * told)))
+        marks = sigmoid(outputs[:, len(KINDS) :])
+        return Judged(kinds, marks[:, :-1], 0.5 * (1 + np.tanh(0.5 * told)), marks[:, -1])
 
 
 def judge_of(embedder: Embedder) -> Judge | None:
@@ -91,7 +97,7 @@ def judge_of(embedder: Embedder) -> Judge | None:
 def _shipped() -> Judge:
     with SHIPPED.open("rb") as content, np.load(content, allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
-    if arrays["outputs"].tolist() != [*KINDS, *MARKS]:
+    if tuple(arrays["outputs"].tolist()) != OUTPUTS:
         raise ValueError("judge.npz was fitted for other kinds or attributes: run benchmarks/sentences --write")
     mean = arrays["mean"].astype(np.float32)
     scale = arrays.get("scale", np.ones_like(mean)).astype(np.float32)

@@ -13,14 +13,14 @@ from datetime import date
 import numpy as np
 
 from hybrid_memory.arrays import Array, Floats
-from hybrid_memory.facts.attributes import is_order
+from hybrid_memory.facts.attributes import AT_STAKE, is_order
 from hybrid_memory.facts.authority import applying
 from hybrid_memory.facts.fact import OTHERS, USER, Fact
 from hybrid_memory.facts.facts import FactsProjection, Knowledge, is_lasting, knowledge
 from hybrid_memory.facts.learn import Extractors, learn, learn_before_reading, left_for_later
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profiling import check_profile_type, own_facts, profile_of
-from hybrid_memory.facts.statements import SAFETY, unpacked
+from hybrid_memory.facts.statements import unpacked
 from hybrid_memory.log.port import LogState
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
@@ -191,7 +191,7 @@ async def _read_newest(run: Runner, services: Services, owner: Scope, state: Log
 
 def is_safety(fact: Fact) -> bool:
     """Whether it may harm the user, or somebody near them, if it is unknown; what they never eat is counted in."""
-    return fact.attribute in SAFETY or fact.attribute == "diet"
+    return fact.attribute in AT_STAKE
 
 
 def always(facts: Iterable[Fact]) -> list[Fact]:

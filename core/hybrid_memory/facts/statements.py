@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.facts.attributes import FAVOURITE_KINDS, FAVOURITES, attribute
+from hybrid_memory.facts.attributes import AT_STAKE, FAVOURITE_KINDS, FAVOURITES, SAFETY, attribute
 from hybrid_memory.facts.fact import OTHERS, Claim
 from hybrid_memory.facts.judge import KINDS, LEARNED, MARKS, Judged, asked, judge_of
 from hybrid_memory.facts.own import Sentence, own_sentences
@@ -99,12 +99,14 @@ def cut_value(sentence: str) -> tuple[str, str] | None:
 EMBED_BATCH = 64
 """Sentences embedded per call, as each call has a time limit."""
 
-SAFETY = ("allergy", "medicine", "condition", "accessibility")
-"""Attributes of what may harm the user if it is unknown."""
+MEANT = 0.5
+"""The least probability of an attribute, and that the sentence is about its speaker, to go by the judge."""
 
-MEANT, RISKY = 0.5, 0.15
-"""The least probability of an attribute, and that the sentence is about its speaker, to go by the judge; the second for
-both together where safety is at stake.
+RISKY, WORDED = 0.15, 0.02
+"""The least probability that safety is at stake; the second for a sentence that says so in words.
+
+Of 240 everyday sentences in eleven languages that nothing was learned from, they take 182, and 22 of 160 false friends
+(benchmarks/sentences); the words alone 45 and 33.
 """
 
 ORDERS, ORDERED = ("instruction", "communication_style"), 0.12
@@ -113,9 +115,6 @@ ORDERS, ORDERED = ("instruction", "communication_style"), 0.12
 Of 40 instructions and 50 requests for one answer, remarks and others' rules, in five languages, written before this was
 chosen: .90 of what it takes is one, and it takes .70 of them.
 """
-
-WORDED = 0.3
-"""Added to the probability that safety is at stake for a sentence that says so in words."""
 
 SAFETY_IMPORTANCE, SURER = 0.95, 0.004
 """The least importance of what concerns safety, and the little that it and an instruction gain if they are certain."""
@@ -272,22 +271,21 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
         harm, named = "", None
     value = None if sentence.question else cut_value(text)
     name = harm or ("instruction" if sentence.order and judged is None else "note")
-    likely, other = UNJUDGED, 0.0
-    sure = WORDED if harm else 0.0
+    likely, other, sure = UNJUDGED, 0.0, 0.0
     if judged is not None:
         kinds, claims = judged.kinds[row], float(judged.claims[row])
-        if not (harm or sentence.order or value) and float(kinds[_NO_STATEMENTS].sum()) >= UNREAL:
+        sure = float(judged.safety[row])
+        at_stake = sure >= WORDED if harm else sure >= RISKY and not sentence.request
+        if not (at_stake or sentence.order or value) and float(kinds[_NO_STATEMENTS].sum()) >= UNREAL:
             return []
         other = float(kinds[_OTHER])
         likely = max(claims, other)
         marks = dict(zip(MARKS, judged.marks[row].tolist(), strict=True))
         best = max(LEARNED, key=marks.__getitem__)
-        risky = max(SAFETY, key=marks.__getitem__)
         ordering = claims * max(marks[order] for order in ORDERS)
-        sure = min(1.0, sure + likely * marks[risky])
-        if not harm and sure >= RISKY and not sentence.request:
-            harm = name = risky
-        elif not harm and ordering >= ORDERED and (sentence.order or not (sentence.momentary or _TELLS.match(text))):
+        harm = (harm or max(AT_STAKE, key=marks.__getitem__)) if at_stake else ""
+        name = harm or "note"
+        if not harm and ordering >= ORDERED and (sentence.order or not (sentence.momentary or _TELLS.match(text))):
             name, sure = best if best in ORDERS else "instruction", ordering
         elif not harm and best not in ORDERS:
             wording = _MEANT_BY.get(best)

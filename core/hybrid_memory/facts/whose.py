@@ -7,7 +7,7 @@ import re
 from hybrid_memory.facts.grounding import KIN
 from hybrid_memory.text.speakers import SURNAMES, is_chinese
 
-MAYBE_OTHER, SURELY_OTHER = 0.15, 0.85
+MAYBE_OTHER, SURELY_OTHER = 0.3, 0.85
 """The least probability that a sentence is about somebody else, to take it for that: without the first person and with.
 """
 
@@ -22,7 +22,7 @@ _PEOPLE = (
     r"mujer|marido|novi[oa]|madre|padre|hij[oa]|herman[oa]|amig[oa]|abuel[oa]|suegr[oa]|cuñad[oa]|yerno|nuera|t[ií][oa]|"
     r"prim[oa]|sobrin[oa]|niet[oa]|niñ[oa]|chic[oa]|bebé|alumn[oa]|vecin[oa]|compañer[oa]|"
     r"femme|mari|(?:grand-|belle-|beau-)?(?:mère|père|fils|fille|frère|sœur)|amie?|oncle|tante|cousine?|neveu|nièce|"
-    r"enfant|gamine?|bébé|élève|voisine?|collègue|stagiaire|"
+    r"enfant|petite?(?![ -]d)|gamine?|bébé|élève|voisine?|collègue|stagiaire|"
     r"frau|mann|(?:groß|schwieger)?(?:mutter|vater|sohn|tochter|bruder|schwester)|schwager|schwägerin|oma|opa|onkel|"
     r"neffe|nichte|enkel(?:in)?|kind|junge|mädchen|freund(?:in)?|nachbar(?:in)?|kolleg(?:e|in)|schüler(?:in)?|"
     r"praktikant(?:in)?|"
@@ -70,7 +70,7 @@ _OTHER_SUBJECT = re.compile(
     re.IGNORECASE,
 )
 _NAME_ZH = re.compile(
-    r"\s*(?:[^，。]{1,4}的)?(?:"
+    r"\s*(?:[^，。]{1,4}的|隔壁)?(?:"
     r"(?!天天|常常|刚刚|慢慢|渐渐|偏偏|明明|好好|早早|往往|时时|稍稍|微微|仅仅|年年|月月|夜夜|顿顿|样样)([\u4e00-\u9fff])\1|"
     r"(?!小[时心腿肠便孩学区龙麦米虾葱番吃]|老[是毛样早觉寒胃了]|阿[莫司奇托普])[小老阿][\u4e00-\u9fffA-Z]|"
     rf"[{SURNAMES}](?:姐|哥|总|姨|叔|婶|工|经理|师傅|阿姨|老师))(?!.{{0,6}}[说讲劝让叫给开])"
