@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory.recall.plan import MAX_ENTITIES, MAX_QUOTED_CHARS, EntityKind, entities, folded
+from tests.world import column, rows
 
 MARKS = "\"'“”「」『』《》`«»‘’ \n\t.,/\\#-_@:。，"
 WORDS = "Ann of Dr. 王 小 明 欧阳 src/a.py E-17 I A The x 's".split()
@@ -17,18 +18,12 @@ def named(query: str, kind: EntityKind) -> list[str]:
     return [entity.text for entity in entities(query) if entity.kind is kind]
 
 
-QUOTED = """say "red door"|say “red door”|say 「red door」|say 『red door』|读《red door》|run `red door`|
-dire «red door»|the 'red door' is|the ‘red door’ is"""
-
-
-@pytest.mark.parametrize("query", QUOTED.split("|"))
+@pytest.mark.parametrize("query", column("routing/entities.tsv", "quoted"))
 def test_each_kind_of_quotes_holds_words(query: str) -> None:
     assert named(query, EntityKind.QUOTED) == ["red door"]
 
 
-@pytest.mark.parametrize(
-    "query", ["it isn't Bob's or the dogs' bowl", 'a lone " mark', '""', "「 」", "it's 5 o'clock", 'one"\n"two'],
-)  # fmt: skip
+@pytest.mark.parametrize("query", column("routing/entities.tsv", "not quoted"))
 def test_apostrophes_and_empty_quotes_hold_none(query: str) -> None:
     assert named(query, EntityKind.QUOTED) == []
 
@@ -38,11 +33,7 @@ def test_quotes_around_a_whole_page_are_no_phrase() -> None:
     assert not named(f'"{"a" * (MAX_QUOTED_CHARS + 1)}"', EntityKind.QUOTED)
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["src/app/main.py", "./run.sh", "../lib/x.rs", "~/notes.md", r"C:\Users\ann\x.txt", "/etc/hosts", "config.yaml",
-     "https://example.org/a?b=1", "ann.lee@example.org"],
-)  # fmt: skip
+@pytest.mark.parametrize("path", column("routing/entities.tsv", "path"))
 @pytest.mark.parametrize("around", ["open {} now", "打开{}看看", "({})"])
 def test_paths_addresses_and_files_are_found_whole(path: str, around: str) -> None:
     assert named(around.format(path), EntityKind.PATH) == [path]
@@ -54,38 +45,20 @@ def test_ids_are_found_whole(name: str, around: str) -> None:
     assert named(around.format(name), EntityKind.ID) == [name]
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "on the 21st", "the 2nd of May", "2024-05-06", "06/05/2024", "12.5", "at 3pm", "10km", "5kg", "the 1990s",
-        "1,000",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("query", column("routing/entities.tsv", "no id"))
 def test_dates_ordinals_and_sizes_are_no_ids(query: str) -> None:
     assert entities(query) == ()
 
 
-@pytest.mark.parametrize(
-    ("query", "names"),
-    [
-        ("Where did Alice Miller go with Bob?", ["Alice Miller", "Bob"]),
-        ("What did Dr. Jane van Dyke say?", ["Dr. Jane van Dyke"]), ("the Bank of England", ["Bank of England"]),
-        ("where is Ann's bag", ["Ann"]), ("Alice's bag", ["Alice"]), ("Is Monday the day? In June I will.", []),
-        ("Running is fun. Swimming too.", []), ("why do I", []),
-    ],
-)  # fmt: skip
-def test_english_names_are_capitalised_words_that_open_no_sentence(query: str, names: list[str]) -> None:
+@pytest.mark.parametrize("row", rows("routing/entities.tsv", "english names"), ids="|".join)
+def test_english_names_are_capitalised_words_that_open_no_sentence(row: tuple[str, ...]) -> None:
+    query, *names = row
     assert named(query, EntityKind.NAME) == names
 
 
-@pytest.mark.parametrize(
-    ("query", "names"),
-    [
-        ("昨天和李雷、张伟去吃饭", ["李雷", "张伟"]), ("欧阳修写了什么", ["欧阳修"]), ("小王说了什么", ["小王"]),
-        ("王小明在哪里工作？", ["王小明"]), ("我很高兴周末去游泳", []), ("任务什么时候完成", []),
-    ],
-)  # fmt: skip
-def test_chinese_names_begin_with_a_surname(query: str, names: list[str]) -> None:
+@pytest.mark.parametrize("row", rows("routing/entities.tsv", "chinese names"), ids="|".join)
+def test_chinese_names_begin_with_a_surname(row: tuple[str, ...]) -> None:
+    query, *names = row
     assert named(query, EntityKind.NAME) == names
 
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from hybrid_memory.text.sentences import blocks, sentences
 from tests.doubles import assert_linear
+from tests.world import rows
 
 BITS = st.sampled_from(
     [
@@ -16,27 +17,10 @@ BITS = st.sampled_from(
 MIXED = st.lists(BITS, max_size=30).map("".join)
 
 
-@pytest.mark.parametrize(
-    "pieces",
-    [
-        ["I moved.", "Really?", "Yes!!", "and it was fun."],
-        ["Dr. Smith met J. Doe of the U.S. Army at 5 p.m. today, e.g. for tea.", "Then he left."],
-        ["It costs 3.50 in v1.2.3, see https://a.example/b?c=d!e and main.py.", "Done."],
-        ["No. 5 is alive.", "He said no.", "Then Jan. 5 came."],
-        ["We sell pens, ink, etc. and more.", "We sell etc.", "And more."],
-        ["Well... maybe.", "(It was so.)", "**Bold.**", "Fine"],
-        ['She said "Stop. Now." and left.', '"Ok."', 'Then "Fine!" he said.'],
-        ["你好。", "真的吗？！", "我不信……", "再见；", "好"],
-        ["真的吗?", "我不信!", "到了.", "用Python3.5写main.py文件"],
-        ["他说：“你好。我来了。”", "然后走了。", "“走吧。”他说。", "「好。」她说。"],
-        ["Call `a. B` now.", "Next"],
-        ["My appointment with **Dr.** Okafor is on Mon. at 5.", "Then I see Drs. Lee and Kim, and Mme. Curie."],
-        ["It is on Elm Ave. near the park, opp. the church.", "Call ext. 12.", "See Fr. Brown."],
-    ],
-)
-def test_a_line_is_cut_into_its_sentences(pieces: list[str]) -> None:
-    gap = " " if pieces[0].isascii() else ""
-    assert sentences(gap.join(pieces)) == pieces
+@pytest.mark.parametrize("row", rows("text/sentences.tsv"), ids="|".join)
+def test_a_line_is_cut_into_its_sentences(row: tuple[str, ...]) -> None:
+    gap = " " if row[0].isascii() else ""
+    assert sentences(gap.join(row)) == list(row)
 
 
 def test_lines_and_list_items_are_pieces() -> None:

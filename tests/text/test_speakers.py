@@ -5,28 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory.text.speakers import named, voice
+from tests.world import column, rows
 
 
-@pytest.mark.parametrize(
-    ("text", "name", "words"),
-    [
-        ("Anna: hello there", "Anna", "hello there"), ("Anna-Lena O'Hara: hello", "Anna-Lena O'Hara", "hello"),
-        ("Speaker 12: hello", "Speaker 12", "hello"), ("Dr. Lindqvist: hello", "Dr. Lindqvist", "hello"),
-        ("Émile: bonjour", "Émile", "bonjour"), ("王芳：你好", "王芳", "你好"), ("王芳: 你好", "王芳", "你好"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "name", "words"), rows("text/speakers.tsv", "speaker"))
 def test_a_name_before_a_colon_is_the_speaker(text: str, name: str, words: str) -> None:
     assert voice(text) == (name, words)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "hello there", "to do: buy milk", "TODO: buy milk", "Note: buy milk", "My Plan: buy milk",
-        "My plan: buy milk", "Translate: ich lerne", "User: hello", "Assistant: hello", "12:30 is fine",
-        "https://example.org", "Anna:", "我的计划：学习", "备注：买牛奶", "请翻译：你好", "",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", column("text/speakers.tsv", "heading"))
 def test_a_heading_is_no_speaker(text: str) -> None:
     assert voice(text) == ("", text)
 

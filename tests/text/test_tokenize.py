@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from hybrid_memory.text.languages import ENGLISH_STOP_WORDS, language_of
 from hybrid_memory.text.tokenize import cjk_share, plain_terms, terms
+from tests.world import rows
 
 MIXED = st.text(st.sampled_from("abcXYZ é'’_-. \n\t0189猫北京搬了的ﷺ𠮷ｱ한글ß²İ\x00\u0301\ud800\"*"), max_size=60)
 
@@ -80,19 +81,7 @@ def test_the_cjk_share_counts_words_of_both_kinds_and_no_markup() -> None:
     assert [cjk_share(text) for text in texts] == [0, 0, pytest.approx(0.5), 1, 1, 1]
 
 
-@pytest.mark.parametrize(
-    ("text", "query"),
-    [
-        ("Ich habe meinem Bruder zwei Hunde geschenkt.", "Welchen Hund habe ich verschenkt?"),
-        ("J'ai rangé les seringues dans l'armoire de la cuisine.", "Où est la seringue ?"),
-        ("Me han recetado unas pastillas para la tiroides.", "¿qué pastilla me han recetado?"),
-        ("Mia sorella ha comprato due biciclette nuove.", "di chi è la bicicletta?"),
-        ("Os meus filhos não comem nozes de jeito nenhum.", "qual é a noz que os filhos não comem?"),
-        ("Mijn zus heeft de katten van de buren gevoerd.", "wie heeft mijn kat gevoerd"),
-        ("Моя сестра купила мне новые книги о море.", "какую книгу мне купила сестра?"),
-        ("Min syster har köpt två nya cyklar till oss.", "vilken cykel har min syster?"),
-    ],
-)
+@pytest.mark.parametrize(("text", "query"), rows("text/tokenize.tsv", "same word in another form"))
 def test_words_of_other_languages_match_in_other_forms(text: str, query: str) -> None:
     common = set(terms(text)) & set(terms(query))
     assert common - set(text.lower().split())  # stems, not only words as they are
@@ -118,17 +107,6 @@ def test_plain_terms_are_those_of_any_part(text: str) -> None:
     assert set(plain_terms(text)) == {term for word in words for term in plain_terms(word)}
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("was habe ich gesagt", "german"), ("où est ce que je travaille", "french"),
-        ("dónde vivo yo con mi gato", "spanish"),
-        ("dove abito io con la mia gatta", "italian"), ("onde eu moro com a minha gata", "portuguese"),
-        ("waar woon ik nu met mijn kat", "dutch"), ("где я живу и как меня зовут", "russian"),
-        ("var bor jag nu", "swedish"),
-        ("where do i live now", None), ("gato", None), ("", None), ("he was in las vegas with me", None),
-        ("come over to my place", None), ("los angeles", None), ("我叫什么", None),
-    ],
-)  # fmt: skip
-def test_function_words_show_the_language(text: str, language: str | None) -> None:
-    assert language_of(text.split()) == language
+@pytest.mark.parametrize(("text", "language"), rows("text/tokenize.tsv", "language"))
+def test_function_words_show_the_language(text: str, language: str) -> None:
+    assert (language_of(text.split()) or "") == language
