@@ -8,9 +8,9 @@ TESTS = Path(__file__).parent
 
 
 def rows(name: str, kind: str | None = None) -> list[tuple[str, ...]]:
-    r"""The rows of a table below ``tests``, or those that begin with a kind, without it; ``\n`` is an end of line."""
+    r"""The rows of a table below ``tests``, or those of a kind, without it; ``\n`` and ``\t`` are what they say."""
     lines = (TESTS / name).read_text("utf-8").splitlines()
-    cells = [tuple(cell.replace(r"\n", "\n") for cell in line.split("\t")) for line in lines]
+    cells = [tuple(cell.replace(r"\n", "\n").replace(r"\t", "\t") for cell in line.split("\t")) for line in lines]
     return cells if kind is None else [row[1:] for row in cells if row[0] == kind]
 
 
