@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import Message
+from hybrid_memory import HybridMemory, MemoryConfig, Message, Weights, open_memory
+from hybrid_memory.arrays import Array
+from hybrid_memory.errors import ModelError
 from hybrid_memory.recall.measure import demand, named, offer
 from hybrid_memory.recall.signals import Curve, learned
 
@@ -94,3 +97,107 @@ def test_a_turn_offers_times_and_numbers_and_a_question_asks_for_them() -> None:
 )
 def test_a_question_names_speakers(question: str, people: set[str]) -> None:
     assert named(question, ["Mara Lind", "小红", "user", "assistant", ""]) == people
+
+
+SHORT = (
+    ("user", "I work as a marine biologist, and I live in Bergen."),
+    ("assistant", "Which boats measure the salinity there?"),
+    ("user", "The Sigrun and the Tora."),
+    ("assistant", "Noted, two boats."),
+    ("user", "I moved to Oslo last week."),
+)
+LONG = (
+    *SHORT,
+    ("user", "My sister Lia is getting married in September."),
+    ("assistant", "Congratulations to her!"),
+    ("user", "We moved the queue to Redis last week."),
+    ("assistant", "Do you still rent the studio from Nordwind?"),
+    ("user", "No, that is over."),
+    ("user", "My cat Miso had an operation on Tuesday."),
+    ("assistant", "I hope Miso recovers soon."),
+    ("user", "I like hiking and photography."),
+    ("assistant", "Both go well together."),
+    ("user", "I have been learning Portuguese for two years."),
+)
+
+
+@pytest.mark.parametrize(
+    ("turns", "query", "wanted"),
+    [
+        (SHORT, "salinity", "Which boats measure the salinity there?"),
+        (SHORT, "salinity boats", "Which boats measure the salinity there?"),
+        (LONG, "Nordwind studio", "Do you still rent the studio from Nordwind?"),
+        (LONG, "salinity boats", "Which boats measure the salinity there?"),
+    ],
+)
+def test_a_question_of_the_assistant_is_found_by_its_words(
+    opened: Callable[..., HybridMemory], turns: tuple[tuple[str, str], ...], query: str, wanted: str
+) -> None:
+    alice = opened(url="memory://", embedder="hashing").scoped(user="alice", session="spring")
+    for role, text in turns:
+        alice.remember(text, role=role)
+    assert alice.recall(query, k=3)[0].record.text == wanted
+
+
+def test_in_a_short_conversation_what_was_asked_before_comes_with_its_answer(
+    opened: Callable[..., HybridMemory],
+) -> None:
+    alice = opened(url="memory://", embedder="hashing").scoped(user="alice", session="spring")
+    for role, text in SHORT:
+        alice.remember(text, role=role)
+    hits = alice.recall("Which boats measure the salinity?", k=3)
+    assert hits[0].record.text == "The Sigrun and the Tora."
+    assert hits[0].asked is not None
+    assert hits[0].asked.text == "Which boats measure the salinity there?"
+
+
+class ByLength:
+    """The shorter a text, the higher its score."""
+
+    name = "by-length"
+
+    def __init__(self, answer: Array | Exception | None = None) -> None:
+        self.answer = answer
+        self.asked: list[tuple[str, frozenset[str]]] = []
+
+    def score(
+        self, query: str, signals: Mapping[str, Array], weights: Weights, texts: Callable[[Sequence[int]], list[str]]
+    ) -> Array:
+        self.asked.append((query, frozenset(signals)))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        if self.answer is not None:
+            return self.answer
+        rows = range(len(signals["vector"]))
+        return np.array([1 / (1 + len(text)) for text in texts(rows)])
+
+
+def opened(ranker: ByLength) -> HybridMemory:
+    memory = open_memory(MemoryConfig(url="memory://", embedder="hashing"), ranker=ranker)
+    memory.scoped(user="ann").remember(["Tea with lemon and a spoon of honey.", "Tea.", "Tea with milk."])
+    return memory
+
+
+def test_its_scores_order_the_hits_and_are_explained() -> None:
+    ranker = ByLength()
+    with opened(ranker) as memory:
+        hits = memory.scoped(user="ann").recall("tea")
+    assert [hit.record.text for hit in hits] == ["Tea.", "Tea with milk.", "Tea with lemon and a spoon of honey."]
+    assert [hit.score for hit in hits] == pytest.approx([1 / 5, 1 / 15, 1 / 37])
+    assert hits[0].arithmetic.startswith("0.200 by by-length; signals 0.")
+    query, signals = ranker.asked[0]
+    assert query == "tea"
+    assert {"vector", "text", "neighbours"} <= signals
+
+
+@pytest.mark.parametrize(
+    "answer", [ModelError("no weights"), np.ones(1), np.array([0.1, 0.2, 2.0]), np.full(3, np.nan)]
+)
+def test_where_it_fails_the_signals_decide(answer: Array | Exception) -> None:
+    with opened(ByLength(answer)) as memory:
+        hits = memory.scoped(user="ann").recall("tea")
+    with opened(ByLength()) as memory:
+        plain = list(memory.scoped(user="ann").recall("tea"))
+    assert {hit.record.text for hit in hits} == {hit.record.text for hit in plain}
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert all("ranked by the signals alone" in hit.note and not hit.ranker for hit in hits)

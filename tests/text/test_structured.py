@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hybrid_memory.text.speakers import named, voice
 from hybrid_memory.text.structured import parse_object
 from tests.doubles import assert_linear
-from tests.world import rows
+from tests.world import column, rows
 
 ODD = st.text(st.sampled_from("ab 猫\"'{}[],:\\\n\t`0/é<>“”#*_\x07"), max_size=12)
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | ODD
@@ -68,3 +69,27 @@ def test_no_text_is_too_odd(text: str) -> None:
 def test_time_grows_with_the_text_only(unit: str) -> None:
     for head in ("", '{"a":"'):
         assert_linear(parse_object, lambda size, head=head: head + unit * (size // len(unit)), 300_000)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(("text", "name", "words"), rows("text/speakers.tsv", "speaker"))
+def test_a_name_before_a_colon_is_the_speaker(text: str, name: str, words: str) -> None:
+    assert voice(text) == (name, words)
+
+
+@pytest.mark.parametrize("text", column("text/speakers.tsv", "heading"))
+def test_a_heading_is_no_speaker(text: str) -> None:
+    assert voice(text) == ("", text)
+
+
+def test_named_takes_what_is_short_enough_before_a_colon() -> None:
+    assert named("my plan: buy milk") == ("my plan", "buy milk")
+    assert named("this is what I said: buy milk") == ("", "this is what I said: buy milk")
+
+
+@given(st.text(max_size=60))
+def test_the_words_are_the_end_of_the_text(text: str) -> None:
+    for read in (named, voice):
+        name, words = read(text)
+        assert text.endswith(words)
+        assert text.startswith(name)
+        assert bool(name) == (words != text)
