@@ -35,6 +35,7 @@ from hybrid_memory.memory.store import ItemMemory
 from hybrid_memory.runtime.runners import InlineRunner, drive
 from tests.doubles import Clock
 from tests.faces import Face, Open
+from tests.world import stored
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HOME = ("users", "alice")
@@ -66,11 +67,6 @@ def clock() -> Clock:
 def timed(opened: Open, clock: Clock) -> ItemMemory:
     """Items in a store whose clock is set by hand."""
     return opened(clock=clock).items("app")
-
-
-def files(store: str) -> bytes:
-    path = Path(store.removeprefix("sqlite:///"))
-    return b"".join(file.read_bytes() for file in path.parent.iterdir() if file.is_file())
 
 
 def test_what_is_read_stood_before_the_batch(memory: HybridMemory, face: Face) -> None:
@@ -108,25 +104,27 @@ def test_an_earlier_value_is_never_found_whoever_asks(opened: Open, face: Face) 
         assert zebras(again) == expected
 
 
-def test_what_expired_is_hidden_at_once_and_destroyed_later(timed: ItemMemory, clock: Clock, store: str) -> None:
+def test_what_expired_is_hidden_at_once_and_destroyed_later(timed: ItemMemory, clock: Clock, tmp_path: Path) -> None:
     timed.batch([put("a", "kangaroo", ttl=timedelta(minutes=10)), put("b", "for ever")])
     one(timed, FindItems(query="kangaroo", refresh=False))
     clock.now += timedelta(minutes=10)
     assert timed.batch([GetItem(HOME, "a"), FindItems(query="kangaroo")])[0] is None
     assert words(one(timed, FindItems(query="kangaroo"))) == ["for ever"]
-    assert b"kangaroo" in files(store)
+    assert b"kangaroo" in stored(tmp_path)
     one(timed, put("c", "another"))
-    assert b"kangaroo" not in files(store)
+    assert b"kangaroo" not in stored(tmp_path)
 
 
-def test_a_deletion_destroys_all_values_to_the_last_byte(opened: Open, clock: Clock, store: str, face: Face) -> None:
+def test_a_deletion_destroys_all_values_to_the_last_byte(
+    opened: Open, clock: Clock, tmp_path: Path, face: Face
+) -> None:
     memory = opened(clock=clock)
     items = memory.items("app")
     for operation in (put("a", "armadillo", "armadillo too"), put("a", "aardvark"), put("keep", "keeper")):
         one(items, operation)
     items.batch([put("b", "buffalo"), put("c", "camel"), FindItems(query="aardvark")])
     one(face(items), PutItem(HOME, "a", None))
-    there = files(store)
+    there = stored(tmp_path)
     assert not [name for name in (b"armadillo", b"aardvark") if name in there]
     # So soon after the files were cleaned, the next deletion leaves that to a later write, or to a sweep.
     one(face(items), PutItem(HOME, "b", None))
@@ -134,14 +132,16 @@ def test_a_deletion_destroys_all_values_to_the_last_byte(opened: Open, clock: Cl
     assert memory.stats().records == 2
     clock.now += timedelta(minutes=6)
     one(items, put("d", "d"))
-    assert b"buffalo" not in files(store)
+    assert b"buffalo" not in stored(tmp_path)
     one(face(items), PutItem(HOME, "c", None))
     face(items).sweep()
-    assert b"camel" not in files(store)
+    assert b"camel" not in stored(tmp_path)
     assert sorted(item.key for item in one(items, FindItems())) == ["d", "keep"]
 
 
-def test_an_interrupted_deletion_is_finished_later(opened: Open, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_deletion_is_finished_later(
+    opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     memory = opened()
     items = memory.items("app")
     one(items, put("a", "armadillo"))
@@ -158,7 +158,7 @@ def test_an_interrupted_deletion_is_finished_later(opened: Open, store: str, mon
     memory.close()
     with opened() as again:
         one(again.items("app"), put("b", "another"))
-        assert b"armadillo" not in files(store)
+        assert b"armadillo" not in stored(tmp_path)
 
 
 def test_threads_and_handles_lose_nothing(opened: Open) -> None:

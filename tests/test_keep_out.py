@@ -16,6 +16,7 @@ from hybrid_memory_paging import PAGING_FUNCTIONS
 from hybrid_memory_paging.functions import SEND
 from tests.doubles import texts
 from tests.faces import Face, Open
+from tests.world import stored
 
 both = pytest.mark.in_pairs("face", "memory")
 
@@ -174,7 +175,7 @@ def test_no_bytes_of_the_words_remain(tmp_path: Path, opened: Open) -> None:
         alice.forget(query="Granite Mutual", keep_out=True)
         alice.remember("Granite Mutual is gone.")
         alice.flush()
-    files = b"".join(file.read_bytes() for file in tmp_path.iterdir() if file.is_file())
+    files = stored(tmp_path)
     assert b"ranite" not in files
     assert b"Mutual" not in files
     with opened(url=url) as memory:  # another process

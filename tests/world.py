@@ -1,8 +1,14 @@
-"""What tests of every folder make of the world: tables of wordings, pages as a browser reads them, files of a store."""
+"""What tests of every folder make of the world: tables of wordings, turns as the log has them, files of a store."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
+
+from hybrid_memory import Event, EventKind, Hit, Message, Origin, Record, Role, Scope, Signals, ToolCall, Weights
 
 TESTS = Path(__file__).parent
 
@@ -17,3 +23,56 @@ def rows(name: str, kind: str | None = None) -> list[tuple[str, ...]]:
 def column(name: str, kind: str | None = None) -> list[str]:
     """The same of a table, or a kind of rows, of one column."""
     return [cell for (cell,) in rows(name, kind)]
+
+
+NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
+ALICE = Scope(user="alice", session="s")
+
+
+def user(text: str = "q", name: str | None = None) -> Message:
+    return Message(content=text, id=name)
+
+
+def assistant(text: str = "a", name: str | None = None) -> Message:
+    return Message(role=Role.ASSISTANT, content=text, id=name)
+
+
+def calls(*ids: str | None, tool: str = "look_up", content: str = "", **arguments: Any) -> Message:
+    """Calls of a tool in one turn of the assistant."""
+    made = [ToolCall(name=tool, id=id_, arguments=arguments) for id_ in ids]
+    return Message(role=Role.ASSISTANT, content=content, tool_calls=made)
+
+
+def result(call: str | None, text: str = "r", tool: str | None = None) -> Message:
+    return Message(role=Role.TOOL, content=text, tool_call_id=call, name=tool)
+
+
+def exchange(call: str, text: str, tool: str = "read_page", **arguments: Any) -> list[Message]:
+    """A call of a tool, and what it answered."""
+    return [calls(call, tool=tool, **arguments), result(call, text, tool)]
+
+
+def event(position: int, said: Message | str, role: Role = Role.USER, **more: Any) -> Event:
+    """A message as the log has it."""
+    message = Message(role=role, content=said, **more) if isinstance(said, str) else said
+    payload = message.model_dump(mode="json", exclude_defaults=True, exclude={"id", "at"})
+    return Event(position, f"e{position}", ALICE, EventKind.MESSAGE, NOON, payload)
+
+
+def hit(number: int, text: str = "something", score: float = 1.0) -> Hit:
+    """What recall found of the user's turn of this number, said so many days after noon."""
+    at, sources = NOON + timedelta(days=number), (f"e{number}",)
+    record = Record(number, ALICE, text, at, sources, segment=number, ordinal=0, speaker="user", origin=Origin.USER)
+    return Hit(record, score=score, signals=Signals(), weights=Weights())
+
+
+def stored(folder: Path) -> bytes:
+    """All bytes of the files of a store."""
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def holding(folder: Path, words: Iterable[str]) -> list[str]:
+    """Files that hold one of the words, plain or as JSON escapes it."""
+    forms = [form.encode() for word in words for form in (word, json.dumps(word)[1:-1])]
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return [str(path.relative_to(folder)) for path in files if any(form in path.read_bytes() for form in forms)]

@@ -13,7 +13,8 @@ from hybrid_memory.context.memories import Memories
 from hybrid_memory.context.plan import PromptPlan, plan
 from hybrid_memory.context.view import LEAST_INLINE, LEAST_ROOM, PromptView, relieved
 from hybrid_memory.text.tokens import message_tokens
-from tests.context.conftest import See, assert_accepted, assistant, page, tool_round, user
+from tests.context.conftest import See, assert_accepted, page
+from tests.world import assistant, exchange, user
 
 READERS = [None, "memory_fetch"]
 
@@ -35,7 +36,7 @@ def read(*tokens: int) -> list[Message]:
         for number, size in enumerate(tokens)
         for message in (
             user(f"Read page {number}."),
-            *tool_round(f"c{number}", page(f"page {number}", size)),
+            *exchange(f"c{number}", page(f"page {number}", size)),
             assistant(f"Page {number} is read."),
         )
     ]
@@ -67,8 +68,8 @@ def test_the_image_of_the_question_stays_in_any_budget(see: See, max_tokens: int
     words = {"type": "text", "text": f"{page('mail', 300)} Which of these stamps is torn?"}
     for steps in (
         [],
-        tool_round("c", page("leaf", 300)),
-        [*tool_round("c", "leaf"), *tool_round("d", page("leaf", 700))],
+        exchange("c", page("leaf", 300)),
+        [*exchange("c", "leaf"), *exchange("d", page("leaf", 700))],
     ):
         said = [user("Hello"), assistant("Hi."), Message(content=[words, image]), *steps]
         laid = plan(see(said, max_tokens=max_tokens), Memories()).laid
@@ -105,7 +106,7 @@ def said_of(rounds: list[tuple[int, list[list[int]], int]]) -> list[list[Message
     for number, (asked, steps, answered) in enumerate(rounds):
         said = [user(page(f"question {number}", asked))]
         for step, pages in enumerate(steps):
-            calls = [tool_round(f"{number}.{step}.{row}", page(f"page {row}", size)) for row, size in enumerate(pages)]
+            calls = [exchange(f"{number}.{step}.{row}", page(f"page {row}", size)) for row, size in enumerate(pages)]
             both = [call for message, _ in calls for call in message.tool_calls]
             said += [Message(role=Role.ASSISTANT, tool_calls=both), *(result for _, result in calls)]
         found.append([*said, assistant(page(f"answer {number}", answered))])

@@ -13,9 +13,10 @@ from hybrid_memory.context.strategies import SummaryJob, WindowOnly
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.testing import FaultyModel, ScriptedModel
 from hybrid_memory.testing.models import Fault
-from tests.conversation.conftest import OpenWith, SessionWith, assistant
+from tests.conversation.conftest import OpenWith, SessionWith
 from tests.doubles import line_to
 from tests.faces import Face
+from tests.world import assistant
 
 
 def say(face: Face, handle: ScopedMemory, text: str, answer: str = "Fine.") -> Any:

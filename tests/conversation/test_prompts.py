@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from hybrid_memory import CompactionConfig, Host, MemoryConfig, Message, ScopedMemory, open_memory
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
-from tests.conversation.conftest import OpenWith, SessionWith, assistant, exchange, laid_out, rounds
+from tests.conversation.conftest import OpenWith, SessionWith, laid_out, rounds
 from tests.faces import Face
+from tests.world import assistant, exchange
 
 GARDEN = [
     "The roses at the old wall were planted by Nora in April.",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory_paging import PagedAgent
 from tests.faces import Face, Open
 from tests.paging.conftest import Script, call, says, shown
+from tests.world import holding
 
 CANARY = "zirconquokka"
 WORDS = (CANARY, "锆石短尾袋鼠")
@@ -39,13 +38,6 @@ def told(memory: HybridMemory) -> list[tuple[Any, ...]]:
         return (event.position, event.id, event.kind, event.at, event.payload, event.sources, event.author)
 
     return [row(event) for owner in sorted(log.heads(), key=str) for event in log.read(owner, kinds=kinds)]
-
-
-def traces(folder: Path, words: Sequence[str] = WORDS) -> list[str]:
-    """Files that hold one of the words, plain or as JSON escapes it."""
-    forms = [form.encode() for word in words for form in (word, json.dumps(word)[1:-1])]
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return [path.name for path in files if any(form in path.read_bytes() for form in forms)]
 
 
 def on_file(folder: Path, **options: Any) -> HybridMemory:
@@ -83,7 +75,7 @@ def test_forgetting_a_user_leaves_no_block_and_no_word(face: Face, tmp_path: Pat
             coach.block("human").history()
         assert [row[2] for row in told(memory)] == [EventKind.BLOCK]
         assert memory.scoped(user="bob").blocks()["human"].value == "Name: Bob"
-    assert traces(tmp_path) == []
+    assert holding(tmp_path, WORDS) == []
     with on_file(tmp_path) as memory:
         script = talked(memory, call("core_memory_append", label="human", content="Name: Ada"))
         assert "Name: Ada" in shown(script.prompts[1])
@@ -125,7 +117,7 @@ def test_forgetting_words_takes_their_lines_out_of_blocks_and_history(face: Face
                 break
             assert not any(word in shown for word in WORDS)
         assert not any(word in face(coach).assemble("Who?", max_tokens=900).text for word in WORDS)
-    assert traces(tmp_path, [*WORDS, CANARY.upper()]) == []
+    assert holding(tmp_path, [*WORDS, CANARY.upper()]) == []
 
 
 def test_forgetting_a_message_takes_out_what_an_agent_noted_of_it(face: Face, opened: Open) -> None:

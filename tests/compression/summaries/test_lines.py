@@ -21,8 +21,8 @@ from hybrid_memory.context.lines import (
 )
 from hybrid_memory.context.strategies import Anchored, SummaryJob
 from hybrid_memory.text.tokens import estimate_tokens
-from tests.compression.summaries.conftest import event, line, texts
-from tests.world import column, rows
+from tests.compression.summaries.conftest import line, texts
+from tests.world import column, event, rows
 
 TABLE = "compression/summaries/lines.tsv"
 HEADING = 5
