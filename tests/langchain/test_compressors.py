@@ -11,19 +11,15 @@ import pytest
 from blockbuster import blockbuster_ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware
 from langchain_classic.retrievers import ContextualCompressionRetriever
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.tools import tool
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from langchain_hybrid_memory import HybridDocumentCompressor
-from tests.langchain.conftest import Invoke, ScriptedChat
 
 DOCUMENTS = [
     Document("It rains in Berlin. The train is late.", metadata={"page": 1}, id="a"),
@@ -78,21 +74,6 @@ def test_documents_are_shortened_to_a_budget_that_they_share(memory: HybridMemor
         [document.page_content for document in DOCUMENTS], query="Where does my sister live?", max_tokens=9
     )
     assert left.metadata == {"page": 2, "original_tokens": condensed.before[1], "compressed_tokens": condensed.after[1]}
-
-
-@tool
-def look_up(number: int) -> str:
-    """Look a booking up."""
-    filler = " ".join(f"Line {row} of page {number} says nothing of interest." for row in range(60))
-    return f"{filler} The code of booking {number} is order_{number}4711. {filler}"
-
-
-def run(
-    invoke: Invoke, model: ScriptedChat, middleware: AgentMiddleware[Any, Any], messages: list[AnyMessage]
-) -> list[AnyMessage]:
-    """The messages that an agent leaves."""
-    agent = create_agent(model, [look_up], system_prompt="Be brief.", middleware=[middleware])
-    return list(invoke(agent, {"messages": messages})["messages"])
 
 
 def paired(messages: Sequence[BaseMessage]) -> bool:

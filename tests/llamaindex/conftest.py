@@ -111,15 +111,6 @@ def assistant(text: str) -> ChatMessage:
     return ChatMessage(role="assistant", content=text)
 
 
-def calls(*wanted: tuple[str, dict[str, Any]], start: int = 0) -> ChatMessage:
-    """The assistant calls tools, by name and arguments."""
-    blocks = [
-        ToolCallBlock(tool_call_id=f"c{start + row}", tool_name=name, tool_kwargs=arguments)
-        for row, (name, arguments) in enumerate(wanted)
-    ]
-    return ChatMessage(role="assistant", blocks=blocks)
-
-
 def words(messages: Sequence[ChatMessage] | None) -> list[str]:
     return [message.content or "" for message in messages or ()]
 

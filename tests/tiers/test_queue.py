@@ -1,23 +1,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import Event, EventKind, Message, Role
+from hybrid_memory import Message, Role
 from hybrid_memory.context.queue import Queue, Unit, cut, queue
-from tests.world import ALICE, NOON, assistant, calls, event, result, user
+from tests.world import assistant, calls, event, result, user
 
 
 def system(text: str = "be brief") -> Message:
     return Message(role=Role.SYSTEM, content=text)
-
-
-def recalled(position: int, query: str, text: str, **more: Any) -> Event:
-    payload = {"query": query, "text": text, **more}
-    return Event(position, f"n{position}", ALICE, EventKind.RECALLED, NOON, payload, sources=("x",))
 
 
 def queued(*messages: Message) -> Queue:
