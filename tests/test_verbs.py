@@ -8,15 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from hybrid_memory import (
-    Hit,
-    HybridMemory,
-    Message,
-    Role,
-    ScopedMemory,
-    ToolCall,
-    Weights,
-)
+from hybrid_memory import Hit, HybridMemory, Message, Role, ScopedMemory, ToolCall, Weights
 from hybrid_memory.errors import InvalidInputError, MemoryClosedError
 from tests.doubles import Clock, texts
 from tests.faces import Face, Open

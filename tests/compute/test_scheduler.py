@@ -181,11 +181,7 @@ def test_only_a_slow_failure_that_is_no_answer_opens_it() -> None:
             raise OSError("failed")
 
         try:
-            breaker.call(
-                run,
-                probe=lambda: probes.append(clock.now),
-                answered=lambda _: answered,
-            )
+            breaker.call(run, probe=lambda: probes.append(clock.now), answered=lambda _: answered)
         except (OSError, StoreUnavailableError) as error:
             return str(error)
         return ""

@@ -9,14 +9,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from hybrid_memory import (
-    CompactionConfig,
-    Event,
-    EventKind,
-    Line,
-    Message,
-    Role,
-)
+from hybrid_memory import CompactionConfig, Event, EventKind, Line, Message, Role
 from hybrid_memory.context.layout import PromptRequest
 from hybrid_memory.context.queue import QueueState, Session, queue
 from hybrid_memory.context.shortening import Costs

@@ -7,15 +7,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from hybrid_memory import (
-    CompactionConfig,
-    Context,
-    HybridMemory,
-    MemoryConfig,
-    Message,
-    ScopedMemory,
-    open_memory,
-)
+from hybrid_memory import CompactionConfig, Context, HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.world import assistant
 

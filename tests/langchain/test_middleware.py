@@ -102,10 +102,7 @@ def test_a_budget_too_small_for_the_system_prompt_is_told_once_and_ends_no_run(
 
 @pytest.mark.in_pairs("invoke", "memory")
 def test_a_store_that_fails_does_not_end_the_run_and_loses_nothing(
-    memory: HybridMemory,
-    invoke: Invoke,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    memory: HybridMemory, invoke: Invoke, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     model = ScriptedChat(answers=["one", "two", "three"])
     agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())

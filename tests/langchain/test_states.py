@@ -47,8 +47,7 @@ def as_dict(text: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("agent_of", "given"),
-    [(added, HumanMessage), (added, as_pair), (replaced, as_dict), (forgetful, HumanMessage)],
+    ("agent_of", "given"), [(added, HumanMessage), (added, as_pair), (replaced, as_dict), (forgetful, HumanMessage)]
 )
 def test_every_turn_reaches_the_model_and_the_log_has_it_once(
     memory: HybridMemory, invoke: Invoke, agent_of: Any, given: Any

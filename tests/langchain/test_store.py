@@ -11,13 +11,7 @@ from langchain.agents import create_agent
 from langchain.tools import ToolRuntime
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
-from langgraph.store.base import (
-    GetOp,
-    InvalidNamespaceError,
-    Item,
-    PutOp,
-    SearchOp,
-)
+from langgraph.store.base import GetOp, InvalidNamespaceError, Item, PutOp, SearchOp
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidInputError

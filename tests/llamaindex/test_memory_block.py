@@ -140,11 +140,7 @@ class TestWhatIsFlushed:
 
 class TestAFailingStore:
     async def test_nothing_is_raised_and_nothing_lost(
-        self,
-        host: Host,
-        store: HybridMemory,
-        broken: Callable[[bool], None],
-        caplog: pytest.LogCaptureFixture,
+        self, host: Host, store: HybridMemory, broken: Callable[[bool], None], caplog: pytest.LogCaptureFixture
     ) -> None:
         memory = host(token_limit=150, token_flush_size=40)
         with caplog.at_level(logging.WARNING, LOGGER):
