@@ -1,10 +1,11 @@
-"""What tests of every folder make of the world: tables of wordings, turns as the log has them, files of a store."""
+"""What tests of every folder make and read: tables of wordings, turns as the log has them, files of a store, pages."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -76,3 +77,37 @@ def holding(folder: Path, words: Iterable[str]) -> list[str]:
     forms = [form.encode() for word in words for form in (word, json.dumps(word)[1:-1])]
     files = [path for path in folder.rglob("*") if path.is_file()]
     return [str(path.relative_to(folder)) for path in files if any(form in path.read_bytes() for form in forms)]
+
+
+class Page(HTMLParser):
+    """What a page holds: elements with their attributes, the text outside of styles, and data of each table.
+
+    Its tags must be closed in order.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.text = ""
+        self.tables: list[list[str]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attrs}
+        self.elements.append((tag, found))
+        if tag not in {"meta", "link", "br", "img"}:
+            self.open.append(tag)
+        if tag == "table":
+            self.tables.append([])
+        if tag == "data" and "table" in self.open:
+            self.tables[-1].append(found["value"])
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.text += data

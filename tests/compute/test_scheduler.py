@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -23,11 +23,9 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tasks import Job, PriorityQueue, Task
+from tests.compute.conftest import Clock, Holding, Make
 from tests.doubles import PATIENCE
 from tests.interrupts import interrupted
-
-if TYPE_CHECKING:
-    from tests.compute.conftest import Clock, Holding, Make
 
 
 def kinds(scheduler: Scheduler, kind: str = "recall") -> Any:
@@ -139,13 +137,6 @@ def test_an_entry_expires_and_counts_as_a_miss_then() -> None:
     now[0] = 19
     assert cache.get("a") == 3
     assert cache.get("b") is None
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def test_calls_are_refused_after_a_failure_but_for_a_probe_at_growing_pauses() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Protocol
@@ -16,6 +15,7 @@ from hybrid_memory.context.shortening import Costs
 from hybrid_memory.context.view import PromptView, view
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.text.tokens import estimate_tokens
+from tests.doubles import orphans
 from tests.world import ALICE, NOON
 
 
@@ -75,13 +75,4 @@ def assert_accepted(laid: Sequence[Message]) -> None:
     turns = laid[1:] if laid[0].role is Role.SYSTEM else laid
     assert all(message.role is not Role.SYSTEM for message in turns), "one system message, in front"
     assert turns[0].role is Role.USER
-    row = 0
-    while row < len(turns):
-        wanted = Counter(call.id for call in turns[row].tool_calls)
-        assert turns[row].role is not Role.TOOL, "a result without its call"
-        row += 1
-        answers: Counter[str | None] = Counter()
-        while row < len(turns) and turns[row].role is Role.TOOL:
-            answers[turns[row].tool_call_id] += 1
-            row += 1
-        assert answers == wanted
+    assert orphans(turns) == []

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 
@@ -12,6 +11,7 @@ from hybrid_memory import Message, Origin, Role
 from hybrid_memory.context.layout import MEMORY_HEADINGS, Language
 from hybrid_memory.context.memories import MEMORY_CHARS, Memories, fitting, memory_note, window
 from hybrid_memory.facts.fact import Category, Fact, FactState
+from tests.doubles import orphans
 from tests.world import NOON, calls, hit, result
 
 
@@ -41,16 +41,7 @@ def test_a_window_is_never_orphaned(history: list[Message], limit: int) -> None:
     shown = window(history, limit)
     assert len(shown) <= max(limit, len(last_turn(history)) if limit else 0)
     assert not shown or shown[0].role is Role.USER
-    row = 0
-    while row < len(shown):
-        wanted = Counter(tool.id for tool in shown[row].tool_calls)
-        assert shown[row].role is not Role.TOOL, "a result without its call"
-        row += 1
-        answers: Counter[str | None] = Counter()
-        while row < len(shown) and shown[row].role is Role.TOOL:
-            answers[shown[row].tool_call_id] += 1
-            row += 1
-        assert answers == wanted, "each call stays together with its one result"
+    assert orphans(shown) == [], "each call stays together with its one result"
 
 
 @given(HISTORIES, st.integers(0, 20))

@@ -5,7 +5,6 @@ import random
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -35,6 +34,7 @@ from hybrid_memory_evaluation.methods import OWN, chosen_methods
 from hybrid_memory_evaluation.replaying import Metered, Prompts, faults, replayed
 from hybrid_memory_evaluation.report import figures
 from hybrid_memory_evaluation.reporting import COSTS, KEPT, Column, html, measured
+from tests.world import Page
 
 ASKED = ("sliding-window", "anchored-alone", "none")
 Options = dict[str, Any]
@@ -407,36 +407,6 @@ def _figures(method: str, outcomes: list[Outcome], *, judged: bool) -> Figures:
         history=dict.fromkeys(CHATS, 9000),
         scores=scored(grades) if judged else None,
     )
-
-
-class Page(HTMLParser):
-    """What a page holds: elements with their attributes, the text outside of styles, and data of each table."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str]]] = []
-        self.text = ""
-        self.tables: list[list[str]] = []
-        self.open: list[str] = []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = {name: value or "" for name, value in attrs}
-        self.elements.append((tag, found))
-        if tag not in {"meta", "link", "br", "img"}:
-            self.open.append(tag)
-        if tag == "table":
-            self.tables.append([])
-        if tag == "data" and "table" in self.open:
-            self.tables[-1].append(found["value"])
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "style" not in self.open:
-            self.text += data
 
 
 @pytest.fixture(scope="module")

@@ -32,6 +32,7 @@ from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.adapters import close_all
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
 from llamaindex_hybrid_memory import HybridChatMemory, from_chat_message
+from tests.doubles import OLD_PYDANTIC
 
 
 class ScriptedLLM(FunctionCallingLLM):
@@ -168,11 +169,10 @@ def recalls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """LlamaIndex's agents look at every attribute of theirs, the deprecated ones of pydantic too."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
-            for since in ("20", "211"):
-                item.add_marker(pytest.mark.filterwarnings(f"ignore::pydantic.PydanticDeprecatedSince{since}"))
+            for mark in OLD_PYDANTIC:
+                item.add_marker(mark)
 
 
 @pytest.fixture

@@ -10,11 +10,9 @@ import pytest
 from benchmarks.poisoning.cases import host_cases, own_cases
 from benchmarks.poisoning.hosts import HostCase, played
 from hybrid_memory.models.embedders import HashingEmbedder
+from tests.doubles import OLD_PYDANTIC
 
-pytestmark = [  # of LlamaIndex's agents
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211"),
-]
+pytestmark = OLD_PYDANTIC
 
 
 @pytest.fixture(autouse=True)
