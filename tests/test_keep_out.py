@@ -16,7 +16,7 @@ from hybrid_memory_paging import PAGING_FUNCTIONS
 from hybrid_memory_paging.functions import SEND
 from tests.doubles import texts
 from tests.faces import Face, Open
-from tests.world import stored
+from tests.world import exchange, stored
 
 both = pytest.mark.in_pairs("face", "memory")
 
@@ -205,14 +205,6 @@ def test_a_copy_keeps_out_the_same(opened: Open) -> None:
         assert copy.scoped(user="alice").history()[-1].text == f"The PIN of the gate is {MASK}."
 
 
-def call(name: str, **arguments: Any) -> Message:
-    return Message(role=Role.ASSISTANT, tool_calls=[ToolCall(name=name, id="c", arguments=arguments)])
-
-
-def result(name: str, text: str) -> Message:
-    return Message(role=Role.TOOL, name=name, tool_call_id="c", content=text)
-
-
 def test_the_tools_are_all_known() -> None:
     assert {tool.name for tool in (*SERVER_TOOLS, *PAGING_FUNCTIONS) if tool is not SEND} == OWN_TOOLS
 
@@ -225,14 +217,12 @@ def test_a_call_beside_another_tools_is_no_echo() -> None:
 def test_what_is_forgotten_is_forgotten_in_its_echoes_too(alice: ScopedMemory, face: Face) -> None:
     first = face(alice).remember('My code is "zircon 4711".').positions[0]
     other = face(alice).remember("I like tea.").positions[0]
+    excerpt = f"#{other} user: I like tea.\n#{first} user: an excerpt of zircon"
     alice.remember(
         [
-            call("memory_remember", text='My code is "zircon 4711".'),
-            result("memory_remember", f"Remembered as #{first}."),
-            call("memory_recall", query="tea"),
-            result("memory_recall", f"#{other} user: I like tea."),
-            call("memory_recall", query="code"),
-            result("memory_recall", f"#{other} user: I like tea.\n#{first} user: an excerpt of zircon"),
+            *exchange("c", f"Remembered as #{first}.", "memory_remember", text='My code is "zircon 4711".'),
+            *exchange("c", f"#{other} user: I like tea.", "memory_recall", query="tea"),
+            *exchange("c", excerpt, "memory_recall", query="code"),
         ]
     )
     planned = face(alice).forget(ids=[f"#{first}"], dry_run=True)

@@ -48,7 +48,7 @@ def result(call: str | None, text: str = "r", tool: str | None = None) -> Messag
     return Message(role=Role.TOOL, content=text, tool_call_id=call, name=tool)
 
 
-def exchange(call: str, text: str, tool: str = "read_page", **arguments: Any) -> list[Message]:
+def exchange(call: str, text: str, tool: str = "read_page", /, **arguments: Any) -> list[Message]:
     """A call of a tool, and what it answered."""
     return [calls(call, tool=tool, **arguments), result(call, text, tool)]
 

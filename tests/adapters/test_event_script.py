@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from blockbuster import blockbuster_ctx
@@ -49,11 +49,9 @@ from llamaindex_hybrid_memory import HybridChatMemory as LlamaIndexMemory
 from llamaindex_hybrid_memory import from_chat_message
 from llamaindex_hybrid_memory.messages import from_chat_messages
 from tests.doubles import OLD_PYDANTIC, orphans
+from tests.faces import Open
 from tests.langchain.conftest import ScriptedChat
 from tests.llamaindex.conftest import ScriptedLLM
-
-if TYPE_CHECKING:
-    from tests.faces import Open
 
 pytestmark = OLD_PYDANTIC
 

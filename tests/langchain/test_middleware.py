@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from langchain.agents import create_agent
@@ -12,10 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidScopeError, StoreUnavailableError
 from langchain_hybrid_memory import HybridMemoryMiddleware
-from tests.langchain.conftest import THREAD, ScriptedChat, said, words
-
-if TYPE_CHECKING:
-    from tests.langchain.conftest import Invoke
+from tests.langchain.conftest import THREAD, Invoke, ScriptedChat, said, words
 
 
 @tool

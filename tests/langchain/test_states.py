@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import pytest
 from langchain.agents import AgentState, create_agent
@@ -12,10 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from hybrid_memory import HybridMemory
 from langchain_hybrid_memory import HybridMemoryMiddleware
-from tests.langchain.conftest import numbered, talk
-
-if TYPE_CHECKING:
-    from tests.langchain.conftest import Invoke
+from tests.langchain.conftest import Invoke, numbered, talk
 
 
 class Added(AgentState[Any]):

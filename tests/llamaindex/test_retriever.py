@@ -54,16 +54,6 @@ def ask(request: pytest.FixtureRequest) -> Iterator[Ask]:
 
 
 @pytest.fixture
-def idle_loop() -> Iterator[None]:
-    """An event loop of the main thread, which LlamaIndex would make and never close."""
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    yield
-    asyncio.set_event_loop(None)
-    loop.close()
-
-
-@pytest.fixture
 def told(store: HybridMemory) -> HybridMemory:
     """Alice's two sessions, and Bob's one."""
     alice = store.scoped(user="alice", session="s1")

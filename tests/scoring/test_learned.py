@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,9 +20,7 @@ from hybrid_memory.recall.choose import diverse
 from hybrid_memory.recall.measure import demand, named, offer
 from hybrid_memory.recall.signals import Curve, learned, weighted_mean
 from tests.doubles import Deriving
-
-if TYPE_CHECKING:
-    from tests.faces import Open
+from tests.faces import Open
 
 CHAT = [
     ("Mara", "I started pottery lessons last week, two evenings a month."),
