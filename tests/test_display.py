@@ -3,44 +3,18 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, ScopedMemory, display, open_memory
+from tests.world import Page
 
 CRAFTED = (
     "<script>alert(1)</script> **bold** \u202etxt.exe \u200b [red](javascript:alert(1)) <img src=x onerror=alert(1)>"
 )
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
-
-
-class Page(HTMLParser):
-    """The tags, attributes and text of a page; tags must be closed in order."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: set[str] = set()
-        self.text = ""
-        self._open: list[str] = []
-        self.feed(html)
-        self.close()
-        assert self._open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes |= {name for name, _ in attrs}
-        if tag != "br":
-            self._open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
 
 
 @pytest.fixture(scope="module")
@@ -79,8 +53,10 @@ def test_crafted_words_are_text_in_every_display(memory: HybridMemory, trip: Sco
     told = ""
     for name, value in shown_by(memory, trip).items():
         page = Page(value._repr_html_())  # type: ignore[attr-defined]
-        assert not {"script", "img", "a", "iframe"} & set(page.tags), name
-        assert page.attributes <= {"style", "title", "role", "aria-label", "scope"}, name
+        assert not {"script", "img", "a", "iframe"} & {tag for tag, _ in page.elements}, name
+        assert {key for _, has in page.elements for key in has} <= {"style", "title", "role", "aria-label", "scope"}, (
+            name
+        )
         assert "\u202e" not in page.text, name
         told += page.text
     assert "<script>alert(1)</script>" in told
@@ -121,7 +97,7 @@ def test_a_context_has_its_sections_and_its_plan_with_a_reason_for_every_part(tr
 @given(st.text())
 def test_any_text_is_shown_whole_without_what_nobody_sees(words: str) -> None:
     page = Page(display.text(words))
-    assert page.tags == ["bdi"]
+    assert [tag for tag, _ in page.elements] == ["bdi"]
     seen = page.text.replace("\r", "\n")
     for char in set(words):
         assert char in seen or f"⟨U+{ord(char):04X}⟩" in seen

@@ -1,14 +1,22 @@
+"""Recall without the vectors of texts: a model that fails or is away, an index that is away or lacks many."""
+
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from hybrid_memory.errors import EmbedderMismatchError, ModelError
+from hybrid_memory import Hit, HybridMemory
+from hybrid_memory.errors import EmbedderMismatchError, ModelError, StoreUnavailableError
 from hybrid_memory.models.embedders import HashingEmbedder
-from tests.doubles import FaultyEmbedder, texts
+from tests.doubles import FaultyEmbedder, Line, line_to, texts, wait_until
 from tests.faces import Face, Open
+from tests.test_background import Embedder
 
 OFFLINE = ConnectionError("model host is offline")
 
@@ -121,3 +129,159 @@ def test_nonsense_from_an_embedder_never_reaches_the_store(face: Face, opened: O
     with pytest.raises(ModelError):
         face(memory).flush()
     assert face(memory).stats().vectors == 0
+
+
+TURNS = [f"message {number} about cat{number} and its dish" for number in range(100)]
+
+
+@pytest.fixture
+def imported(opened: Open) -> str:
+    """The user of a store that was filled without an embedder."""
+    with opened(embedder="none") as memory:
+        memory.scoped(user="alice").remember(TURNS)
+        memory.flush()
+    return "alice"
+
+
+def _found(face: Face, memory: HybridMemory, user: str) -> tuple[str, float, str]:
+    first = face(memory.scoped(user=user)).recall("cat77", k=3)[0]
+    return first.record.text, first.signals.text, first.note
+
+
+@pytest.mark.background
+def test_the_first_recall_after_a_large_import_answers_at_once(
+    face: Face, opened: Open, imported: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hybrid_memory.store.indexing.AT_ONCE", 50)
+    embedder = Embedder()
+    embedder.gate.clear()
+    memory = opened(embedder=embedder)
+    try:
+        text, share, note = _found(face, memory, imported)
+        assert (text, share) == (TURNS[77], 1)
+        assert note == "100 vectors still to be made, what has none is found by its words"
+        assert embedder.entered.wait(60), "the background makes them at once"
+        assert _found(face, memory, imported)[2].startswith("100 vectors"), "it is not waited for either"
+    finally:
+        embedder.gate.set()
+    wait_until(lambda: not memory.stats().pending)
+    assert _found(face, memory, imported)[2] == ""
+    assert embedder.texts == len(TURNS)
+
+
+def test_without_a_background_recall_makes_them_for_as_long_as_it_waits_for_a_model(
+    face: Face, opened: Open, imported: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hybrid_memory.store.indexing.AT_ONCE", 50)
+    seconds = count(step=4)  # a batch takes four, and an embedder is waited for ten
+    monkeypatch.setattr("hybrid_memory.store.indexing.time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    memory = opened(orchestration={"background": False})
+    assert _found(face, memory, imported)[2].startswith("4 vectors still to be made")
+    assert _found(face, memory, imported) == (TURNS[77], 1, "")
+
+
+def test_read_only_says_what_is_missing(face: Face, opened: Open, imported: str) -> None:
+    memory = opened(embedder=Embedder()).as_read_only()
+    for _ in range(2):
+        text, share, note = _found(face, memory, imported)
+        assert (text, share) == (TURNS[77], 1)
+        assert note.startswith("100 vectors still to be made")
+
+
+def test_what_has_no_vector_yet_is_found_by_its_words(
+    face: Face, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hybrid_memory.store.indexing.AT_ONCE", 50)
+    memory = opened()
+    alice = memory.scoped(user="alice")
+    face(alice).remember(TURNS[:70])
+    face(memory).flush()
+    face(alice).remember([*TURNS[70:], *(f"{text}, again" for text in TURNS[70:])])
+    assert set(texts(face(alice).recall("where is cat77?", k=2))) == {TURNS[77], f"{TURNS[77]}, again"}
+
+
+NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+FAILURE = "no route to the index"
+
+
+def cut(index: Line) -> None:
+    index.error = StoreUnavailableError(FAILURE)
+
+
+def found(hits: list[Hit]) -> set[str]:
+    return set(texts(hits))
+
+
+@pytest.fixture
+def url(store: str) -> str:
+    return store
+
+
+def test_the_log_answers_and_says_so(face: Face, opened: Open, url: str) -> None:
+    memory = opened(url=url, clock=lambda: NOW)
+    index = line_to(memory, "index")
+    alice = memory.scoped(user="alice")
+    alice.remember(["it rains", "my cat sleeps", "我的猫睡觉"], at=NOW - DAY, metadata={"tag": 1})
+    cut(index)
+    hit = face(alice).recall("the cat", k=1)[0]
+    assert hit.record.text == "my cat sleeps"
+    assert (hit.record.at, hit.record.metadata, hit.record.scope) == (NOW - DAY, {"tag": 1}, alice.scope)
+    assert hit.record.sources == (alice.history()[1].id,)
+    assert FAILURE in hit.note
+    assert FAILURE in hit.why()
+    assert hit.signals.text == 1
+    assert hit.score == pytest.approx(0.9 * hit.signals.text + 0.1 * hit.signals.recency)
+    assert face(alice).recall("猫", k=1)[0].record.text == "我的猫睡觉"
+    assert 0 < hit.signals.recency < 1
+
+
+def test_an_outage_delays_the_index_and_loses_nothing(face: Face, opened: Open, url: str) -> None:
+    memory = opened(url=url)
+    index = line_to(memory, "index")
+    alice = memory.scoped(user="alice")
+    alice.remember("cat 0")
+    face(alice).recall("cat")
+    cut(index)
+    for number in range(1, 40):
+        face(alice).remember(f"cat {number}")
+        if number % 10 == 0:
+            assert f"cat {number}" in texts(face(alice).recall(f"cat {number}", k=1))
+    with pytest.raises(StoreUnavailableError, match=FAILURE):
+        face(memory).flush()
+    assert len(face(alice).history()) == 40
+    index.error = None
+    hits = face(alice).recall("cat", k=50)
+    assert found(hits) == {f"cat {number}" for number in range(40)}
+    assert {hit.note for hit in hits} == {""}
+    stats = memory.stats()
+    assert (stats.records, stats.vectors, stats.unindexed, stats.pending) == (40, 40, 0, 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_line_that_breaks_anywhere_loses_and_repeats_nothing(opened: Open, seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311 - for tests
+    memory = opened(url="memory://")
+    index = line_to(memory, "index")
+    alice = memory.scoped(user="alice")
+    for number in range(30):
+        alice.remember(f"cat {number}")
+        index.error = None
+        method = chance.choice(["upsert", "put_vectors", "pending", "applied", "known", "matching", "places", "get"])
+        index.breaks = {method: (chance.choice(["before", "after"]), StoreUnavailableError(FAILURE))}
+        assert f"cat {number}" in texts(alice.recall(f"cat {number}", k=30))
+    index.error, index.breaks = None, {}
+    memory.flush()
+    stats = memory.stats()
+    assert (stats.records, stats.vectors, stats.unindexed, stats.pending) == (30, 30, 0, 0)
+    assert sorted(texts(alice.recall("cat", k=99))) == sorted(f"cat {number}" for number in range(30))
+
+
+def test_a_log_that_is_down_too_is_told(face: Face, opened: Open) -> None:
+    memory = opened(url="memory://")
+    alice = memory.scoped(user="alice")
+    alice.remember("my cat")
+    for engine in ("log", "index"):
+        cut(line_to(memory, engine))
+    with pytest.raises(StoreUnavailableError):
+        face(alice).recall("cat")

@@ -26,14 +26,7 @@ from hybrid_memory.context.conversation import said_before
 from hybrid_memory.errors import IdConflictError, InvalidInputError
 from tests.doubles import texts, wait_until
 from tests.faces import Face, Open
-
-
-def user(text: str, name: str | None = None) -> Message:
-    return Message(content=text, id=name)
-
-
-def assistant(text: str, name: str | None = None) -> Message:
-    return Message(role=Role.ASSISTANT, content=text, id=name)
+from tests.world import assistant, user
 
 
 def call(name: str | None = None, **arguments: Any) -> Message:

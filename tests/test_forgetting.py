@@ -35,10 +35,12 @@ from hybrid_memory.store.erasure import STREAM_BATCH
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.doubles import FaultyEmbedder, texts
 from tests.faces import Face
+from tests.world import holding
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
 CANARY = "zirconquokka"
 CANARIES = (CANARY, "锆石短尾袋鼠")
+FORMS = (*CANARIES, CANARY.upper())
 
 
 NOW = START + timedelta(days=60)
@@ -69,16 +71,6 @@ def alice(memory: HybridMemory) -> ScopedMemory:
     return memory.scoped(user="alice", session="s1")
 
 
-def traces(folder: Path) -> list[str]:
-    """Files that still hold a canary, plain or as JSON escapes it."""
-    wanted = [form.encode() for word in CANARIES for form in (word, json.dumps(word)[1:-1], word.upper())]
-    return [
-        str(path.relative_to(folder))
-        for path in folder.rglob("*")
-        if path.is_file() and any(word in path.read_bytes() for word in wanted)
-    ]
-
-
 def chat(alice: ScopedMemory) -> ScopedMemory:
     """A conversation with a canary in turns, facts, a summary, notes, the ledger and a payload."""
     for number in range(12):
@@ -106,21 +98,21 @@ def chat(alice: ScopedMemory) -> ScopedMemory:
 def test_no_byte_of_a_canary_is_left(make: Callable[..., HybridMemory], tmp_path: Path) -> None:
     with make() as memory:
         alice = chat(memory.scoped(user="alice", session="s1"))
-        assert traces(tmp_path), "the canary was there"
+        assert holding(tmp_path, FORMS), "the canary was there"
         for word in CANARIES:
             receipt = alice.forget(query=word)
             assert receipt.erased["turns"] >= 2
-        assert traces(tmp_path) == [], "while the store is open"
+        assert holding(tmp_path, FORMS) == [], "while the store is open"
         assert not [line for line in alice.summary() if CANARY in line.text]
         assert CANARY not in alice.summary().text
         assert not [fact for fact in alice.facts(history=True) if CANARY in fact.value]
         assert not [hit for hit in alice.recall(CANARY, k=50) if CANARY in hit.record.text]
         assert CANARY not in alice.assemble("What do you know?", max_tokens=900).text
-    assert traces(tmp_path) == [], "after closing"
+    assert holding(tmp_path, FORMS) == [], "after closing"
     memory = make()
     assert len(memory.scoped(user="alice", session="s1").history()) == 14
     memory.rebuild()
-    assert traces(tmp_path) == []
+    assert holding(tmp_path, FORMS) == []
 
 
 def test_a_dry_run_tells_and_changes_nothing(memory: HybridMemory, alice: ScopedMemory, face: Face) -> None:
@@ -146,9 +138,9 @@ def test_a_user_is_forgotten_everywhere(memory: HybridMemory, alice: ScopedMemor
     memory.flush()
     assert team.recall(CANARY, k=5)
     planned = face(memory).forget(user="alice", dry_run=True)
-    assert traces(tmp_path)
+    assert holding(tmp_path, FORMS)
     assert planned.erased["turns"] == face(memory).forget(user="alice").erased["turns"]
-    assert traces(tmp_path) == []
+    assert holding(tmp_path, FORMS) == []
     assert texts(team.history()) == ["Bob was here."]
 
 
@@ -202,7 +194,7 @@ def test_a_failing_embedder_does_not_keep_what_is_forgotten(make: Callable[..., 
     with embedder.failing(ConnectionError("offline")):
         for word in CANARIES:
             alice.forget(query=word)
-    assert traces(tmp_path) == []
+    assert holding(tmp_path, FORMS) == []
 
 
 TEXTS = st.lists(
@@ -390,7 +382,7 @@ def test_what_came_back_is_found_by_forgetting_again(tmp_path: Path) -> None:
             assert not [event for event in log.read(owner) if CANARY in json.dumps(event.payload)]
             assert CANARY not in str([(fact.text, fact.value) for fact in alice.facts(history=True)])
             assert not alice.recall(CANARY)
-        assert traces(tmp_path) == []
+        assert holding(tmp_path, FORMS) == []
 
 
 REPEATING = {EventKind.CLAIM, EventKind.RECALLED, EventKind.COMPACTION}

@@ -19,6 +19,7 @@ from hybrid_memory.recall.signals import DAY as SECONDS
 from hybrid_memory.recall.signals import time_signal, time_weight, weighted_mean
 from tests.doubles import texts
 from tests.faces import Face, Open
+from tests.world import rows
 
 DAY = timedelta(days=1)
 
@@ -69,38 +70,9 @@ def test_what_was_said_soon_after_stands_before_what_was_said_long_before(opened
     assert [hit.record.text for hit in hits[2:]] == ["painted it green", "painted it blue"]
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("What did I do yesterday?", Timing.CLEAR), ("Who came by last week?", Timing.CLEAR),
-        ("Whom did I meet a few days ago?", Timing.VAGUE),
-        ("Which novel about the 1990s did I read last week?", Timing.CLEAR), ("几天前我见了谁？", Timing.VAGUE),
-        ("What did Lucia buy on 7 May 2023?", Timing.TOLD), ("What did Lucia and I buy yesterday?", Timing.CLEAR),
-        ("昨天李娜买了什么？", Timing.TOLD), ("上周我做了什么？", Timing.CLEAR), ("我的牙医是谁？", Timing.NONE),
-        ("What did we talk about last?", Timing.LAST_TALK), ("我们上次聊了什么？", Timing.LAST_TALK),
-        ("Where did we leave off?", Timing.LAST_TALK), ("What was our last conversation about?", Timing.LAST_TALK),
-        ("上次我们聊到哪儿了？", Timing.LAST_TALK), ("What did we last talk about?", Timing.LAST_TALK),
-        ("What did we discuss in our last session?", Timing.LAST_TALK), ("这两天我做了什么？", Timing.VAGUE),
-        ("Tell me about our previous conversation", Timing.LAST_TALK),
-        ("What did I do in the last few days?", Timing.VAGUE),
-        ("What did we say about the last invoice?", Timing.NONE), ("What is my last name?", Timing.NONE),
-        ("When was the first time that I swam?", Timing.OLDEST), ("我第一次游泳是什么时候？", Timing.OLDEST),
-        ("When did I last see a dentist?", Timing.NEWEST), ("我上次去看牙是什么时候？", Timing.NEWEST),
-        ("When did Lucia first swim?", Timing.NONE), ("What is my first name?", Timing.NONE),
-        ("What can I cook today?", Timing.VAGUE), ("What happened today?", Timing.CLEAR),
-        ("今天晚饭吃什么好？", Timing.VAGUE), ("我今天说了什么？", Timing.CLEAR), ("gym yesterday", Timing.CLEAR),
-        ("I went to the gym yesterday and my knee hurts.", Timing.VAGUE), ("昨天去健身了，膝盖疼", Timing.VAGUE),
-        ("I slept badly last night. Who is my dentist?", Timing.NONE), ("昨晚没睡好。我的牙医是谁？", Timing.NONE),
-        ("Anoche dormí mal. ¿Cómo se llama mi dentista?", Timing.NONE),
-        ("Hier soir j'ai mal dormi. Qui est mon dentiste ?", Timing.NONE),
-        ("I told you on 2 May about a museum. What did I see there?", Timing.CLEAR),
-        ("I slept badly last night. What did I eat last week?", Timing.CLEAR),
-        ("Write the roster of the kitchen for the last week of June.", Timing.VAGUE),
-        (f"We painted the hall yesterday, {'and then the door, ' * 9}until it was dark.", Timing.NONE),
-    ],
-)  # fmt: skip
-def test_the_words_tell_how_far_a_question_goes_by_time(query: str, expected: Timing) -> None:
-    assert plan(query, now=NOW, candidates=48).timing is expected
+@pytest.mark.parametrize(("timing", "query"), rows("routing/timing.tsv"))
+def test_the_words_tell_how_far_a_question_goes_by_time(timing: str, query: str) -> None:
+    assert plan(query, now=NOW, candidates=48).timing is Timing[timing.upper().replace(" ", "_")]
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,22 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hybrid_memory import HybridMemory, Message, Role, ScopedMemory
+from hybrid_memory import HybridMemory, Message, Role, ScopedMemory, ToolCall
+from hybrid_memory.adapters import PutItem
 from hybrid_memory.errors import AccessDeniedError, InvalidInputError
+from hybrid_memory.log.exchanges import OWN_TOOLS, is_echo
 from hybrid_memory.store.keepout import MASK, distinctive, term_of
+from hybrid_memory.tools import SERVER_TOOLS
+from hybrid_memory_paging import PAGING_FUNCTIONS
+from hybrid_memory_paging.functions import SEND
+from tests.doubles import texts
 from tests.faces import Face, Open
+from tests.world import exchange, stored
 
 both = pytest.mark.in_pairs("face", "memory")
 
@@ -166,7 +175,7 @@ def test_no_bytes_of_the_words_remain(tmp_path: Path, opened: Open) -> None:
         alice.forget(query="Granite Mutual", keep_out=True)
         alice.remember("Granite Mutual is gone.")
         alice.flush()
-    files = b"".join(file.read_bytes() for file in tmp_path.iterdir() if file.is_file())
+    files = stored(tmp_path)
     assert b"ranite" not in files
     assert b"Mutual" not in files
     with opened(url=url) as memory:  # another process
@@ -194,3 +203,106 @@ def test_a_copy_keeps_out_the_same(opened: Open) -> None:
         source.migrate(copy)
         copy.scoped(user="alice").remember(PIN)
         assert copy.scoped(user="alice").history()[-1].text == f"The PIN of the gate is {MASK}."
+
+
+def test_the_tools_are_all_known() -> None:
+    assert {tool.name for tool in (*SERVER_TOOLS, *PAGING_FUNCTIONS) if tool is not SEND} == OWN_TOOLS
+
+
+def test_a_call_beside_another_tools_is_no_echo() -> None:
+    both = [ToolCall(name="memory_recall", id="1"), ToolCall(name="weather", id="2")]
+    assert not is_echo(Message(role=Role.ASSISTANT, tool_calls=both))
+
+
+def test_what_is_forgotten_is_forgotten_in_its_echoes_too(alice: ScopedMemory, face: Face) -> None:
+    first = face(alice).remember('My code is "zircon 4711".').positions[0]
+    other = face(alice).remember("I like tea.").positions[0]
+    excerpt = f"#{other} user: I like tea.\n#{first} user: an excerpt of zircon"
+    alice.remember(
+        [
+            *exchange("c", f"Remembered as #{first}.", "memory_remember", text='My code is "zircon 4711".'),
+            *exchange("c", f"#{other} user: I like tea.", "memory_recall", query="tea"),
+            *exchange("c", excerpt, "memory_recall", query="code"),
+        ]
+    )
+    planned = face(alice).forget(ids=[f"#{first}"], dry_run=True)
+    assert planned.erased["tool messages rewritten"] == 3
+    assert "zircon" in alice.history()[-1].text
+    face(alice).forget(ids=[f"#{first}"])
+    told = texts(alice.history())
+    assert not any("zircon" in text for text in told)
+    assert told[-3:] == [f"#{other} user: I like tea.", 'memory_recall {"query": "code"}', "(forgotten)"]
+
+
+MAIL, CARD = "ann.quokka@example.org", "4111 1111 1111 1111"
+SECRET = f"Write to {MAIL} or use {CARD}."
+
+
+def file_block(memory: HybridMemory) -> None:
+    file = {"filename": f"{MAIL}.pdf", "file_data": "data:application/pdf;base64,JVBERi0xLjQK"}
+    memory.scoped(user="u").remember({"content": [{"type": "file", "file": file}, {"type": "text", "text": SECRET}]})
+
+
+def question(memory: HybridMemory) -> None:
+    alice = memory.scoped(user="u", session="s")
+    alice.remember("The cat sleeps.")
+    memory.scoped(user="u", session="t").assemble(f"The cat? {SECRET}")
+
+
+def items(memory: HybridMemory) -> None:
+    value = {"about": SECRET, "nested": [{"mail": MAIL}]}
+    memory.items("agent").batch([PutItem(("people",), "ann", value, texts=(SECRET,))])
+
+
+def quarantined(memory: HybridMemory) -> None:
+    memory.scoped(user="u").space("team").create().grant(user="v", right="write", trust=0.1)
+    memory.scoped(user="v").space("team").remember(SECRET)
+
+
+WRITES: dict[str, Callable[[HybridMemory], Any]] = {
+    "text": lambda memory: memory.scoped(user="u").remember(SECRET),
+    "name": lambda memory: memory.scoped(user="u").remember({"content": "Hi", "name": MAIL}),
+    "metadata": lambda memory: memory.scoped(user="u").remember("Hi", metadata={"mail": MAIL, "card": CARD}),
+    "extra": lambda memory: memory.scoped(user="u").remember({"content": "Hi", "extra": {"raw": {"text": [SECRET]}}}),
+    "call": lambda memory: memory.scoped(user="u").remember(
+        {"role": "assistant", "tool_calls": [{"id": "1", "name": "send", "arguments": {"to": [MAIL]}}]}
+    ),
+    "file block": file_block,
+    "offload": lambda memory: memory.scoped(user="u").offload(f"{SECRET} " * 30),
+    "question": question,
+    "item": items,
+    "block": lambda memory: memory.scoped(user="u").block("notes").put(SECRET),
+    "file": lambda memory: memory.scoped(user="u").files().write("/notes/ann.md", SECRET),
+    "quarantined": quarantined,
+    "mirror": lambda memory: memory.scoped(user="u", session="s").mirror([Message(content=SECRET, name=MAIL, id="1")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_no_byte_of_it_is_stored(opened: Open, tmp_path: Path, write: str) -> None:
+    with opened(redaction={"kinds": ["email", "card"]}) as memory:
+        WRITES[write](memory)
+        memory.flush()
+        assert memory.stats().events
+    for file in tmp_path.iterdir():
+        assert b"quokka" not in file.read_bytes(), file.name
+        assert CARD.encode() not in file.read_bytes(), file.name
+
+
+def test_what_is_written_again_is_recognized(opened: Open) -> None:
+    memory = opened(redaction={"kinds": ["email"]})
+    alice = memory.scoped(user="u", session="s")
+    said = [Message(content=SECRET, name=MAIL, metadata={"mail": MAIL}, id="1"), Message(content="And now?", id="2")]
+    for _ in range(2):
+        assert alice.mirror(said) == ["1", "2"]
+    assert alice.remember(said).duplicates == ("1", "2")
+    assert len(alice.history()) == 2
+
+
+def test_ids_and_pictures_stay(opened: Open) -> None:
+    memory = opened(url="memory://", redaction={"kinds": ["email", "phone", "api key"]})
+    alice = memory.scoped(user=MAIL)
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "AKIAABCDEFGHIJ123456/" * 20}}
+    alice.remember(Message(content=[picture], id="ann@example.org"))
+    (message,) = alice.history()
+    assert (message.id, message.content) == ("ann@example.org", [picture])

@@ -11,13 +11,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from hybrid_memory import (
-    EventKind,
-    HybridMemory,
-    MemoryConfig,
-    ScopedMemory,
-    open_memory,
-)
+from hybrid_memory import EventKind, HybridMemory, MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.testing.models import FaultyModel, ScriptedModel
 from hybrid_memory.text.tokens import estimate_tokens

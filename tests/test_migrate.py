@@ -14,12 +14,7 @@ import pytest
 
 from hybrid_memory import Event, HybridMemory, MemoryConfig, Record, Scope, ScopedMemory, open_memory
 from hybrid_memory.documents.items import GetItem, PutItem
-from hybrid_memory.errors import (
-    InvalidInputError,
-    ModelError,
-    StoreError,
-    StoreUnavailableError,
-)
+from hybrid_memory.errors import InvalidInputError, ModelError, StoreError, StoreUnavailableError
 from hybrid_memory.log.views import ArchivedLog
 from hybrid_memory.models.embedders import HashingEmbedder
 from tests.archives import InMemoryArchive

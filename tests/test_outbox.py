@@ -15,6 +15,7 @@ from hybrid_memory import EventKind, HybridMemory, MemoryConfig, ScopedMemory, o
 from hybrid_memory.errors import IdConflictError, StoreUnavailableError
 from tests.doubles import events_of, texts
 from tests.faces import Child, Face, Open
+from tests.world import stored
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
 FAILURE = "no route to the log"
@@ -78,10 +79,6 @@ def said(owner: ScopedMemory) -> list[str]:
     ours = {EventKind.MESSAGE, EventKind.CLAIM, EventKind.LEARNED, EventKind.ERASED}
     assert {event.kind for event in events_of(owner)} <= ours
     return texts(owner.history())
-
-
-def stored(folder: Path) -> bytes:
-    return b"".join(path.read_bytes() for path in folder.iterdir() if path.is_file())
 
 
 @pytest.fixture

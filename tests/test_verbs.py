@@ -8,15 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from hybrid_memory import (
-    Hit,
-    HybridMemory,
-    Message,
-    Role,
-    ScopedMemory,
-    ToolCall,
-    Weights,
-)
+from hybrid_memory import Hit, HybridMemory, Message, Role, ScopedMemory, ToolCall, Weights
 from hybrid_memory.errors import InvalidInputError, MemoryClosedError
 from tests.doubles import Clock, texts
 from tests.faces import Face, Open
@@ -165,7 +157,11 @@ def test_rebuild_derives_the_same_again(face: Face, memory: HybridMemory, alice:
 VERBS: dict[str, Callable[[HybridMemory, ScopedMemory], object]] = {
     "remember": lambda memory, alice: alice.remember("x"), "recall": lambda memory, alice: alice.recall("x"),
     "history": lambda memory, alice: alice.history(), "blocks": lambda memory, alice: alice.blocks(),
-    "put block": lambda memory, alice: alice.block("human").put("x"), "flush": lambda memory, alice: alice.flush(),
+    "put block": lambda memory, alice: alice.block("human").put("x"),
+    "edit block": lambda memory, alice: alice.block("human").edit(append="x"),
+    "undo block": lambda memory, alice: alice.block("human").undo(),
+    "block's past": lambda memory, alice: alice.block("human").history(),
+    "remove block": lambda memory, alice: alice.block("human").remove(), "flush": lambda memory, alice: alice.flush(),
     "flush all": lambda memory, alice: memory.flush(), "stats": lambda memory, alice: memory.stats(),
     "rebuild": lambda memory, alice: memory.rebuild(),
 }  # fmt: skip

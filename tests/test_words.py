@@ -97,7 +97,7 @@ def test_no_participle_is_a_name(package: str) -> None:
     named = {path: {name.strip("_") for name in participles(ast.parse(path.read_text("utf-8")))} for path in paths}
     assert {path: bad for path, names in named.items() if (bad := names & NO_NAMES)} == {}
     assert set(participles(ast.parse("class A:\n    told: int\ndef found(said):\n    self._wanted = 1"))) == {
-        *("told", "found", "said", "_wanted"),
+        *("told", "found", "said", "_wanted")
     }
 
 

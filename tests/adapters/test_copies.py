@@ -64,10 +64,7 @@ CASES: dict[str, tuple[Callable[[HybridMemory], Any], Callable[[Any], str]]] = {
         lambda one: str(one.retrieve(QUESTION)[0].text),
     ),
     "li tools": (li_tools, lambda one: str(one.to_tool_list()[0].call(query=QUESTION).content)),
-    "li tool": (
-        lambda memory: li_tools(memory).to_tool_list()[0],
-        lambda one: str(one.call(query=QUESTION).content),
-    ),
+    "li tool": (lambda memory: li_tools(memory).to_tool_list()[0], lambda one: str(one.call(query=QUESTION).content)),
 }
 
 

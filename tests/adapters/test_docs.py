@@ -15,14 +15,12 @@ from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
 
 from hybrid_memory.adapters import close_all
 from hybrid_memory.models.embedders import HashingEmbedder
+from tests.doubles import OLD_PYDANTIC
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = ["langchain.md", "langchain-migration.md", "llamaindex.md", "llamaindex-migration.md"]
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211"),
-]
+pytestmark = OLD_PYDANTIC
 
 
 @pytest.mark.parametrize("embedder", ["hashing", "local"])

@@ -65,13 +65,6 @@ def begun(name: str, model: Any = None, *, budget: int = BUDGET) -> Iterator[Rep
         yield replay
 
 
-def asked(name: str, messages: Sequence[Message], question: str = "Which?", **given: Any) -> Prompt:
-    """The prompt for a question after these messages."""
-    with begun(name, **given) as replay:
-        told(replay, messages)
-        return replay.prompt(question)
-
-
 @pytest.fixture(scope="module")
 def told_once() -> Iterator[ToldOnce]:
     """Eight exchanges by method and language, and the prompts of their model calls; for tests that ask alone."""

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from blockbuster import blockbuster_ctx
@@ -48,18 +48,12 @@ from langchain_hybrid_memory import (
 from llamaindex_hybrid_memory import HybridChatMemory as LlamaIndexMemory
 from llamaindex_hybrid_memory import from_chat_message
 from llamaindex_hybrid_memory.messages import from_chat_messages
-from tests.doubles import orphans
+from tests.doubles import OLD_PYDANTIC, orphans
+from tests.faces import Open
 from tests.langchain.conftest import ScriptedChat
 from tests.llamaindex.conftest import ScriptedLLM
 
-if TYPE_CHECKING:
-    from tests.faces import Open
-
-pytestmark = [
-    # LlamaIndex's agents look at every attribute of theirs, the deprecated ones of pydantic too.
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211"),
-]
+pytestmark = OLD_PYDANTIC
 
 CHATS = [("ann", "s1"), ("ann", "s2"), ("ben", "s1")]
 MARK = re.compile(r"(ann|ben)-(s1|s2)-(\w+)")

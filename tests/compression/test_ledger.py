@@ -6,7 +6,9 @@ from hybrid_memory import Message, Role
 from hybrid_memory.artifacts import read_ledger, render
 from hybrid_memory.artifacts.ledger import LIMITS, Ledger
 from tests.doubles import assert_linear
+from tests.world import rows
 
+TABLE = "compression/ledger.tsv"
 Turn = tuple[str, str]
 
 
@@ -29,63 +31,24 @@ def operations(ledger: Ledger) -> dict[str, str]:
     return {state.path: str(state.operation) for state in ledger.files}
 
 
+def states(expected: str) -> dict[str, str]:
+    """``a.py=created b.py=deleted``, as the table says it."""
+    return dict(part.split("=") for part in expected.split())
+
+
 def after(*commands: str) -> dict[str, str]:
     return operations(read_ledger(conversation([(command, done()) for command in commands])))
 
 
-@pytest.mark.parametrize(
-    ("commands", "expected"),
-    [
-        (["cat > a.py <<'EOF'\nx > y.txt\nrm z\nEOF"], {"a.py": "created"}),
-        (["cat <<EOF > a.py\n1\nEOF\ncat <<'END' > b/c.py\n2\nEND"], {"a.py": "created", "b/c.py": "created"}),
-        (["echo 1 > a.txt && echo 2 >> a.txt"], {"a.txt": "created"}),
-        (["sed -i 's/a b/c/' src/a.py"], {"src/a.py": "modified"}),
-        (["sed -i -e 's/x/y/' src/a.py src/b.py"], {"src/a.py": "modified", "src/b.py": "modified"}),
-        (["perl -pi -e 's/x/y/' a.pl"], {"a.pl": "modified"}),
-        (["make test 2>&1 | tee out/log.txt"], {"out/log.txt": "created"}),
-        (["cat a.py", "cat > a.py <<EOF\n1\nEOF"], {"a.py": "modified"}),
-        (["cat > a.py <<EOF\n1\nEOF", "sed -i 1d a.py"], {"a.py": "created"}),
-        (["touch a.py", "rm a.py"], {"a.py": "deleted"}),
-        (["cd src && touch a.py", "touch b.py"], {"src/a.py": "created", "b.py": "created"}),
-        (["touch d/a.py d/b.py c.py", "rm -rf d"],
-         {"d/a.py": "deleted", "d/b.py": "deleted", "c.py": "created", "d": "deleted"}),
-        (["touch t_1.py t_2.py u.py", "rm -f t_*.py"], {"t_1.py": "deleted", "t_2.py": "deleted", "u.py": "created"}),
-        (["touch a.py", "git rm a.py"], {"a.py": "deleted"}),
-        (["sed -i 1d a.py", "git rm --cached a.py"], {"a.py": "modified"}),
-        (["git mv old.py new.py"], {"old.py": "deleted", "new.py": "renamed"}),
-        (["touch tmp.py", "mv tmp.py final.py"], {"tmp.py": "deleted", "final.py": "created"}),
-        (["cat real.py", "echo 1 > real.new && mv real.new real.py"], {"real.py": "modified", "real.new": "deleted"}),
-        (["cp a.py b.py"], {"a.py": "read", "b.py": "created"}),
-        (['bash -c "echo 1 > in.txt"'], {"in.txt": "created"}),
-        (["python3 - <<'EOF'\nopen('a.py', 'w')\nEOF"], {"a.py": "created"}),
-        (["python -c \"open('b.txt', 'w').write('1')\""], {"b.txt": "created"}),
-        (["cat > fix.py <<'EOF'\np = 'src/m.py'\ns = open(p).read()\nopen(p, 'w').write(s)\nEOF", "python fix.py",
-          "rm fix.py"],
-         {"fix.py": "deleted", "src/m.py": "modified"}),
-        (["cat > go.sh <<'EOF'\necho 1 > made.txt\nEOF\nchmod +x go.sh\n./go.sh"],
-         {"go.sh": "created", "made.txt": "created"}),
-        (["patch -p1 <<'EOF'\n--- a/m.py\n+++ b/m.py\n@@ -1 +1 @@\n-a\n+b\nEOF"], {"m.py": "modified"}),
-        (["echo 1 > 报告.md"], {"报告.md": "created"}),
-        (["ls > /dev/null 2>&1; echo 1 >&2"], {}),
-    ],
-)  # fmt: skip
-def test_a_command_does_to_files_what_a_shell_does(commands: list[str], expected: dict[str, str]) -> None:
-    assert after(*commands) == expected
+@pytest.mark.parametrize("row", rows(TABLE, "commands"), ids="|".join)
+def test_a_command_does_to_files_what_a_shell_does(row: tuple[str, ...]) -> None:
+    expected, *commands = row
+    assert after(*commands) == states(expected)
 
 
-@pytest.mark.parametrize(
-    ("command", "output", "expected"),
-    [
-        ("sed -i 1d gone.py", done("sed: can't read gone.py: No such file or directory", 2), {}),
-        ("echo 1 > no/where.txt", done("bash: no/where.txt: No such file or directory", 1), {}),
-        ("echo 1 > a.txt && pytest", done("1 failed in 0.1s", 1), {"a.txt": "created"}),
-        ("pytest > log.txt", done("", 1), {"log.txt": "created"}),
-        ("mv a.py b.py", done("mv: cannot stat 'a.py': No such file or directory", 1), {}),
-        ("touch a.py", "Please give exactly one action.", {}),
-    ],
-)  # fmt: skip
-def test_what_failed_or_was_never_run_is_no_change(command: str, output: str, expected: dict[str, str]) -> None:
-    assert operations(read_ledger(conversation([(command, output)]))) == expected
+@pytest.mark.parametrize(("expected", "command", "output"), rows(TABLE, "failed"))
+def test_what_failed_or_was_never_run_is_no_change(expected: str, command: str, output: str) -> None:
+    assert operations(read_ledger(conversation([(command, output)]))) == states(expected)
 
 
 def test_a_failed_removal_of_one_file_does_not_keep_the_others() -> None:
@@ -196,69 +159,22 @@ def test_advice_to_a_person_is_not_an_action() -> None:
     assert read_ledger([advice, said("thanks, I will")]).files == ()
 
 
-@pytest.mark.parametrize(
-    ("output", "expected"),
-    [
-        ("ValueError: bad 温度", ["ValueError: bad 温度"]),
-        ("E   app.errors.NotFoundError: x", ["app.errors.NotFoundError: x"]), ("error[E0308]: mismatched", ["E0308"]),
-        ("src/a.ts(1,2): error TS2345: no", ["TS2345"]), ("connect ECONNREFUSED 127.0.0.1:5432", ["ECONNREFUSED"]),
-        ("HTTP 404 for /x", ["HTTP 404"]), ("请求失败，错误码 10086", ["错误码 10086"]),
-        ("bash: foo: command not found", ["bash: foo: command not found"]),
-        ("<returncode>127</returncode>\n<output>\n</output>", ["exit 127"]),
-        ("except ValueError:\n    raise TypeError('x')", []),
-        (
-            "ERROR tests/test_a.py::test_x - no 'db'\nERROR tests/test_b.py\n=== 3 passed, 2 errors in 0.31s ===",
-            ["ERROR tests/test_a.py::test_x - no 'db'", "ERROR tests/test_b.py"],
-        ),
-        ("_____ ERROR collecting tests/test_b.py _____\nnope", ["ERROR collecting tests/test_b.py"]),
-        ("_____ ERROR at setup of test_x _____\nnope", ["ERROR at setup of test_x"]),
-        ("ERROR: test_y (pkg.T)\nERROR: test_z (pkg.T)\nRan 3 tests in 0.1s\n\nFAILED (errors=2)",
-         ["ERROR: test_y (pkg.T)", "ERROR: test_z (pkg.T)"]),
-        ("./sum.go:4:9: undefined: x\nFAIL\texample.com/m [build failed]",
-         ["./sum.go:4:9: undefined: x"]),
-        ("panic: runtime error: index out of range [3] with length 2 [recovered]",
-         ["panic: runtime error: index out of range [3] with length 2"]),
-        ("thread 'a::b' panicked at src/lib.rs:3:5:\nnope", ["thread 'a::b' panicked at src/lib.rs:3:5"]),
-        ("=== 12 passed in 0.31s ===\nOK, 0 errors", []),
-        ("We saw 2 errors in the text.", []),
-    ],
-)  # fmt: skip
-def test_errors_their_codes_and_those_of_test_runs_survive_literally(output: str, expected: list[str]) -> None:
+@pytest.mark.parametrize("row", rows(TABLE, "errors"), ids="|".join)
+def test_errors_their_codes_and_those_of_test_runs_survive_literally(row: tuple[str, ...]) -> None:
+    output, *expected = row
     assert texts("errors", said(output, "tool")) == expected
 
 
-@pytest.mark.parametrize(
-    ("output", "outcome", "failing"),
-    [
-        ("FAILED t/a.py::test_x[1-b] - assert 0\n== 1 failed, 12 passed in 0.31s ==", "1 failed, 12 passed",
-         ("t/a.py::test_x[1-b]",)),
-        ("FAIL: test_y (pkg.T)\nRan 3 tests in 0.1s\n\nFAILED (failures=1)", "3 tests, FAILED (failures=1)",
-         ("test_y (pkg.T)",)),
-        ("  ● Cart › adds items\n\nTests:       1 failed, 5 passed, 6 total", "1 failed, 5 passed, 6 total",
-         ("Cart › adds items",)),
-        ("--- FAIL: TestSum (0.00s)\nFAIL\texample.com/m\t0.01s", "FAIL example.com/m", ("TestSum",)),
-        ("test a::b ... FAILED\ntest result: FAILED. 3 passed; 1 failed; finished in 0.0s",
-         "FAILED. 3 passed; 1 failed",
-         ("a::b",)),
-    ],
-)  # fmt: skip
-def test_outcomes_of_tests_name_what_failed(output: str, outcome: str, failing: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("row", rows(TABLE, "outcome"), ids="|".join)
+def test_outcomes_of_tests_name_what_failed(row: tuple[str, ...]) -> None:
+    output, outcome, *failing = row
     (run,) = read_ledger([said(output, "tool")]).tests
-    assert (run.outcome, run.failing) == (outcome, failing)
+    assert (run.outcome, run.failing) == (outcome, tuple(failing))
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ('{"reservations": ["QWERTY", "7KXY21"]}', ["7KXY21", "QWERTY"]),
-        ('{"payment": "gift_card_48213", "order_id": 84731}', ["gift_card_48213", "84731"]),
-        ("see PROJ-123, not UTF-8 or SHA256", ["PROJ-123"]),
-        ("id 0f8fad5b-d9cb-469f-a165-70867728950e", ["0f8fad5b-d9cb-469f-a165-70867728950e"]),
-        ("commit 9fceb02d0ae598e95dc970b74767f19372d61af8", ["9fceb02d0ae598e95dc970b74767f19372d61af8"]),
-        ("plain words, 2024, v1.2 and 100 files", []),
-    ],
-)
-def test_ids_in_results_are_found_and_ordinary_words_are_not(text: str, expected: list[str]) -> None:
+@pytest.mark.parametrize("row", rows(TABLE, "ids"), ids="|".join)
+def test_ids_in_results_are_found_and_ordinary_words_are_not(row: tuple[str, ...]) -> None:
+    text, *expected = row
     assert texts("ids", said(text, "tool")) == expected
 
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import contextvars
 import threading
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Task
+from tests.compute.conftest import Clock, Make
 from tests.doubles import wait_until
-
-if TYPE_CHECKING:
-    from tests.compute.conftest import Clock, Make
 
 CALLER: contextvars.ContextVar[str] = contextvars.ContextVar("caller", default="nobody")
 

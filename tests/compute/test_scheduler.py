@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hybrid_memory import Scope
-from hybrid_memory.errors import DeadlineExceededError, InvalidInputError, MemoryClosedError
+from hybrid_memory.errors import DeadlineExceededError, InvalidInputError, MemoryClosedError, StoreUnavailableError
+from hybrid_memory.models.batching import BatchingEmbedder
+from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.runtime.breaker import Admission, Breaker
+from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.scheduler import Scheduler
-from hybrid_memory.runtime.tasks import Task
-
-if TYPE_CHECKING:
-    from tests.compute.conftest import Clock, Holding, Make
+from hybrid_memory.runtime.statistics import Statistics
+from hybrid_memory.runtime.tasks import Job, PriorityQueue, Task
+from tests.compute.conftest import Clock, Holding, Make
+from tests.doubles import PATIENCE
+from tests.interrupts import interrupted
 
 
 def kinds(scheduler: Scheduler, kind: str = "recall") -> Any:
@@ -96,3 +105,216 @@ def test_nothing_is_lost_or_done_twice_under_threads_that_schedule_and_cancel(ma
     assert sum(kind.done for kind in stats) == len(done)
     assert sum(kind.done + kind.cancelled for kind in stats) == 1800
     assert all(kind.running == kind.queued == 0 for kind in stats)
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=1500))
+def test_a_quantile_is_the_smallest_of_the_last_values_that_so_many_do_not_exceed(values: list[float]) -> None:
+    statistics = Statistics()
+    for value in values:
+        statistics.ran("recall", value)
+    stats = statistics.snapshot().kinds["recall"]
+    last = values[-1024:]
+    for percent in (50, 95, 99):
+        quantile = getattr(stats, f"p{percent}")
+        assert quantile in last
+        assert sum(value <= quantile for value in last) * 100 >= percent * len(last)
+        assert sum(value < quantile for value in last) * 100 < percent * len(last)
+
+
+def test_an_entry_expires_and_counts_as_a_miss_then() -> None:
+    now = [0.0]
+    cache: LruCache[str, int] = LruCache(2, ttl=10, clock=lambda: now[0])
+    cache.put("a", 1)
+    now[0] = 9
+    assert cache.get("a") == 1
+    cache.put("b", 2)
+    now[0] = 10
+    assert cache.get("a") is None
+    assert cache.get("b") == 2
+    assert (cache.hits, cache.misses, cache.size) == (2, 1, 1)
+    assert repr(cache) == "LruCache(1 of 2 entries, 2 hits, 1 misses)"
+    cache.put("a", 3)
+    now[0] = 19
+    assert cache.get("a") == 3
+    assert cache.get("b") is None
+
+
+def test_calls_are_refused_after_a_failure_but_for_a_probe_at_growing_pauses() -> None:
+    clock = Clock()
+    breaker = Breaker(pause=1, longest=4, clock=clock)
+    assert breaker.admit() is Admission.YES
+    breaker.failed(OSError("first"))
+    pauses = []
+    for _ in range(4):
+        began = clock.now
+        while breaker.admit() is Admission.NO:
+            clock.now += 0.5
+        pauses.append(clock.now - began)
+        assert breaker.admit() is Admission.NO  # one probe
+        breaker.failed(OSError("again"))
+    assert pauses == [1, 2, 4, 4]
+    assert str(breaker.failure) == "again"
+    clock.now += 4
+    assert breaker.admit() is Admission.PROBE
+    breaker.succeeded()
+    assert breaker.admit() is Admission.YES
+    assert breaker.failure is None
+
+
+def test_only_a_slow_failure_that_is_no_answer_opens_it() -> None:
+    clock = Clock()
+    breaker = Breaker("it", clock=clock)
+    probes: list[float] = []
+
+    def failing(seconds: float, *, answered: bool = False) -> str:
+        def run() -> None:
+            clock.now += seconds
+            raise OSError("failed")
+
+        try:
+            breaker.call(run, probe=lambda: probes.append(clock.now), answered=lambda _: answered)
+        except (OSError, StoreUnavailableError) as error:
+            return str(error)
+        return ""
+
+    assert [failing(0.1), failing(9, answered=True), failing(9)] == ["failed"] * 3
+    assert failing(9) == "it is not asked, as it did not answer lately: failed"
+    clock.now += 1
+    assert failing(0.1) == "failed"
+    assert len(probes) == 1
+    assert failing(0.1) == "failed", "an error that comes at once closes it"
+    assert len(probes) == 1
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_whoever_schedules_and_waits_may_be_interrupted() -> None:
+    """What is raised where a generator is closed is swallowed."""
+    scheduler, kept = Scheduler(workers=2), list[object]()
+    for error in interrupted(lambda: scheduler.schedule(Task(lambda: 1, "recall", priority=8)).result(5)):
+        kept.append(error)
+        jobs = [scheduler.schedule(Task(lambda: 2, "learning")) for _ in range(5)]
+        assert [job.result(PATIENCE) for job in jobs] == [2] * 5
+    assert len(kept) > 30
+    scheduler.close()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_whoever_embeds_may_be_interrupted() -> None:
+    kept, model = list[object](), HashingEmbedder()
+    batching = BatchingEmbedder(model, concurrency=1)
+    with ThreadPoolExecutor(1) as pool:
+        embed: Callable[[], object] = lambda: batching.embed_documents(["one", "two"])  # noqa: E731
+        for error in interrupted(embed):
+            kept.append(error)
+            assert pool.submit(batching.embed_query, "one").result(PATIENCE).shape == (model.dim,)
+            assert pool.submit(batching.embed_documents, ["one", "two"]).result(PATIENCE).shape == (2, model.dim)
+            assert not batching._running
+            assert not batching._texts
+    assert len(kept) > 20
+
+
+SCOPES = [None, Scope(user="alice"), Scope(user="bob"), Scope(user="bob", session="s")]
+KINDS = ["recall", "maintenance", "indexing"]
+
+fields = st.fixed_dictionaries(
+    {
+        "kind": st.sampled_from(KINDS),
+        "priority": st.integers(1, 10),
+        "deadline": st.none() | st.integers(60, 70).map(lambda minutes: timedelta(minutes=minutes)),
+        "scope": st.sampled_from(SCOPES),
+    }
+)
+
+
+def nothing() -> None:
+    """Work that is not done here."""
+
+
+def never(job: Job[Any]) -> None:
+    raise AssertionError("nothing is cancelled here")
+
+
+def oracle(tasks: list[Task[Any]]) -> list[int]:
+    """The order by the rule as it is written down."""
+    seen, places = Counter[Hashable](), list[tuple[Any, ...]]()
+    for number, task in enumerate(tasks):
+        turn = task.priority, task.scope
+        seen[turn] += 1
+        places.append((-task.priority, task.deadline or timedelta.max, seen[turn], number))
+    return [place[-1] for place in sorted(places)]
+
+
+@settings(max_examples=30)
+@given(st.lists(fields, max_size=40))
+def test_what_was_queued_before_a_worker_was_free_begins_in_the_order_of_the_rule(drawn: list[dict[str, Any]]) -> None:
+    from tests.compute.conftest import Hold  # noqa: PLC0415
+
+    scheduler, order = Scheduler(workers=1, clock=lambda: 5.0), list[int]()
+    held = Hold(scheduler, 1, scope=Scope(user="holder"))
+    tasks = [Task(partial(order.append, number), **drawn[number]) for number in range(len(drawn))]
+    jobs = [scheduler.schedule(task) for task in tasks]
+    held.release()
+    for job in jobs:
+        job.result(timeout=20)
+    scheduler.close()
+    assert order == oracle(tasks)
+
+
+class Model:
+    """The queued jobs as one list, and the rule without any cleverness."""
+
+    def __init__(self) -> None:
+        self.jobs: list[tuple[tuple[Any, ...], Job[Any]]] = []
+        self.last: dict[Hashable, int] = {}
+        self.round: dict[int, int] = {}
+        self.number = 0
+
+    def put(self, job: Job[Any]) -> None:
+        priority, turn = job.task.priority, (job.task.priority, job.task.scope)
+        self.last[turn] = max(self.last.get(turn, 0), self.round.get(priority, 0)) + 1
+        self.number += 1
+        self.jobs.append(((-priority, job.expires, self.last[turn], self.number), job))
+
+    def take(self, kinds: set[str]) -> Job[Any] | None:
+        best = min((entry for entry in self.jobs if entry[1].task.kind in kinds), default=None)
+        if best is None:
+            return None
+        self.jobs.remove(best)
+        self.round[best[1].task.priority] = best[0][2]
+        return best[1]
+
+
+steps = st.one_of(
+    st.tuples(st.just("put"), fields),
+    st.tuples(st.just("put"), fields),
+    st.tuples(st.just("take"), st.sets(st.sampled_from(KINDS))),
+    st.tuples(st.just("remove"), st.integers(0, 50)),
+)
+
+
+@settings(max_examples=40)
+@given(st.lists(steps, max_size=80), st.booleans())
+def test_cancelling_and_blocked_kinds_follow_the_rule_too(steps: list[tuple[str, Any]], tidy: bool) -> None:
+    queue, model = PriorityQueue(), Model()
+    for step, argument in steps:
+        if step == "put":
+            job: Job[Any] = Job(Task(nothing, **argument), 0, never)
+            queue.put(job)
+            model.put(job)
+        elif step == "take":
+
+            def allowed(kind: str, _: bool, kinds: set[str] = argument) -> bool:
+                return kind in kinds
+
+            if tidy:
+                assert queue.any(allowed) is any(job.task.kind in argument for _, job in model.jobs)
+            assert queue.take(allowed) is model.take(argument)
+        elif step == "remove" and model.jobs:
+            _, job = model.jobs.pop(argument % len(model.jobs))
+            assert queue.remove(job)
+            assert not queue.remove(job)
+        assert len(queue.jobs()) == len(model.jobs)
+    while model.jobs:
+        assert queue.take(lambda *_: True) is model.take(set(KINDS))
+    assert queue.take(lambda *_: True) is None
+    assert not queue._heaps

@@ -2,52 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, Protocol
 
 import pytest
 
-from hybrid_memory import (
-    CompactionConfig,
-    Event,
-    EventKind,
-    Hit,
-    Line,
-    Message,
-    Record,
-    Role,
-    Scope,
-    Signals,
-    ToolCall,
-    Weights,
-)
+from hybrid_memory import CompactionConfig, Event, EventKind, Line, Message, Role
 from hybrid_memory.context.layout import PromptRequest
 from hybrid_memory.context.queue import QueueState, Session, queue
 from hybrid_memory.context.shortening import Costs
 from hybrid_memory.context.view import PromptView, view
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.text.tokens import estimate_tokens
-
-NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
-ALICE = Scope(user="alice", session="s")
-
-
-def user(text: str) -> Message:
-    return Message(content=text)
-
-
-def assistant(text: str) -> Message:
-    return Message(role=Role.ASSISTANT, content=text)
-
-
-def tool_round(name: str, text: str) -> list[Message]:
-    """A call of a tool, and what it answered."""
-    return [
-        Message(role=Role.ASSISTANT, tool_calls=[ToolCall(name="read_page", id=name)]),
-        Message(role=Role.TOOL, content=text, tool_call_id=name, name="read_page"),
-    ]
+from tests.doubles import orphans
+from tests.world import ALICE, NOON
 
 
 def page(name: str, tokens: int) -> str:
@@ -56,11 +25,6 @@ def page(name: str, tokens: int) -> str:
     while len(lines) > 1 and estimate_tokens("\n".join(lines)) > tokens:
         lines.pop()
     return "\n".join(lines)
-
-
-def hit(number: int, text: str, score: float = 1.0) -> Hit:
-    record = Record(number, Scope(user="alice"), text, NOON, (f"e{number}",), segment=number, ordinal=0, speaker="user")
-    return Hit(record, score=score, signals=Signals(), weights=Weights())
 
 
 def events_of(messages: Sequence[Message], notes: Mapping[int, str]) -> list[Event]:
@@ -111,13 +75,4 @@ def assert_accepted(laid: Sequence[Message]) -> None:
     turns = laid[1:] if laid[0].role is Role.SYSTEM else laid
     assert all(message.role is not Role.SYSTEM for message in turns), "one system message, in front"
     assert turns[0].role is Role.USER
-    row = 0
-    while row < len(turns):
-        wanted = Counter(call.id for call in turns[row].tool_calls)
-        assert turns[row].role is not Role.TOOL, "a result without its call"
-        row += 1
-        answers: Counter[str | None] = Counter()
-        while row < len(turns) and turns[row].role is Role.TOOL:
-            answers[turns[row].tool_call_id] += 1
-            row += 1
-        assert answers == wanted
+    assert orphans(turns) == []

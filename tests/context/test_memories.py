@@ -1,36 +1,18 @@
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import Hit, Message, Origin, Record, Role, Scope, Signals, ToolCall, Weights
+from hybrid_memory import Message, Origin, Role
 from hybrid_memory.context.layout import MEMORY_HEADINGS, Language
 from hybrid_memory.context.memories import MEMORY_CHARS, Memories, fitting, memory_note, window
 from hybrid_memory.facts.fact import Category, Fact, FactState
-
-NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
-
-
-def call(*names: str | None, content: str = "") -> Message:
-    return Message(role=Role.ASSISTANT, content=content, tool_calls=[ToolCall(name="f", id=name) for name in names])
-
-
-def result(name: str | None) -> Message:
-    return Message(role=Role.TOOL, content=f"result {name}", tool_call_id=name)
-
-
-def hit(number: int, text: str = "something", source: str | None = None) -> Hit:
-    at = NOON + timedelta(days=number)
-    sources = (source or f"e{number}",)
-    record = Record(
-        number, Scope(user="a"), text, at, sources, segment=number, ordinal=0, speaker="user", origin=Origin.USER
-    )
-    return Hit(record, score=1.0, signals=Signals(), weights=Weights())
+from tests.doubles import orphans
+from tests.world import NOON, calls, hit, result
 
 
 def last_turn(history: list[Message]) -> list[Message]:
@@ -45,10 +27,10 @@ HISTORIES = st.lists(
         st.just(Message(content="question")),
         st.just(Message(role=Role.ASSISTANT, content="answer")),
         st.just(Message(role=Role.SYSTEM, content="be brief")),
-        st.lists(NAMES, min_size=1, max_size=3).map(lambda names: call(*names)),
+        st.lists(NAMES, min_size=1, max_size=3).map(lambda names: calls(*names)),
         NAMES.map(result),
         # Whole exchanges, so that not every history is nonsense.
-        st.lists(NAMES, min_size=1, max_size=3).map(lambda names: [call(*names), *map(result, names)]),
+        st.lists(NAMES, min_size=1, max_size=3).map(lambda names: [calls(*names), *map(result, names)]),
     ),
     max_size=14,
 ).map(lambda parts: [message for part in parts for message in (part if isinstance(part, list) else [part])])
@@ -59,16 +41,7 @@ def test_a_window_is_never_orphaned(history: list[Message], limit: int) -> None:
     shown = window(history, limit)
     assert len(shown) <= max(limit, len(last_turn(history)) if limit else 0)
     assert not shown or shown[0].role is Role.USER
-    row = 0
-    while row < len(shown):
-        wanted = Counter(tool.id for tool in shown[row].tool_calls)
-        assert shown[row].role is not Role.TOOL, "a result without its call"
-        row += 1
-        answers: Counter[str | None] = Counter()
-        while row < len(shown) and shown[row].role is Role.TOOL:
-            answers[shown[row].tool_call_id] += 1
-            row += 1
-        assert answers == wanted, "each call stays together with its one result"
+    assert orphans(shown) == [], "each call stays together with its one result"
 
 
 @given(HISTORIES, st.integers(0, 20))
@@ -81,7 +54,7 @@ def test_a_window_keeps_the_order_of_what_is_said_and_invents_nothing(history: l
 
 
 def test_a_last_turn_longer_than_the_limit_is_kept_whole() -> None:
-    rounds = [message for name in "abcd" for message in (call(name), result(name))]
+    rounds = [message for name in "abcd" for message in (calls(name), result(name))]
     history = [Message(content="old"), Message(content="q"), *rounds]
     assert window(history, 3) == history[1:]
     assert window(history, 0) == []
@@ -89,13 +62,13 @@ def test_a_last_turn_longer_than_the_limit_is_kept_whole() -> None:
 
 def test_words_between_two_results_stand_behind_them() -> None:
     question, between = Message(content="q"), Message(content="hurry")
-    exchange = [call("a", "b"), result("a"), result("b")]
+    exchange = [calls("a", "b"), result("a"), result("b")]
     assert window([question, *exchange[:2], between, exchange[2]], 10) == [question, *exchange, between]
 
 
 def test_a_second_result_of_a_call_is_left_out() -> None:
     question, first, second = Message(content="q"), result("a"), result("a")
-    exchange = window([question, call("a", "b"), first, second, result("b")], 10)
+    exchange = window([question, calls("a", "b"), first, second, result("b")], 10)
     assert [message.tool_call_id for message in exchange] == [None, None, "a", "b"]
     assert exchange[2] is first
 

@@ -17,8 +17,9 @@ from hybrid_memory.context.memories import Memories
 from hybrid_memory.context.plan import plan
 from hybrid_memory.context.view import LEAST_ROOM, PromptView
 from hybrid_memory.text.tokens import estimate_tokens
-from tests.context.conftest import See, assistant, hit, page, tool_round, user
+from tests.context.conftest import See, page
 from tests.faces import Face, Open
+from tests.world import assistant, exchange, hit, user
 
 TOOL = {"type": "function", "function": {"name": "read_page", "description": page("tool", 100)}}
 LINES = [Line(Section.FACTS, "The bag is red.", ("a",), 1, 4), Line(Section.DECISIONS, "Take the train.", ("b",), 5, 9)]
@@ -54,7 +55,7 @@ def test_every_part_of_a_prompt_has_its_place_in_the_plan(see: See) -> None:
 
 @pytest.mark.parametrize(("reader", "way"), [(None, "shortened"), ("look_up", "digested for look_up")])
 def test_what_is_shortened_says_how_and_for_want_of_how_much(see: See, reader: str | None, way: str) -> None:
-    said = [user("Read."), *tool_round("c", page("page", 5000)), assistant("Done.")]
+    said = [user("Read."), *exchange("c", page("page", 5000)), assistant("Done.")]
     seen = see(said, "And?", max_tokens=2000, reader=reader)
     (piece,) = [piece for piece in told(seen).plan if piece.reason != "whole"]
     assert piece.handle == "#30"
@@ -73,7 +74,7 @@ def test_hits_beyond_the_share_for_memories_are_told(see: See) -> None:
     assert estimate_tokens(context.note) <= seen.config.recall_ratio * seen.share
 
 
-LONG = [user("Read."), *tool_round("c", page("page", 3000)), assistant("Done.")]
+LONG = [user("Read."), *exchange("c", page("page", 3000)), assistant("Done.")]
 
 
 @pytest.mark.parametrize("chinese", [False, True])
@@ -104,7 +105,7 @@ def test_without_a_reader_no_handle_and_no_tool_is_named(see: See, budget: int, 
 @pytest.mark.parametrize("max_tokens", [60, 100, 300, 1000])
 def test_the_conversation_gets_its_least_room_however_much_the_caller_brings(see: See, max_tokens: int) -> None:
     tools = [TOOL] * 20
-    seen = see([user("Read."), *tool_round("c", page("p", 900)), assistant("Done.")], "And?", max_tokens=max_tokens,
+    seen = see([user("Read."), *exchange("c", page("p", 900)), assistant("Done.")], "And?", max_tokens=max_tokens,
                identity=page("you", 400), tools=tools)  # fmt: skip
     assert seen.own > max_tokens
     assert seen.budget == seen.own + int(LEAST_ROOM * max_tokens)
@@ -147,7 +148,7 @@ def test_a_budget_too_small_is_told_once(small: HybridMemory, face: Face, caplog
 
 def test_a_sufficient_budget_is_not_told(small: HybridMemory, face: Face, caplog: pytest.LogCaptureFixture) -> None:
     alice = small.scoped(user="alice", session="s")
-    alice.remember([user("Read."), *tool_round("c", page("p", 900)), assistant("Done.")])
+    alice.remember([user("Read."), *exchange("c", page("p", 900)), assistant("Done.")])
     with caplog.at_level(logging.WARNING, logger="hybrid_memory"):
         assert face(alice).assemble("And?").tokens <= 200
     assert caplog.messages == []

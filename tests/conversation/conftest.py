@@ -7,18 +7,9 @@ from typing import Any, Protocol
 
 import pytest
 
-from hybrid_memory import (
-    CompactionConfig,
-    Context,
-    HybridMemory,
-    MemoryConfig,
-    Message,
-    Role,
-    ScopedMemory,
-    ToolCall,
-    open_memory,
-)
+from hybrid_memory import CompactionConfig, Context, HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
 from hybrid_memory.text.tokens import estimate_tokens
+from tests.world import assistant
 
 
 class OpenWith(Protocol):
@@ -69,16 +60,6 @@ def open_with(store: str) -> Iterator[OpenWith]:
 @pytest.fixture
 def session_with(open_with: OpenWith) -> SessionWith:
     return lambda model=None, **settings: open_with(model, **settings).scoped(user="a", session="s")
-
-
-def assistant(text: str) -> Message:
-    return Message(role=Role.ASSISTANT, content=text)
-
-
-def exchange(name: str, result: str, **arguments: Any) -> list[Message]:
-    """A call of a tool, and its result."""
-    calls = [ToolCall(name="look_up", arguments=arguments, id=name)]
-    return [Message(role=Role.ASSISTANT, tool_calls=calls), Message(role=Role.TOOL, content=result, tool_call_id=name)]
 
 
 def rounds(first: int, last: int) -> list[Message]:

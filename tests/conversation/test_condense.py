@@ -156,11 +156,7 @@ some_texts = st.lists(
     st.sampled_from(list(COUNTERS)),
     some_texts,
     st.integers(1, 120),
-    st.fixed_dictionaries(
-        {
-            "query": st.sampled_from([None, "my sister's room", "我妹妹的房间"]),
-        }
-    ),
+    st.fixed_dictionaries({"query": st.sampled_from([None, "my sister's room", "我妹妹的房间"])}),
     st.booleans(),
 )
 def test_never_above_the_budget_and_never_half_a_sentence(

@@ -112,11 +112,7 @@ Step = list[Message] | Assemble | Compact | Reset
 ASSEMBLES = st.builds(
     Assemble, words() | st.none(), st.integers(150, 3000), st.booleans(), reader=st.sampled_from([None, "look_up"])
 )
-COMPACTS = st.builds(
-    Compact,
-    st.sampled_from(["anchored", "recursive", "window"]),
-    st.integers(1, 3),
-)
+COMPACTS = st.builds(Compact, st.sampled_from(["anchored", "recursive", "window"]), st.integers(1, 3))
 RESETS = st.builds(Reset, st.lists(st.integers(0, 9), max_size=3))
 SAYS = st.one_of(ROUNDS, ROUNDS, ROUNDS, ASIDES)
 STEPS: st.SearchStrategy[list[Step]] = st.lists(

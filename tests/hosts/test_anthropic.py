@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,58 +18,16 @@ from hybrid_memory import ScopedMemory
 from hybrid_memory_hosts.anthropic import HybridMemoryTool
 from tests.doubles import texts
 from tests.faces import Open
+from tests.world import TESTS
 
-TEXT = "# Notes\n\n- likes tea\n- lives in Rome\n\nEnd"
+LONG = {"(a long line)": "x" * 1500, "(many lines)": "line\n" * 3000}
 
-COMMANDS: list[dict[str, Any]] = [
-    {"command": "view", "path": "/memories"}, {"command": "create", "path": "/memories/a.md", "file_text": TEXT},
-    {"command": "create", "path": "/memories/a.md", "file_text": "again"},
-    {"command": "create", "path": "/memories/empty.txt", "file_text": ""},
-    {"command": "create", "path": "/memories/旅行/罗马.md", "file_text": "五月去罗马。\n"},
-    {"command": "create", "path": "/memories/x/y/z/deep.md", "file_text": "x" * 1500},
-    {"command": "create", "path": "/memories/x/.hidden", "file_text": "x"},
-    {"command": "create", "path": "/memories/big.md", "file_text": "line\n" * 3000},
-    {"command": "view", "path": "/memories"}, {"command": "view", "path": "/memories/x"},
-    {"command": "view", "path": "/memories/旅行"}, {"command": "view", "path": "/memories/a.md"},
-    {"command": "view", "path": "/memories/empty.txt"},
-    {"command": "view", "path": "/memories/a.md", "view_range": [3, 4]},
-    {"command": "view", "path": "/memories/a.md", "view_range": [3, -1]},
-    {"command": "view", "path": "/memories/a.md", "view_range": [0, 2]},
-    {"command": "view", "path": "/memories/a.md", "view_range": [5, 99]},
-    {"command": "view", "path": "/memories/a.md", "view_range": [50, 60]},
-    {"command": "view", "path": "/memories/a.md", "view_range": [3]},
-    {"command": "view", "path": "/memories/none.md"}, {"command": "view", "path": "/memories/none"},
-    {"command": "view", "path": "/etc/passwd"}, {"command": "view", "path": "notes.md"},
-    {"command": "view", "path": "/memories/../../etc/passwd"},
-    {"command": "create", "path": "/memories/../x.md", "file_text": "x"},
-    {"command": "create", "path": "/elsewhere/x.md", "file_text": "x"},
-    {"command": "str_replace", "path": "/memories/a.md", "old_str": "Rome", "new_str": "Oslo"},
-    {"command": "str_replace", "path": "/memories/a.md", "old_str": "Rome", "new_str": "Oslo"},
-    {"command": "str_replace", "path": "/memories/a.md", "old_str": "- l", "new_str": "* l"},
-    {"command": "str_replace", "path": "/memories/a.md", "old_str": "\n\nEnd", "new_str": ""},
-    {"command": "str_replace", "path": "/memories/旅行/罗马.md", "old_str": "五月", "new_str": "六月\n"},
-    {"command": "str_replace", "path": "/memories/none.md", "old_str": "a", "new_str": "b"},
-    {"command": "str_replace", "path": "/memories/x", "old_str": "a", "new_str": "b"},
-    {"command": "insert", "path": "/memories/a.md", "insert_line": 0, "insert_text": "Top"},
-    {"command": "insert", "path": "/memories/a.md", "insert_line": 3, "insert_text": "- two\n- three\n"},
-    {"command": "insert", "path": "/memories/a.md", "insert_line": 7, "insert_text": "Last"},
-    {"command": "insert", "path": "/memories/a.md", "insert_line": 99, "insert_text": "x"},
-    {"command": "insert", "path": "/memories/a.md", "insert_line": -1, "insert_text": "x"},
-    {"command": "insert", "path": "/memories/empty.txt", "insert_line": 0, "insert_text": "first"},
-    {"command": "insert", "path": "/memories/none.md", "insert_line": 0, "insert_text": "x"},
-    {"command": "insert", "path": "/memories/x", "insert_line": 0, "insert_text": "x"},
-    {"command": "view", "path": "/memories/a.md"},
-    {"command": "rename", "old_path": "/memories/a.md", "new_path": "/memories/b.md"},
-    {"command": "rename", "old_path": "/memories/a.md", "new_path": "/memories/c.md"},
-    {"command": "rename", "old_path": "/memories/b.md", "new_path": "/memories/empty.txt"},
-    {"command": "rename", "old_path": "/memories/b.md", "new_path": "/memories/x"},
-    {"command": "rename", "old_path": "/memories/x", "new_path": "/memories/new/x"},
-    {"command": "rename", "old_path": "/memories/b.md", "new_path": "/other/b.md"},
-    {"command": "view", "path": "/memories/new/x/y/z/deep.md"}, {"command": "delete", "path": "/memories/new"},
-    {"command": "delete", "path": "/memories/new"}, {"command": "delete", "path": "/memories/b.md"},
-    {"command": "delete", "path": "/memories"}, {"command": "delete", "path": "/memories/../x"},
-    {"command": "view", "path": "/memories"},
-]  # fmt: skip
+
+def commands() -> Iterator[dict[str, Any]]:
+    """One after the other, from an empty memory on."""
+    for line in (TESTS / "hosts/commands.jsonl").read_text("utf-8").splitlines():
+        command = json.loads(line)
+        yield {name: LONG.get(value, value) if name == "file_text" else value for name, value in command.items()}
 
 
 @pytest.fixture
@@ -89,7 +48,7 @@ def told(tool: Any, command: dict[str, Any]) -> tuple[bool, str]:
 def test_it_answers_as_the_tool_of_the_sdk_does(ann: ScopedMemory, tmp_path: Path) -> None:
     ours, theirs = HybridMemoryTool(ann), BetaLocalFilesystemMemoryTool(str(tmp_path))
     assert ours.to_dict() == theirs.to_dict()
-    for command in COMMANDS:
+    for command in commands():
         expected = told(theirs, command)
         assert told(ours, command) == expected, command
 

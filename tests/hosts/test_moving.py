@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from agents import Agent, RunConfig, Runner
 from deepagents import create_deep_agent
 from deepagents.backends import CompositeBackend, StateBackend
@@ -17,15 +16,14 @@ from hybrid_memory_hosts.openai_agents import HybridSession, MemoryInput
 from hybrid_memory_hosts.pydantic_ai import HybridMemoryCapability, HybridMessageHistory
 from langchain_hybrid_memory import HybridMemoryBackend, HybridMemoryMiddleware
 from llamaindex_hybrid_memory import HybridChatMemory
+from tests.doubles import OLD_PYDANTIC
 from tests.hosts.test_deepagents import run, uses
 from tests.hosts.test_openai_agents import Scripted
 from tests.hosts.test_pydantic_ai import Scripted as PydanticScripted
 from tests.langchain.conftest import ScriptedChat
 from tests.llamaindex.conftest import ScriptedLLM, assistant
 
-pytestmark = [  # LlamaIndex's agents look at every attribute of theirs, the deprecated ones of pydantic too
-    pytest.mark.filterwarnings(f"ignore::pydantic.PydanticDeprecatedSince{since}") for since in ("20", "211")
-]
+pytestmark = OLD_PYDANTIC
 
 
 async def test_an_agent_moves_between_hosts(memory: HybridMemory) -> None:

@@ -67,12 +67,7 @@ ASSISTANT = {
         optional={"input_token_details": st.fixed_dictionaries({"cache_read": st.integers(0)})},
     ),
 }
-RESULT = {
-    **BASICS,
-    "tool_call_id": TEXT,
-    "artifact": JSON,
-    "status": st.sampled_from(["success", "error"]),
-}
+RESULT = {**BASICS, "tool_call_id": TEXT, "artifact": JSON, "status": st.sampled_from(["success", "error"])}
 MESSAGES: st.SearchStrategy[BaseMessage] = st.one_of(
     st.builds(HumanMessage, **BASICS, example=st.booleans()),
     st.builds(HumanMessageChunk, **BASICS),

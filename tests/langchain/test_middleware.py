@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from langchain.agents import create_agent
@@ -12,10 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidScopeError, StoreUnavailableError
 from langchain_hybrid_memory import HybridMemoryMiddleware
-from tests.langchain.conftest import THREAD, ScriptedChat, said, words
-
-if TYPE_CHECKING:
-    from tests.langchain.conftest import Invoke
+from tests.langchain.conftest import THREAD, Invoke, ScriptedChat, said, words
 
 
 @tool
@@ -102,10 +99,7 @@ def test_a_budget_too_small_for_the_system_prompt_is_told_once_and_ends_no_run(
 
 @pytest.mark.in_pairs("invoke", "memory")
 def test_a_store_that_fails_does_not_end_the_run_and_loses_nothing(
-    memory: HybridMemory,
-    invoke: Invoke,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    memory: HybridMemory, invoke: Invoke, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     model = ScriptedChat(answers=["one", "two", "three"])
     agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())

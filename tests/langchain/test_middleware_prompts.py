@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from langchain.agents import create_agent
@@ -19,10 +19,7 @@ from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, open_mem
 from hybrid_memory.config.memory import DEFAULT_TOKENS
 from hybrid_memory.errors import AccessDeniedError
 from langchain_hybrid_memory import HybridMemoryMiddleware
-from tests.langchain.conftest import THREAD, ScriptedChat, said, words
-
-if TYPE_CHECKING:
-    from tests.langchain.conftest import Invoke
+from tests.langchain.conftest import THREAD, Invoke, ScriptedChat, said, words
 
 
 class Binding(ScriptedChat):

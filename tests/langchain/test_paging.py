@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from langchain.agents import create_agent
@@ -18,12 +18,8 @@ from hybrid_memory.text.tokens import message_tokens, schema_tokens
 from hybrid_memory_paging import MEMORY
 from langchain_hybrid_memory import HybridMemoryMiddleware, from_langchain
 from tests.doubles import orphans
-from tests.langchain.conftest import ScriptedChat, results, said
-
-if TYPE_CHECKING:
-    from tests.faces import Open
-    from tests.langchain.conftest import Invoke
-
+from tests.faces import Open
+from tests.langchain.conftest import Invoke, ScriptedChat, calls, results, said
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "t1", "user_id": "ada"}}
 NEEDLE = "The spare key lies under the blue flowerpot."
@@ -38,12 +34,6 @@ def memory(opened: Open) -> HybridMemory:
 
 def call(name: str, **arguments: Any) -> AIMessage:
     return calls((name, arguments))
-
-
-def calls(*wanted: tuple[str, dict[str, Any]]) -> AIMessage:
-    # Some models count their calls anew in each answer.
-    made = [{"name": name, "args": arguments, "id": f"call_{row}"} for row, (name, arguments) in enumerate(wanted)]
-    return AIMessage("", tool_calls=made)
 
 
 def warned(message: BaseMessage) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import pytest
 from langchain.agents import AgentState, create_agent
@@ -12,10 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from hybrid_memory import HybridMemory
 from langchain_hybrid_memory import HybridMemoryMiddleware
-from tests.langchain.conftest import numbered, talk
-
-if TYPE_CHECKING:
-    from tests.langchain.conftest import Invoke
+from tests.langchain.conftest import Invoke, numbered, talk
 
 
 class Added(AgentState[Any]):
@@ -47,8 +44,7 @@ def as_dict(text: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("agent_of", "given"),
-    [(added, HumanMessage), (added, as_pair), (replaced, as_dict), (forgetful, HumanMessage)],
+    ("agent_of", "given"), [(added, HumanMessage), (added, as_pair), (replaced, as_dict), (forgetful, HumanMessage)]
 )
 def test_every_turn_reaches_the_model_and_the_log_has_it_once(
     memory: HybridMemory, invoke: Invoke, agent_of: Any, given: Any

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,17 +11,12 @@ from langchain.agents import create_agent
 from langchain.tools import ToolRuntime
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
-from langgraph.store.base import (
-    GetOp,
-    InvalidNamespaceError,
-    Item,
-    PutOp,
-    SearchOp,
-)
+from langgraph.store.base import GetOp, InvalidNamespaceError, Item, PutOp, SearchOp
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidInputError
 from langchain_hybrid_memory.store import HybridMemoryStore, namespace
+from tests.doubles import Clock
 from tests.langchain.conftest import ScriptedChat, calls
 
 Call = Callable[..., Any]
@@ -68,14 +63,6 @@ def test_only_what_is_to_be_indexed_is_found(kept: HybridMemoryStore, face: Call
     assert found[0].key == "body"
     kept.put(BOB, "whole", {"title": "cats", "body": {"text": "about dogs"}}, index=False)
     assert keys([item for item in face(kept).search(BOB, query="dogs") if item.score is not None]) == ["body"]
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = datetime(2026, 1, 1, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 def test_time_to_live_is_in_minutes_and_begins_anew_as_configured(opened: Call, face: Call) -> None:

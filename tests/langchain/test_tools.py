@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -91,20 +89,6 @@ def test_all_tools_are_there_and_cheap(filled: HybridMemory) -> None:
         memory_tools(filled, names=["recall"])
 
 
-@pytest.mark.parametrize("arguments", [{"query": "tea", "k": "many"}, {}, {"query": " "}, {"query": "a", "since": "b"}])
-def test_a_wrong_call_is_answered_as_an_error(filled: HybridMemory, arguments: dict[str, Any]) -> None:
-    (recall,) = memory_tools(filled, user="alice", names=["memory_recall"])
-    call = {"name": recall.name, "args": arguments, "id": "c1", "type": "tool_call"}
-    for message in (recall.invoke(call), asyncio.run(recall.ainvoke(call))):
-        assert isinstance(message, ToolMessage)
-        assert message.status == "error"
-        assert str(message.content).startswith("Error: ")
-        assert len(str(message.content)) < 300
-    state = agent_of([recall], calls((recall.name, arguments))).invoke(HI)
-    assert results(state)[0].status == "error"
-    assert state["messages"][-1].content == "Done."
-
-
 @pytest.mark.parametrize("place", ["context", "configurable"])
 def test_the_run_says_whose_memory_it_is(filled: HybridMemory, invoke: Invoke, place: str) -> None:
     for user, knows in (("alice", True), ("bob", False)):
@@ -147,25 +131,17 @@ def test_a_message_that_is_sent_ends_the_run(filled: HybridMemory, invoke: Invok
     assert state["messages"][-1].text == "Done."
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "says"),
-    [
-        ("core_memory_append", {"label": "rules", "content": "none"}, "read-only"),
-        ("core_memory_replace", {"label": "human", "old_content": "Bob", "new_content": ""}, "Bob"),
-        ("core_memory_append", {"label": "human"}, "content"),
-        ("fetch", {"handle": "twelve"}, "#12"),
-    ],
-)
-def test_a_wrong_call_of_paging_is_answered_and_the_run_goes_on(
-    filled: HybridMemory, invoke: Invoke, name: str, arguments: dict[str, Any], says: str
-) -> None:
+def test_a_wrong_call_is_answered_and_the_run_goes_on(filled: HybridMemory, invoke: Invoke) -> None:
     filled.scoped(user="alice").block("rules").put("Be kind.", read_only=True)
     before = filled.scoped(user="alice").blocks()
-    state = invoke(agent_of(memory_tools(filled, user="alice", paging=True), calls((name, arguments))), HI)
-    (told,) = results(state)
-    assert told.status == "error"
-    assert says in told.text
-    assert estimate_tokens(told.text) < 300
+    wrong = calls(
+        ("core_memory_append", {"label": "rules", "content": "none"}), ("core_memory_append", {"label": "rules"})
+    )
+    state = invoke(agent_of(memory_tools(filled, user="alice", paging=True), wrong), HI)
+    read_only, lacking = results(state)
+    assert (read_only.status, lacking.status) == ("error", "error")
+    assert "read-only" in read_only.text
+    assert "content" in lacking.text
     assert state["messages"][-1].text == "Done."
     assert filled.scoped(user="alice").blocks() == before
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from langchain.agents import create_agent
@@ -15,11 +15,7 @@ from hybrid_memory import HybridMemory
 from hybrid_memory.errors import StoreUnavailableError
 from langchain_hybrid_memory import HybridChatMemory, HybridMemoryMiddleware, memory_tools
 from tests.doubles import line_to
-from tests.langchain.conftest import THREAD, ScriptedChat, calls
-
-if TYPE_CHECKING:
-    from tests.langchain.conftest import Invoke
-
+from tests.langchain.conftest import THREAD, Invoke, ScriptedChat, calls
 
 FRUIT = "My favourite fruit is the quince, and I live in Porto."
 ASKED = "Which fruit is my favourite?"

@@ -32,6 +32,7 @@ from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.adapters import close_all
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
 from llamaindex_hybrid_memory import HybridChatMemory, from_chat_message
+from tests.doubles import OLD_PYDANTIC
 
 
 class ScriptedLLM(FunctionCallingLLM):
@@ -111,15 +112,6 @@ def assistant(text: str) -> ChatMessage:
     return ChatMessage(role="assistant", content=text)
 
 
-def calls(*wanted: tuple[str, dict[str, Any]], start: int = 0) -> ChatMessage:
-    """The assistant calls tools, by name and arguments."""
-    blocks = [
-        ToolCallBlock(tool_call_id=f"c{start + row}", tool_name=name, tool_kwargs=arguments)
-        for row, (name, arguments) in enumerate(wanted)
-    ]
-    return ChatMessage(role="assistant", blocks=blocks)
-
-
 def words(messages: Sequence[ChatMessage] | None) -> list[str]:
     return [message.content or "" for message in messages or ()]
 
@@ -177,11 +169,10 @@ def recalls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """LlamaIndex's agents look at every attribute of theirs, the deprecated ones of pydantic too."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
-            for since in ("20", "211"):
-                item.add_marker(pytest.mark.filterwarnings(f"ignore::pydantic.PydanticDeprecatedSince{since}"))
+            for mark in OLD_PYDANTIC:
+                item.add_marker(mark)
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.text.tokens import estimate_tokens
 from llamaindex_hybrid_memory import HybridChatStore, HybridMemoryBlock, from_chat_message
 from llamaindex_hybrid_memory.memory_block import fresh
+from tests.doubles import line_to
 from tests.llamaindex.conftest import assistant, user
 
 HEADING = MEMORY_HEADINGS["en"]
@@ -84,19 +85,11 @@ async def host(block: HybridMemoryBlock) -> AsyncIterator[Host]:
 
 
 @pytest.fixture
-def broken(monkeypatch: pytest.MonkeyPatch, store: HybridMemory) -> Callable[[bool], None]:
+def broken(store: HybridMemory) -> Callable[[bool], None]:
     """Lets the store fail, or not any more."""
-    log = store._runtime.services.log
-    real = log.append
-    state = {"broken": False}
-
-    def append(*args: Any, **kwargs: Any) -> Any:
-        if state["broken"]:
-            raise StoreUnavailableError("the disk is full")
-        return real(*args, **kwargs)
-
-    monkeypatch.setattr(log, "append", append)
-    return lambda broken: state.update(broken=broken)
+    log = line_to(store, "log")
+    log.hits = lambda name, _: name == "append"
+    return lambda broken: setattr(log, "error", StoreUnavailableError("the disk is full") if broken else None)
 
 
 class TestWhatIsFlushed:
@@ -140,11 +133,7 @@ class TestWhatIsFlushed:
 
 class TestAFailingStore:
     async def test_nothing_is_raised_and_nothing_lost(
-        self,
-        host: Host,
-        store: HybridMemory,
-        broken: Callable[[bool], None],
-        caplog: pytest.LogCaptureFixture,
+        self, host: Host, store: HybridMemory, broken: Callable[[bool], None], caplog: pytest.LogCaptureFixture
     ) -> None:
         memory = host(token_limit=150, token_flush_size=40)
         with caplog.at_level(logging.WARNING, LOGGER):

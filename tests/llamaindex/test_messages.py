@@ -44,10 +44,7 @@ objects = st.dictionaries(texts, json_values, max_size=3)
 urls = st.sampled_from(["https://example.org/a.png", "https://example.org", "data:image/png;base64,aGk="])
 text_blocks = st.builds(TextBlock, text=texts)
 image_blocks = st.builds(
-    ImageBlock,
-    image=st.none() | st.binary(max_size=20) | st.just(PNG),
-    url=st.none() | urls,
-    detail=st.none() | texts,
+    ImageBlock, image=st.none() | st.binary(max_size=20) | st.just(PNG), url=st.none() | urls, detail=st.none() | texts
 )
 blocks = st.one_of(
     text_blocks,
@@ -90,10 +87,7 @@ kwargs = st.fixed_dictionaries(
     },
 )
 chats = st.builds(
-    ChatMessage,
-    role=st.sampled_from(MessageRole),
-    blocks=st.lists(blocks, max_size=4),
-    additional_kwargs=kwargs,
+    ChatMessage, role=st.sampled_from(MessageRole), blocks=st.lists(blocks, max_size=4), additional_kwargs=kwargs
 )
 contents = st.lists(
     st.one_of(

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,10 +18,13 @@ from llama_index.core.llms import MockLLM
 
 from hybrid_memory import Message, Role
 from hybrid_memory.errors import ModelError
+from hybrid_memory.memory import runtime
 from hybrid_memory.models.language import as_language_model
-from hybrid_memory.runtime.breaker import MAX_HANGING
+from hybrid_memory.runtime.breaker import MAX_HANGING, Breaker
 from hybrid_memory.testing import FaultyModel, ScriptedModel
-from tests.doubles import wait_until
+from tests.doubles import PATIENCE, texts, wait_until
+from tests.faces import Face, Open
+from tests.test_background import Embedder
 
 TALK = [
     Message(role=Role.SYSTEM, content="Be short."),
@@ -188,3 +193,46 @@ def test_hanging_calls_are_left_and_bounded_until_one_comes_back(hanging: Faulty
 
     wait_until(answers)
     wait_until(lambda: threading.active_count() <= before + 1)
+
+
+AT_ONCE = {"model_timeout": timedelta(milliseconds=50)}
+
+
+@pytest.mark.background
+def test_close_leaves_behind_what_hangs(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(runtime, "CLOSING", timedelta(milliseconds=50))
+    embedder = Embedder()
+    embedder.gate.clear()
+    # Not one of the library's own: those ask nobody.
+    far = type("Far", (), {"embed_documents": embedder.embed_documents, "embed_query": embedder.embed_query})()
+    memory = opened(embedder=far, learning={"delay": timedelta(0)})
+    memory.scoped(user="alice").remember("my cat sleeps")
+    assert embedder.entered.wait(PATIENCE)
+    with caplog.at_level(logging.WARNING):
+        memory.close()
+    assert "while some work hangs" in caplog.text
+    embedder.gate.set()
+    again = opened(embedder=far).scoped(user="alice")
+    assert texts(again.recall("cat")) == ["my cat sleeps"]
+    assert again.recall("cat")[0].note == ""
+
+
+def test_a_prompt_goes_by_rules_while_the_language_model_hangs(
+    face: Face, opened: Open, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    monkeypatch.setattr("hybrid_memory.models.language.Breaker", partial(Breaker, pause=3600.0))  # no probe in time
+    model = FaultyModel("hangs")
+    request.addfinalizer(model.release)
+    memory = opened(compaction={"max_tokens": 300}, orchestration=AT_ONCE | {"background": False})
+    memory.set_language_model(model)
+    alice = face(memory.scoped(user="alice", session="s1"))
+    for number in range(20):
+        alice.remember([f"town {number} is very nice", {"role": "assistant", "content": "tell me more about it"}])
+    assert alice.assemble("which town?").messages
+    assert model.calls == 1
+    assert alice.summary().text
+    alice.remember([f"river {number} is very long" for number in range(20)])
+    assert alice.assemble("which river?").messages
+    assert model.calls == 1, "a model that hangs is not asked for the next prompt as well"

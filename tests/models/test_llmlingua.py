@@ -13,6 +13,7 @@ from hybrid_memory.errors import MissingDependencyError
 from hybrid_memory.models import llmlingua
 from hybrid_memory.models.llmlingua import TOLERANCE, LlmLinguaCompressor
 from hybrid_memory.text.sentences import pieces_of
+from tests.world import rows
 
 
 def words(text: str) -> int:
@@ -23,35 +24,9 @@ def protected(text: str) -> list[str]:
     return [piece for piece, keep in pieces_of(text, words, 1000) if keep]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("run\n```sh\nmake all\n\nmake test\n```\nand wait", ["```sh\nmake all\n\nmake test\n```"]),
-        ("never closed\n```\nx = 1", ["```\nx = 1"]), ("call `sync --dry-run` first", ["`sync --dry-run`"]),
-        ("see https://ci.example/a?b=1#c, then", ["https://ci.example/a?b=1#c,"]),
-        ("看 https://ci.example/日志，然后", ["https://ci.example/日志"]),
-        ("write to rui@tavares-homes.pt soon", ["rui@tavares-homes.pt"]),
-        ("it lives in /srv/app/sync.py there", ["/srv/app/sync.py"]),
-        ("it lives in src/app/sync.py and in README.md there", ["src/app/sync.py", "README.md"]),
-        (r"open C:\Users\mei\plan.docx now", [r"C:\Users\mei\plan.docx"]),
-        ("打开 ~/笔记/计划.md，然后", ["~/笔记/计划.md"]), ("failed with E4127 at 03:15 today", ["E4127", "03:15"]),
-        ("id 3fa85f64-5717-4562-b3fc-2c963f66afa6 is taken", ["3fa85f64-5717-4562-b3fc-2c963f66afa6"]),
-        ("commit 9f8e7d6 fixes ABC-123", ["9f8e7d6", "ABC-123"]),
-        ("set MAX_RETRIES in load_config please", ["MAX_RETRIES", "load_config"]),
-        ("it costs $1,250.50 or 30 EUR each", ["$1,250.50", "30 EUR"]),
-        ("takes 15 ms for 3.5 GB and 10% more", ["15 ms", "3.5 GB", "10%"]), ("wait 3 days or so", ["3 days"]),
-        ("due March 14, 2025, or 3rd May", ["March 14, 2025", "3rd May"]),
-        ("on 2025-03-14 or 14.03.2025 then", ["2025-03-14", "14.03.2025"]),
-        ("我们在2025年3月14日下午见，租金每个月1250元", ["2025年3月14日", "1250元"]),
-        ("三月十四日见，一共五公里", ["三月十四日", "五公里"]),
-        ('answer with "user_id": and a number', ['"user_id":']),
-        ('she said "the two loggers disagree" again', ['"the two loggers disagree"']),
-        ("她说“两个日志不一致”，在《时间简史》里", ["“两个日志不一致”", "《时间简史》"]),
-        ("the key 'max tokens' isn't there, and that's it", ["'max tokens'"]),
-        ("nothing in here is special at all", []), ("这里没有什么特别的", []),
-    ],
-)  # fmt: skip
-def test_what_must_not_change_is_protected(text: str, expected: list[str]) -> None:
+@pytest.mark.parametrize("row", rows("models/protected.tsv"), ids="|".join)
+def test_what_must_not_change_is_protected(row: tuple[str, ...]) -> None:
+    text, *expected = row
     assert protected(text) == expected
 
 

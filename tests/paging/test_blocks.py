@@ -9,7 +9,7 @@ import pytest
 
 from hybrid_memory import Block, HybridMemory, PagingConfig, ScopedMemory
 from hybrid_memory.config import RedactionConfig
-from hybrid_memory.errors import InvalidInputError, MemoryClosedError
+from hybrid_memory.errors import InvalidInputError
 from tests.faces import Face, Open
 
 BAD_LABELS = ["", "two words", "human\n", "a/b", "<human>", "x" * 65, "e\u0301", None, 7, ["human"]]
@@ -199,13 +199,3 @@ def test_blocks_beyond_their_share_are_cut_in_the_prompt_only(face: Face, alice:
     assert "the block is longer than its share of the window" in shown.text
     assert "Hello." in shown.text
     assert values(alice)["long"] == text
-
-
-def test_after_close_every_verb_of_blocks_says_so(face: Face, memory: HybridMemory, alice: ScopedMemory) -> None:
-    alice.block("human").put("Name: Ada")
-    face(memory).close()
-    for verb, options in [*LATE_VERBS, ("history", {})]:
-        with pytest.raises(MemoryClosedError, match="open_memory"):
-            getattr(face(alice.block("human")), verb)(**options)
-    with pytest.raises(MemoryClosedError, match="open_memory"):
-        face(alice).blocks()

@@ -1,21 +1,27 @@
-"""Blocks and answers are copied with a memory, destroyed with what they came from, and encrypted."""
+"""Blocks and answers: copied with a memory, destroyed with their sources, encrypted, and shared by several agents."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, ScopedMemory, open_memory
-from hybrid_memory.errors import InvalidInputError
+from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, Right, ScopedMemory, SpaceMemory, open_memory
+from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError
+from hybrid_memory.log.port import EventLog
 from hybrid_memory_paging import PagedAgent
 from tests.faces import Face, Open
 from tests.paging.conftest import Script, call, says, shown
+from tests.world import holding
 
 CANARY = "zirconquokka"
 WORDS = (CANARY, "锆石短尾袋鼠")
@@ -39,13 +45,6 @@ def told(memory: HybridMemory) -> list[tuple[Any, ...]]:
         return (event.position, event.id, event.kind, event.at, event.payload, event.sources, event.author)
 
     return [row(event) for owner in sorted(log.heads(), key=str) for event in log.read(owner, kinds=kinds)]
-
-
-def traces(folder: Path, words: Sequence[str] = WORDS) -> list[str]:
-    """Files that hold one of the words, plain or as JSON escapes it."""
-    forms = [form.encode() for word in words for form in (word, json.dumps(word)[1:-1])]
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return [path.name for path in files if any(form in path.read_bytes() for form in forms)]
 
 
 def on_file(folder: Path, **options: Any) -> HybridMemory:
@@ -83,7 +82,7 @@ def test_forgetting_a_user_leaves_no_block_and_no_word(face: Face, tmp_path: Pat
             coach.block("human").history()
         assert [row[2] for row in told(memory)] == [EventKind.BLOCK]
         assert memory.scoped(user="bob").blocks()["human"].value == "Name: Bob"
-    assert traces(tmp_path) == []
+    assert holding(tmp_path, WORDS) == []
     with on_file(tmp_path) as memory:
         script = talked(memory, call("core_memory_append", label="human", content="Name: Ada"))
         assert "Name: Ada" in shown(script.prompts[1])
@@ -125,7 +124,7 @@ def test_forgetting_words_takes_their_lines_out_of_blocks_and_history(face: Face
                 break
             assert not any(word in shown for word in WORDS)
         assert not any(word in face(coach).assemble("Who?", max_tokens=900).text for word in WORDS)
-    assert traces(tmp_path, [*WORDS, CANARY.upper()]) == []
+    assert holding(tmp_path, [*WORDS, CANARY.upper()]) == []
 
 
 def test_forgetting_a_message_takes_out_what_an_agent_noted_of_it(face: Face, opened: Open) -> None:
@@ -220,3 +219,166 @@ def play(owner: ScopedMemory, edits: list[tuple[str, list[str]]]) -> None:
                 owner.block("human").edit(**{change: "\n".join(lines)})  # type: ignore[arg-type]
         except InvalidInputError as error:
             assert "no block" in str(error) or "to undo" in str(error)  # noqa: PT017 - as the edits come
+
+
+THREADS = 16
+CHANGES: list[tuple[str, dict[str, Any]]] = [
+    ("edit", {"append": "Bob was here."}), ("edit", {"old": "hall", "new": "room"}), ("edit", {"value": "Nothing."}),
+    ("put", {"value": "Nothing."}), ("undo", {}),
+]  # fmt: skip
+
+
+@pytest.fixture
+def team(memory: HybridMemory) -> SpaceMemory:
+    """A space of Alice's with a block that was changed once."""
+    team = memory.scoped(user="alice").space("team").create()
+    team.block("task").put("Book a room.", description="What to do.")
+    team.block("task").edit(old="a room", new="the hall")
+    return team
+
+
+def member(memory: HybridMemory, team: SpaceMemory, user: str, agent: str | None = None, **given: Any) -> SpaceMemory:
+    """Somebody's view of the space."""
+    team.grant(user=user, agent=agent, **{"right": "write", **given})
+    return memory.scoped(user=user, agent=agent, session="s").space("team")
+
+
+def text(owner: ScopedMemory) -> str:
+    return owner.blocks()["task"].value
+
+
+def test_all_members_edit_one_block(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
+    bob, coach = member(memory, team, "bob"), member(memory, team, "bob", "coach")
+    assert face(bob.block("task")).edit(append="Order cake.").value == "Book the hall.\nOrder cake."
+    face(team.block("task")).edit(append="Invite Ann.")
+    face(coach.block("task")).edit(old="cake", new="two cakes")
+    for owner in (bob, coach, team):
+        block = face(owner).blocks()["task"]
+        assert (block.value, block.description) == ("Book the hall.\nOrder two cakes.\nInvite Ann.", "What to do.")
+    history = face(coach.block("task")).history()
+    assert [(block.change, block.author) for block in history] == [
+        ("put", "user='alice'"), ("replace", "user='alice'"), ("append", "user='bob'"), ("append", "user='alice'"),
+        ("replace", "user='bob' agent='coach'"),
+    ]  # fmt: skip
+    assert face(bob.block("task")).undo().value == "Book the hall.\nOrder cake.\nInvite Ann."
+    assert face(team.block("task")).history()[-1].author == "user='bob'"
+
+
+@pytest.mark.parametrize(
+    ("given", "may"),
+    [({"right": "read"}, False), ({"trust": 0.4}, False), ({"trust": 0.5}, True), ({"right": "admin"}, True)],
+    ids=str,
+)
+def test_an_edit_takes_the_right_to_write_and_trust(
+    face: Face, memory: HybridMemory, team: SpaceMemory, given: dict[str, Any], *, may: bool
+) -> None:
+    bob = member(memory, team, "bob", **given)
+    assert face(bob).blocks()["task"].value == "Book the hall."
+    assert len(face(bob.block("task")).history()) == 2
+    for verb, options in CHANGES if not may else []:
+        with pytest.raises(AccessDeniedError, match=f"user='bob' may not {verb}_block in the space 'team'"):
+            getattr(face(bob.block("task")), verb)(**options)
+    assert len(team.block("task").history()) == 2
+    denied = [(denial.who, denial.verb, denial.needed) for denial in team.audit()]
+    assert denied == ([] if may else [("user='bob'", f"{verb}_block", Right.WRITE) for verb, _ in CHANGES])
+    for verb, options in CHANGES if may else []:
+        getattr(face(bob.block("task")), verb)(**options)
+
+
+def at_once(work: Callable[[int], Any], threads: int = THREADS) -> list[Any]:
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, range(threads)))
+
+
+def refusal(owner: ScopedMemory, **edit: Any) -> str:
+    """Why the edit was refused; empty if it was made."""
+    try:
+        owner.block("task").edit(**edit)
+    except InvalidInputError as error:
+        return str(error)
+    return ""
+
+
+def crowd(team: SpaceMemory, memories: Sequence[HybridMemory]) -> list[SpaceMemory]:
+    """Agents in the space, in these memories in turn."""
+    return [member(memories[number % len(memories)], team, "alice", f"agent{number}") for number in range(THREADS)]
+
+
+@dataclass
+class Hesitant:
+    """A log that lets others come between what was read and what is written."""
+
+    inner: Any
+    conflicts: int = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def append(self, owner: Any, drafts: Any, **options: Any) -> Any:
+        time.sleep(0.001)
+        try:
+            return self.inner.append(owner, drafts, **options)
+        except IdConflictError:
+            self.conflicts += 1
+            raise
+
+
+@pytest.fixture(params=["memory", "two on one sqlite"])
+def memories(request: pytest.FixtureRequest, opened: Open) -> list[HybridMemory]:
+    """One memory, or two on one store, where edits cross each other."""
+    options: dict[str, Any] = {"embedder": "none", "power_safe": False}
+    if request.param == "memory":
+        memories = [opened(url="memory://", **options)]
+    else:
+        memories = [opened(**options) for _ in range(2 if "two" in request.param else 1)]
+    for memory in memories:
+        services = memory._runtime.services
+        services.log = cast("EventLog", Hesitant(services.log))
+    return memories
+
+
+@pytest.fixture
+def busy(memories: list[HybridMemory]) -> SpaceMemory:
+    """A space with an empty block that has room."""
+    team = memories[0].scoped(user="alice").space("team").create()
+    team.block("task").put(max_chars=10_000)
+    return team
+
+
+@pytest.mark.parametrize("rolled_back", [False, True])
+def test_of_appends_at_once_none_is_lost(memories: list[HybridMemory], busy: SpaceMemory, *, rolled_back: bool) -> None:
+    agents = crowd(busy, memories)
+    if rolled_back:
+        place = busy.remember("Until here.").positions[0]
+        busy.block("task").edit(append="Hidden.")
+        busy.rollback(place)
+
+    def work(number: int) -> None:
+        for turn in range(4):
+            agents[number].block("task").edit(append=f"agent{number} turn {turn}", id=f"{number}-{turn}")
+
+    at_once(work)
+    logs: list[Any] = [memory._runtime.services.log for memory in memories]
+    assert all(log.conflicts for log in logs), "or nothing was shown"
+    lines = text(busy).split("\n")
+    assert Counter(lines) == Counter(f"agent{number} turn {turn}" for number in range(THREADS) for turn in range(4))
+    for number in range(THREADS):
+        turns = [line for line in lines if line.startswith(f"agent{number} ")]
+        assert turns == [f"agent{number} turn {turn}" for turn in range(4)], "each agent's in its order"
+    assert {text(agent) for agent in agents} == {text(busy)}
+    history = busy.block("task").history()
+    assert [block.revision for block in history] == [1, *range(2 + rolled_back, 4 * THREADS + 2 + rolled_back)]
+    for before, block in pairwise(history):
+        added = block.value.removeprefix(before.value).strip("\n")
+        assert block.author == f"user='alice' agent={added.split()[0]!r}"
+
+
+def test_a_block_that_many_fill_at_once_is_never_over_full(memories: list[HybridMemory], busy: SpaceMemory) -> None:
+    agents = crowd(busy, memories)
+    busy.block("task").put(max_chars=50)
+
+    told = at_once(lambda number: refusal(agents[number], append=f"{number:09}"))
+    assert sum(not error for error in told) == 5
+    assert all("of 50 characters: shorten" in error for error in told if error)
+    assert len(text(busy)) == 49
+    assert all(len(block.value) <= 50 for block in busy.block("task").history())

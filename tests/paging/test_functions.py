@@ -63,18 +63,6 @@ def paged(use: Use, memory: ScopedMemory, name: str, known: dict[str, Any] | Non
         page += 1
 
 
-def test_an_edit_of_one_call_is_applied_once(clerk: ScopedMemory, use: Use) -> None:
-    known = {"id": "call-1-0", "source": "message-1"}
-    for _ in range(3):
-        assert not use(clerk, "core_memory_append", known, label="human", content="Likes tea").failed
-        edit = {"label": "human", "old_content": "Ada", "new_content": "Ada L"}
-        assert not use(clerk, "core_memory_replace", {**known, "id": "call-1-1"}, **edit).failed
-        note = {"content": "A note of the harbour"}
-        assert not use(clerk, "archival_memory_insert", {**known, "id": "call-1-2"}, **note).failed
-    assert clerk.blocks()["human"].value == "Name: Ada L\nLikes tea"
-    assert len(paged(use, clerk, "archival_memory_search", query="harbour")) == 1
-
-
 def test_a_block_that_somebody_changed_is_not_written_over(clerk: ScopedMemory, use: Use) -> None:
     seen = {"human": clerk.blocks()["human"].revision}
     clerk.block("human").edit(append="Has a cat")

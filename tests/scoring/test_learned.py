@@ -1,20 +1,26 @@
-"""The ranker that was learned: its signals, its sum, and what makes them."""
+"""The ranker that was learned, its signals and what makes them; rankers of one's own; every share of a score."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
-from hybrid_memory import Message
+from hybrid_memory import Hit, HybridMemory, MemoryConfig, Message, RecallConfig, ScopedMemory, Weights, open_memory
+from hybrid_memory.arrays import Array
+from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.recall.choose import diverse
 from hybrid_memory.recall.measure import demand, named, offer
-from hybrid_memory.recall.signals import Curve, learned
-
-if TYPE_CHECKING:
-    from tests.faces import Open
+from hybrid_memory.recall.signals import Curve, learned, weighted_mean
+from tests.doubles import Deriving
+from tests.faces import Open
 
 CHAT = [
     ("Mara", "I started pottery lessons last week, two evenings a month."),
@@ -94,3 +100,236 @@ def test_a_turn_offers_times_and_numbers_and_a_question_asks_for_them() -> None:
 )
 def test_a_question_names_speakers(question: str, people: set[str]) -> None:
     assert named(question, ["Mara Lind", "小红", "user", "assistant", ""]) == people
+
+
+SHORT = (
+    ("user", "I work as a marine biologist, and I live in Bergen."),
+    ("assistant", "Which boats measure the salinity there?"),
+    ("user", "The Sigrun and the Tora."),
+    ("assistant", "Noted, two boats."),
+    ("user", "I moved to Oslo last week."),
+)
+LONG = (
+    *SHORT,
+    ("user", "My sister Lia is getting married in September."),
+    ("assistant", "Congratulations to her!"),
+    ("user", "We moved the queue to Redis last week."),
+    ("assistant", "Do you still rent the studio from Nordwind?"),
+    ("user", "No, that is over."),
+    ("user", "My cat Miso had an operation on Tuesday."),
+    ("assistant", "I hope Miso recovers soon."),
+    ("user", "I like hiking and photography."),
+    ("assistant", "Both go well together."),
+    ("user", "I have been learning Portuguese for two years."),
+)
+
+
+@pytest.mark.parametrize(
+    ("turns", "query", "wanted"),
+    [
+        (SHORT, "salinity", "Which boats measure the salinity there?"),
+        (SHORT, "salinity boats", "Which boats measure the salinity there?"),
+        (LONG, "Nordwind studio", "Do you still rent the studio from Nordwind?"),
+        (LONG, "salinity boats", "Which boats measure the salinity there?"),
+    ],
+)
+def test_a_question_of_the_assistant_is_found_by_its_words(
+    opened: Callable[..., HybridMemory], turns: tuple[tuple[str, str], ...], query: str, wanted: str
+) -> None:
+    alice = opened(url="memory://", embedder="hashing").scoped(user="alice", session="spring")
+    for role, text in turns:
+        alice.remember(text, role=role)
+    assert alice.recall(query, k=3)[0].record.text == wanted
+
+
+def test_in_a_short_conversation_what_was_asked_before_comes_with_its_answer(
+    opened: Callable[..., HybridMemory],
+) -> None:
+    alice = opened(url="memory://", embedder="hashing").scoped(user="alice", session="spring")
+    for role, text in SHORT:
+        alice.remember(text, role=role)
+    hits = alice.recall("Which boats measure the salinity?", k=3)
+    assert hits[0].record.text == "The Sigrun and the Tora."
+    assert hits[0].asked is not None
+    assert hits[0].asked.text == "Which boats measure the salinity there?"
+
+
+class ByLength:
+    """The shorter a text, the higher its score."""
+
+    name = "by-length"
+
+    def __init__(self, answer: Array | Exception | None = None) -> None:
+        self.answer = answer
+        self.asked: list[tuple[str, frozenset[str]]] = []
+
+    def score(
+        self, query: str, signals: Mapping[str, Array], weights: Weights, texts: Callable[[Sequence[int]], list[str]]
+    ) -> Array:
+        self.asked.append((query, frozenset(signals)))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        if self.answer is not None:
+            return self.answer
+        rows = range(len(signals["vector"]))
+        return np.array([1 / (1 + len(text)) for text in texts(rows)])
+
+
+def opened(ranker: ByLength) -> HybridMemory:
+    memory = open_memory(MemoryConfig(url="memory://", embedder="hashing"), ranker=ranker)
+    memory.scoped(user="ann").remember(["Tea with lemon and a spoon of honey.", "Tea.", "Tea with milk."])
+    return memory
+
+
+def test_its_scores_order_the_hits_and_are_explained() -> None:
+    ranker = ByLength()
+    with opened(ranker) as memory:
+        hits = memory.scoped(user="ann").recall("tea")
+    assert [hit.record.text for hit in hits] == ["Tea.", "Tea with milk.", "Tea with lemon and a spoon of honey."]
+    assert [hit.score for hit in hits] == pytest.approx([1 / 5, 1 / 15, 1 / 37])
+    assert hits[0].arithmetic.startswith("0.200 by by-length; signals 0.")
+    query, signals = ranker.asked[0]
+    assert query == "tea"
+    assert {"vector", "text", "neighbours"} <= signals
+
+
+@pytest.mark.parametrize(
+    "answer", [ModelError("no weights"), np.ones(1), np.array([0.1, 0.2, 2.0]), np.full(3, np.nan)]
+)
+def test_where_it_fails_the_signals_decide(answer: Array | Exception) -> None:
+    with opened(ByLength(answer)) as memory:
+        hits = memory.scoped(user="ann").recall("tea")
+    with opened(ByLength()) as memory:
+        plain = list(memory.scoped(user="ann").recall("tea"))
+    assert {hit.record.text for hit in hits} == {hit.record.text for hit in plain}
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert all("ranked by the signals alone" in hit.note and not hit.ranker for hit in hits)
+
+
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+NAMES = [field.name for field in fields(Weights)]
+weights = st.lists(st.floats(0, 2, width=16), min_size=len(NAMES), max_size=len(NAMES)).filter(any)
+columns = st.integers(1, 12).flatmap(
+    lambda n: hnp.arrays(np.float64, (len(NAMES), n), elements=st.floats(0, 1, width=32))
+)
+
+
+@given(columns, weights)
+def test_a_score_lies_between_0_and_1_and_grows_with_every_signal(table: Array, given_weights: list[float]) -> None:
+    chosen = Weights(**dict(zip(NAMES, given_weights, strict=True)))
+    signals = dict(zip(NAMES, table, strict=True))
+    scores = weighted_mean(signals, chosen)
+    assert ((scores >= 0) & (scores <= 1 + 1e-9)).all()
+    for name in NAMES:
+        higher = weighted_mean({**signals, name: np.minimum(signals[name] + 0.1, 1)}, chosen)
+        assert (higher >= scores - 1e-12).all()
+
+
+@given(columns)
+def test_with_every_adjustment_off_the_score_is_the_formula(table: Array) -> None:
+    signals = dict(zip(NAMES, table, strict=True))
+    assert weighted_mean(signals, Weights.plain()) == pytest.approx(0.7 * signals["vector"] + 0.3 * signals["text"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_weight_that_makes_no_sense_is_refused(name: str) -> None:
+    for value in (-0.1, float("nan"), float("inf")):
+        with pytest.raises(InvalidInputError, match="weights"):
+            replace(Weights(), **{name: value})
+    with pytest.raises(InvalidInputError, match="all 0"):
+        Weights(**dict.fromkeys(NAMES, 0.0))
+
+
+def test_mmr_takes_the_best_first_and_then_what_repeats_it_least() -> None:
+    scores = np.array([0.9, 0.89, 0.5])
+    likeness = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=np.float32)
+    assert diverse(scores, likeness, 3, 0.0).tolist() == [0, 1, 2]
+    assert diverse(scores, likeness, 3, 0.5).tolist() == [0, 2, 1]
+    assert diverse(scores, likeness, 2, 0.5).tolist() == [0, 2]
+
+
+def conversation(memory_config: MemoryConfig, **models: Any) -> ScopedMemory:
+    alice = open_memory(memory_config, **models).scoped(user="alice", session="s")
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    alice.remember(
+        ["I adopted a grey cat", "Her name is Miso", "The cat sleeps on my keyboard", "I fly to Oslo"], at=at
+    )
+    return alice
+
+
+@pytest.mark.parametrize("k", [2, 10])
+@pytest.mark.parametrize("diversity", [0.0, 0.5])
+def test_plain_weights_give_exactly_the_formula_for_every_hit(k: int, diversity: float) -> None:
+    """No fact, no newer turn and no variety raises a score; without variety they descend."""
+    facts = Deriving(("cat", "user", "pet", "cat"), ("Miso", "cat", "name", "Miso"), ("Oslo", "user", "home", "Oslo"))
+    config = MemoryConfig(url="memory://", embedder="hashing", recall=RecallConfig(diversity=diversity))
+    alice = conversation(config, extractor=facts)
+    alice.flush()
+    for query in ("cat", "What is the name of my pet now?", "home Oslo"):
+        hits = alice.recall(query, k=k, weights=Weights.plain())
+        assert len({hit.record.turn for hit in hits}) == len(hits) == min(k, 4)
+        for hit in hits:
+            assert hit.score == pytest.approx(0.7 * hit.signals.vector + 0.3 * hit.signals.text, abs=1e-12)
+            assert hit.why().startswith(f"{hit.score:.3f} = ")
+        if not diversity:
+            assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def found(statements: Sequence[tuple[int, str]], question: str, *, weights: Weights | None = None) -> list[Hit]:
+    """The hits among statements with the minute at which each was remembered."""
+    memory = open_memory(MemoryConfig(url="memory://", embedder="hashing"), clock=lambda: START + timedelta(days=99))
+    for minute, text in statements:
+        at = START + timedelta(minutes=minute)
+        memory.scoped(user="a", session="s").remember({"role": "user", "content": text, "at": at})
+    return memory.scoped(user="a", session="now").recall(question, weights=weights)
+
+
+def texts(statements: Sequence[tuple[int, str]], question: str, *, weights: Weights | None = None) -> list[str]:
+    """What is recalled."""
+    return [hit.record.text for hit in found(statements, question, weights=weights)]
+
+
+DAY = 24 * 60
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "now", "before"),
+    [
+        ("The deadline of the Orion project is 3 May.", "The Orion project has its deadline on 17 May.",
+         "What is the deadline of the Orion project?", "What was the original deadline of the Orion project?"),
+        ("猎户座项目的截止日期是五月三号。", "猎户座项目的截止日期是六月九号。",
+         "猎户座项目的截止日期是哪天？", "猎户座项目最初的截止日期是哪天？"),
+    ],
+)  # fmt: skip
+def test_the_newest_about_a_thing_stands_first_and_for_a_question_about_before_the_oldest(
+    earlier: str, later: str, now: str, before: str
+) -> None:
+    statements = [(0, earlier), (20 * DAY, later), (40 * DAY, "The cat sleeps.")]
+    assert texts(statements, now)[:2] == [later, earlier]
+    assert texts(statements, before)[:2] == [earlier, later]
+
+
+@pytest.mark.parametrize(
+    ("minute", "later"),
+    [
+        (1, "The deadline of the Orion project is a Sunday."),  # said together
+        (DAY, "Does the Orion project have a deadline?"),
+        (DAY, "The deadline of the Halcyon report is 17 May."),
+        (DAY, "Our cat likes the Orion project."),
+    ],
+)
+def test_what_asks_or_is_about_another_thing_or_was_said_together_is_not_raised(minute: int, later: str) -> None:
+    statements = [(0, "The deadline of the Orion project is 3 May."), (minute, later)]
+    question = "What is the deadline of the Orion project?"
+    assert all(hit.own is None for hit in found(statements, question))
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 9 * DAY), st.sampled_from(["Orion is due", "Orion is due soon", "the cat"])),
+        max_size=6,
+    )
+)
+def test_every_hit_is_kept_once(statements: list[tuple[int, str]]) -> None:
+    unordered = texts(statements, "When is Orion due?", weights=Weights.plain())
+    assert sorted(texts(statements, "When is Orion due?")) == sorted(unordered)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ from hypothesis.extra import numpy as hnp
 
 from hybrid_memory.arrays import Array, Numbers
 from hybrid_memory.recall import signals
+from hybrid_memory.store.view import retention
 
 SIZES = st.integers(1, 30)
 cosines = SIZES.flatmap(lambda n: hnp.arrays(np.float64, n, elements=st.floats(-1, 1, width=32)))
@@ -119,3 +122,37 @@ def test_the_temporal_signal_falls_with_the_distance_from_the_nearest_span() -> 
     )
     assert signals.temporal_signal(at, [(0.0, week), (3 * week, 4 * week)])[3] == 1
     assert signals.temporal_signal(at, []).tolist() == [0] * 5
+
+
+DAY = 86_400.0
+
+ages = st.floats(0, 1e10, allow_subnormal=False)
+importances = st.floats(0, 1, allow_subnormal=False)
+uses = st.integers(0, 10_000)
+half_lives = st.floats(1.0, 1e9)
+
+
+def one(age: float, importance: float = 0.0, used: int = 0, half_life: float = DAY) -> float:
+    return float(retention(np.array([age]), np.array([importance]), np.array([used]), half_life)[0])
+
+
+def scalar(age: float, importance: float, used: int, half_life: float) -> float:
+    """The same by the natural exponential and without arrays."""
+    strength = math.exp(importance * math.log(8)) * (1 + used)
+    return math.exp(-math.log(2) * max(age, 0.0) / (half_life * strength))
+
+
+@given(st.lists(st.tuples(st.floats(-1e6, 1e9), importances, uses), max_size=20), half_lives)
+def test_records_are_retained_as_the_scalar_formula_says(
+    rows: list[tuple[float, float, int]], half_life: float
+) -> None:
+    age, importance = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+    used = np.array([row[2] for row in rows], dtype=np.int64)
+    left = retention(age, importance, used, half_life)
+    assert left.shape == (len(rows),)
+    assert left == pytest.approx([scalar(*row, half_life) for row in rows], rel=1e-9, abs=1e-300)
+
+
+@given(ages, importances, uses, half_lives)
+def test_something_is_left_and_never_more_than_all(age: float, importance: float, used: int, half_life: float) -> None:
+    assert 0 < one(age, importance, used, half_life) <= 1

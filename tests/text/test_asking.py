@@ -1,30 +1,38 @@
+"""What a turn does: whether it says nothing, how much of it asks, and what only is small talk."""
+
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from hybrid_memory.text.asking import about_before, about_now, asking_share, is_memory, questioning_share
+from hybrid_memory.models.embedders import LocalEmbedder
+from hybrid_memory.text.asking import (
+    MAX_CHARS,
+    MAX_TALK_CHARS,
+    SURE,
+    about_before,
+    about_now,
+    asking_share,
+    asks_nothing,
+    emptiness,
+    is_memory,
+    questioning_share,
+    says_nothing,
+    speech,
+    tells,
+)
+from tests.doubles import assert_linear
+from tests.world import column, rows
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Where did I put the garden keys?", "Tell me about the trip to Ghent.",
-        "Do you remember the name of the plumber", "Recommend a restaurant near the river.",
-        "我把花园的钥匙放在哪里了？", "告诉我去苏州旅行的事。", "你记得水管工的名字吗", "推荐一家河边的餐厅。",
-        "Where do I live?", "What was our budget again?", "Who am I?", "我是谁？", "我住在哪里？",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", column("text/asking.tsv", "asks"))
 def test_a_turn_that_asks_for_something_asks_with_all_of_it(text: str) -> None:
     assert asking_share(text) == 1
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "", " \n", "I went for a walk by the river.", "How are you?", "The keys hang behind the door.",
-        "What is it?", "今天去河边散步。",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", column("text/asking.tsv", "tells"))
 def test_a_turn_that_asks_nothing_has_no_share(text: str) -> None:
     assert asking_share(text) == 0
 
@@ -40,57 +48,90 @@ def test_a_question_behind_a_story_counts_by_its_length(text: str) -> None:
     assert 0.2 < asking_share(text) < 0.7
 
 
-@pytest.mark.parametrize(
-    ("query", "now"),
-    [
-        ("Where do I live now?", True), ("How many cups of coffee do I drink a day?", True),
-        ("What is the current rule for names?", True), ("我现在住在哪里？", True),
-        ("我喜欢什么音乐？", True), ("Where did I live before Berlin?", False),
-        ("What was my previous record?", False), ("我以前住在哪里？", False),
-        ("Which book did you recommend to me?", False), ("你给我推荐过哪些书？", False),
-        ("When is the deadline?", True), ("截止日期是什么时候？", True), ("How old is Nora?", True),
-        ("我5月3号看了什么电影？", False), ("Where does Nora live?", True),
-        ("What was it before, and what is it now?", True), ("wo wohne ich jetzt", True),
-        ("où est-ce que j'habite maintenant", True), ("qui était là avant ?", False), ("cosa mangio adesso", True),
-    ],
-)  # fmt: skip
-def test_a_question_about_now_is_told_from_one_about_the_past(query: str, now: bool) -> None:
-    assert about_now(query) is now
+@pytest.mark.parametrize(("query", "now"), rows("text/asking.tsv", "about now"))
+def test_a_question_about_now_is_told_from_one_about_the_past(query: str, now: str) -> None:
+    assert about_now(query) is (now == "yes")
 
 
-@pytest.mark.parametrize(
-    ("query", "before"),
-    [
-        ("Who led Orion before that?", True), ("What was the original deadline?", True),
-        ("Where did the shop use to be?", True), ("What is the old address, and what is it now?", False),
-        ("最初的截止日期是哪天？", True), ("总部以前在哪里？", True), ("When is the deadline?", False),
-        ("What do I use to clean the oven?", False), ("How old is Nora?", False),
-    ],
-)  # fmt: skip
-def test_a_question_about_the_time_before_a_change(query: str, before: bool) -> None:
-    assert about_before(query) is before
+@pytest.mark.parametrize(("query", "before"), rows("text/asking.tsv", "about before"))
+def test_a_question_about_the_time_before_a_change(query: str, before: str) -> None:
+    assert about_before(query) is (before == "yes")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "wo wohne ich jetzt", "was habe ich dir über meinen Hund gesagt", "où est-ce que je travaille", "Wer bin ich?",
-        "comment s'appelle ma soeur", "dónde vivo yo ahora", "cómo se llama mi perro", "dove abito io adesso",
-        "come si chiama il mio cane", "onde eu moro agora", "waar woon ik nu", "explique-moi ce que c'est",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", column("text/asking.tsv", "asks in other languages"))
 def test_questions_of_other_languages_ask_without_a_mark_too(text: str) -> None:
     assert asking_share(text) == questioning_share(text) == 1
     assert not is_memory(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Ich wohne in Bonn und habe einen Hund", "Je travaille à Lyon depuis mai", "Vivo en Madrid con mi gato",
-        "Abito a Roma con il mio cane", "Moro em Lisboa com a minha irmã", "Come over to my place", "die hard is on",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", column("text/asking.tsv", "tells in other languages"))
 def test_statements_of_other_languages_tell(text: str) -> None:
     assert asking_share(text) == questioning_share(text) == 0
     assert is_memory(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["Alright.", "Got it, thanks!", "Good morning!", "好的，知道了。", "收到，谢谢！", "早上好", "Sounds good."]
+)
+def test_acknowledgements_and_greetings_say_nothing(text: str) -> None:
+    assert says_nothing(text)
+    assert speech([text]).empty.tolist() == [1.0]
+
+
+@pytest.mark.parametrize("text", ["At half past nine.", "Blue.", "4471", "九点半。", "Dr Okafor.", "No, I moved."])
+def test_a_short_answer_says_something(text: str) -> None:
+    said = speech([text])
+    assert (said.empty.tolist(), said.asks.tolist()) == ([0.0], [0.0])
+
+
+@pytest.mark.parametrize("text", ["When shall we meet?", "会议几点开始？", "Where did you park the car?", "票多少钱？"])
+def test_a_question_asks(text: str) -> None:
+    assert speech([text]).asks.tolist() == [1.0]
+
+
+def test_vectors_tell_of_short_turns_in_languages_that_no_rule_knows() -> None:
+    embedder = LocalEmbedder()
+    empty = ["Selvä juttu.", "Okej, tack så mycket!", "Dobře, rozumím.", "Rendben, köszönöm!"]
+    full = ["Koodi on 4471.", "Klockan halv tio.", "Moje sestra žije v Turíně.", "A macska csak lazacot eszik."]
+    vectors = embedder.embed_documents([f"<message role='user'>user: {text}</message>" for text in empty + full])
+    assert tells(embedder.name)
+    assert (emptiness(vectors) > SURE).tolist() == [True] * 4 + [False] * 4
+    said = speech(empty + full, vectors, embedder.name)
+    assert (said.empty > SURE).tolist() == [True] * 4 + [False] * 4
+    assert not speech(empty, vectors[:4], "another model").empty.any()
+    assert not speech([text * 9 for text in empty], vectors[:4], embedder.name).empty.any(), "what is long says much"
+    assert not speech(empty, np.zeros_like(vectors[:4]), embedder.name).empty.any(), "without a vector nothing is told"
+
+
+@pytest.mark.parametrize("text", column("text/small_talk.tsv", "small talk"))
+def test_small_talk_asks_nothing(text: str) -> None:
+    assert asks_nothing(text)
+
+
+@pytest.mark.parametrize("text", column("text/small_talk.tsv", "asks"))
+def test_what_has_content_asks(text: str) -> None:
+    assert not asks_nothing(text)
+
+
+@pytest.mark.parametrize("text", column("text/small_talk.tsv", "no memory"))
+def test_questions_greetings_acknowledgements_and_bare_requests_are_no_memories(text: str) -> None:
+    assert not is_memory(text)
+
+
+@pytest.mark.parametrize("text", column("text/small_talk.tsv", "memory"))
+def test_what_tells_something_is_a_memory(text: str) -> None:
+    assert is_memory(text)
+
+
+@given(st.text(max_size=400))
+def test_any_text_can_be_judged(text: str) -> None:
+    assert isinstance(asks_nothing(text), bool)
+    assert not (asks_nothing(text) and is_memory(text))
+
+
+@pytest.mark.parametrize(
+    "unit", ["ok ", "好", "thank you very ", "what's ", "how are you ", "真的很", "hi, ", "我也很", "?"]
+)
+def test_a_long_text_takes_no_time(unit: str) -> None:
+    assert_linear(asks_nothing, lambda size: (unit * size)[:size], MAX_TALK_CHARS)
+    assert_linear(is_memory, lambda size: (unit * size)[:size], MAX_CHARS)

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hybrid_memory.text.speakers import named, voice
 from hybrid_memory.text.structured import parse_object
 from tests.doubles import assert_linear
+from tests.world import column, rows
 
 ODD = st.text(st.sampled_from("ab 猫\"'{}[],:\\\n\t`0/é<>“”#*_\x07"), max_size=12)
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | ODD
@@ -41,37 +43,14 @@ def test_of_a_cut_off_object_the_complete_fields_come_back(
     assert len(found) <= len(value)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ('{"n": 12', {"n": 12}),
-        ('{"a": 1, "n": 12', {"a": 1}),
-        ('{"facts": ["one", "tw', {"facts": ["one"]}),
-        ('{"facts": [{"text": "one"}, {"te', {"facts": [{"text": "one"}, {}]}),
-        ('{"summary": "We moved to Li', {"summary": "We moved to Li"}),
-        ("{'name': 'Maya', 'city': '柏林',}", {"name": "Maya", "city": "柏林"}),
-        ('{name: "Maya", ok: True}', {"name": "Maya", "ok": True}),
-        ('{"a": 1 /* one */, "b": 2}', {"a": 1, "b": 2}),
-        ('{"text": "two\nlines"}', {"text": "two\nlines"}),
-        ('{"outer": {"inner": 1}, "last": 2,}', {"outer": {"inner": 1}, "last": 2}),
-        ('{"a": NaN, "b": -Infinity}', {"a": None, "b": None}),
-    ],
-)
-def test_what_models_get_wrong_is_repaired(text: str, expected: dict[str, Any]) -> None:
-    assert parse_object(text) == expected
+@pytest.mark.parametrize(("text", "expected"), rows("text/structured.tsv", "repaired"))
+def test_what_models_get_wrong_is_repaired(text: str, expected: str) -> None:
+    assert parse_object(text) == json.loads(expected, strict=False)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ('<think>Maybe {"a": 0}?</think>\n{"a": 1}', {"a": 1}),
-        ('Maybe {"a": 0}?\n</think>\n```json\n{"a": 1}\n```', {"a": 1}), ('<think>{"a": 1}</think>', {"a": 1}),
-        ('The template {} with {name} becomes {"a": 1}.', {"a": 1}), ('Write { and } around it: {"a": 1}', {"a": 1}),
-        ('[{"a": 1}, {"a": 2}]', {"a": 1}), ('{"a": 1,} or rather {"a": 2}', {"a": 2}), ("all empty: {}", {}),
-    ],
-)  # fmt: skip
-def test_the_right_one_of_several_is_taken(text: str, expected: dict[str, Any]) -> None:
-    assert parse_object(text) == expected
+@pytest.mark.parametrize(("text", "expected"), rows("text/structured.tsv", "taken"))
+def test_the_right_one_of_several_is_taken(text: str, expected: str) -> None:
+    assert parse_object(text) == json.loads(expected, strict=False)
 
 
 @pytest.mark.parametrize("text", ["", " ", "no object", "[1, 2]", '"text"', "12", "null", "a } b {", "if (x) { y }"])
@@ -90,3 +69,27 @@ def test_no_text_is_too_odd(text: str) -> None:
 def test_time_grows_with_the_text_only(unit: str) -> None:
     for head in ("", '{"a":"'):
         assert_linear(parse_object, lambda size, head=head: head + unit * (size // len(unit)), 300_000)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(("text", "name", "words"), rows("text/speakers.tsv", "speaker"))
+def test_a_name_before_a_colon_is_the_speaker(text: str, name: str, words: str) -> None:
+    assert voice(text) == (name, words)
+
+
+@pytest.mark.parametrize("text", column("text/speakers.tsv", "heading"))
+def test_a_heading_is_no_speaker(text: str) -> None:
+    assert voice(text) == ("", text)
+
+
+def test_named_takes_what_is_short_enough_before_a_colon() -> None:
+    assert named("my plan: buy milk") == ("my plan", "buy milk")
+    assert named("this is what I said: buy milk") == ("", "this is what I said: buy milk")
+
+
+@given(st.text(max_size=60))
+def test_the_words_are_the_end_of_the_text(text: str) -> None:
+    for read in (named, voice):
+        name, words = read(text)
+        assert text.endswith(words)
+        assert text.startswith(name)
+        assert bool(name) == (words != text)

@@ -7,11 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import Stemmer
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory.text.languages import ENGLISH_STOP_WORDS, language_of
-from hybrid_memory.text.tokenize import cjk_share, plain_terms, terms
+from hybrid_memory.text.sentences import blocks, sentences
+from hybrid_memory.text.tokenize import allowed_edits, cjk_share, close_terms, doubtful, plain_terms, terms
+from tests.doubles import assert_linear
+from tests.world import rows
 
 MIXED = st.text(st.sampled_from("abcXYZ é'’_-. \n\t0189猫北京搬了的ﷺ𠮷ｱ한글ß²İ\x00\u0301\ud800\"*"), max_size=60)
 
@@ -80,19 +83,7 @@ def test_the_cjk_share_counts_words_of_both_kinds_and_no_markup() -> None:
     assert [cjk_share(text) for text in texts] == [0, 0, pytest.approx(0.5), 1, 1, 1]
 
 
-@pytest.mark.parametrize(
-    ("text", "query"),
-    [
-        ("Ich habe meinem Bruder zwei Hunde geschenkt.", "Welchen Hund habe ich verschenkt?"),
-        ("J'ai rangé les seringues dans l'armoire de la cuisine.", "Où est la seringue ?"),
-        ("Me han recetado unas pastillas para la tiroides.", "¿qué pastilla me han recetado?"),
-        ("Mia sorella ha comprato due biciclette nuove.", "di chi è la bicicletta?"),
-        ("Os meus filhos não comem nozes de jeito nenhum.", "qual é a noz que os filhos não comem?"),
-        ("Mijn zus heeft de katten van de buren gevoerd.", "wie heeft mijn kat gevoerd"),
-        ("Моя сестра купила мне новые книги о море.", "какую книгу мне купила сестра?"),
-        ("Min syster har köpt två nya cyklar till oss.", "vilken cykel har min syster?"),
-    ],
-)
+@pytest.mark.parametrize(("text", "query"), rows("text/tokenize.tsv", "same word in another form"))
 def test_words_of_other_languages_match_in_other_forms(text: str, query: str) -> None:
     common = set(terms(text)) & set(terms(query))
     assert common - set(text.lower().split())  # stems, not only words as they are
@@ -118,17 +109,125 @@ def test_plain_terms_are_those_of_any_part(text: str) -> None:
     assert set(plain_terms(text)) == {term for word in words for term in plain_terms(word)}
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
+@pytest.mark.parametrize(("text", "language"), rows("text/tokenize.tsv", "language"))
+def test_function_words_show_the_language(text: str, language: str) -> None:
+    assert (language_of(text.split()) or "") == language
+
+
+BITS = st.sampled_from(
     [
-        ("was habe ich gesagt", "german"), ("où est ce que je travaille", "french"),
-        ("dónde vivo yo con mi gato", "spanish"),
-        ("dove abito io con la mia gatta", "italian"), ("onde eu moro com a minha gata", "portuguese"),
-        ("waar woon ik nu met mijn kat", "dutch"), ("где я живу и как меня зовут", "russian"),
-        ("var bor jag nu", "swedish"),
-        ("where do i live now", None), ("gato", None), ("", None), ("he was in las vegas with me", None),
-        ("come over to my place", None), ("los angeles", None), ("我叫什么", None),
+        *"a|B|Dr|e.g|3.5|1|你|好|.|!|?|...|…|。|！|；|\"|“|”|「|」|'|)".split("|"),
+        *"`|```|~~~| |  |\n|\t|\u3000|\r\n|\x85|：|- |1. |".split("|"),
+    ]
+)
+PIECES = st.lists(BITS, max_size=30).map("".join)
+
+
+@pytest.mark.parametrize("row", rows("text/sentences.tsv"), ids="|".join)
+def test_a_line_is_cut_into_its_sentences(row: tuple[str, ...]) -> None:
+    gap = " " if row[0].isascii() else ""
+    assert sentences(gap.join(row)) == list(row)
+
+
+def test_lines_and_list_items_are_pieces() -> None:
+    assert sentences("Plan:\n1. Buy milk.\n2. Go home. Sleep.\n\n- one\n  - two") == [
+        "Plan:",
+        "1. Buy milk.",
+        "2. Go home.",
+        "Sleep.",
+        "- one",
+        "- two",
+    ]
+
+
+def test_a_code_block_is_one_piece() -> None:
+    block = "```py\nx = 1. \n\nA. B\n  ~~~\n```"
+    assert sentences(f"Look. Here.\n{block}\nSo. Yes.") == ["Look.", "Here.", block, "So.", "Yes."]
+    assert sentences("a\n~~~~\nb. C\n~~~\nd") == ["a", "~~~~\nb. C\n~~~\nd"]
+
+
+@settings(max_examples=100)
+@given(PIECES | st.text(max_size=60))
+def test_pieces_are_verbatim_in_order_and_only_blanks_lie_between(text: str) -> None:
+    at = 0
+    for piece in sentences(text):
+        assert piece.strip() == piece != ""
+        found = text.index(piece, at)
+        assert not text[at:found].strip()
+        at = found + len(piece)
+    assert not text[at:].strip()
+
+
+@given(PIECES)
+def test_blocks_add_up_to_the_text(text: str) -> None:
+    assert "".join(block for _, block in blocks(text)) == text
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        ".", ". ", "“", "“a. ", '"', "`", "```\n", " ", "。", ".)", "a.a", "Dr. ", ".   ", ': "a."', "1. ", "。”",
+        "~~~\n",
     ],
 )  # fmt: skip
-def test_function_words_show_the_language(text: str, language: str | None) -> None:
-    assert language_of(text.split()) == language
+def test_long_repeats_take_linear_time(unit: str) -> None:
+    assert_linear(sentences, lambda size: f" {unit * (size // len(unit))} x")
+
+
+words = st.text("abcde", min_size=1, max_size=9)
+
+
+def distance(one: str, other: str) -> int:
+    """Optimal string alignment, by the textbook."""
+    rows = [list(range(len(other) + 1))]
+    for i, left in enumerate(one, 1):
+        row = [i]
+        for j, right in enumerate(other, 1):
+            least = min(rows[-1][j] + 1, row[-1] + 1, rows[-1][j - 1] + (left != right))
+            if i > 1 and j > 1 and left == other[j - 2] and one[i - 2] == right:
+                least = min(least, rows[-2][j - 2] + 1)
+            row.append(least)
+        rows.append(row)
+    return rows[-1][-1]
+
+
+@pytest.mark.parametrize(
+    ("term", "forgiven"),
+    [
+        ("cat", 0), ("cats", 1), ("running", 1), ("marathon", 2), ("", 0), ("e1234567", 0), ("café", 0),
+        ("马拉松比赛", 0),
+    ],
+)  # fmt: skip
+def test_longer_words_are_forgiven_more(term: str, forgiven: int) -> None:
+    assert allowed_edits(term) == forgiven
+
+
+@given(words, st.lists(words, max_size=12), st.integers(1, 4))
+def test_it_is_what_a_search_by_the_textbook_finds(term: str, vocabulary: list[str], k: int) -> None:
+    near = sorted((distance(term, other), other) for other in set(vocabulary) if other[0] == term[0])
+    within = [other for apart, other in near if apart <= allowed_edits(term)]
+    expected = [] if term in vocabulary or not allowed_edits(term) else within[:k]
+    assert close_terms(term, set(vocabulary), k) == expected
+
+
+@given(st.text(), st.lists(st.text(min_size=1)))
+def test_any_term_is_answered_from_the_vocabulary(term: str, vocabulary: list[str]) -> None:
+    assert set(close_terms(term, vocabulary, 2)) <= set(vocabulary)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What is the last lost hope of my home, model, modal, colour, organise, customizing grandmother's photographs?",
+        "What about alice, sebastian, connecticut, nairobi, cafe, resume, jalapeno, instagram?",
+        "Wo ist das Haus der Schwester", "Donde trabajo mi hermano", "maison voiture travaille", "la casa del lavoro",
+        "waar staat mijn fiets",
+    ],
+)  # fmt: skip
+def test_what_is_a_word_is_not_taken_for_misspelt(query: str) -> None:
+    assert doubtful(query) == []
+
+
+def test_what_is_no_word_is_taken_for_misspelt() -> None:
+    wrong = "resturant tommorow recieve marahton accomodation freind seperate enviroment"
+    assert doubtful(f"Where is the {wrong}?") == terms(wrong)

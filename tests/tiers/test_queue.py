@@ -1,47 +1,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import Event, EventKind, Message, Role, Scope, ToolCall
+from hybrid_memory import Message, Role
 from hybrid_memory.context.queue import Queue, Unit, cut, queue
-
-NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
-SCOPE = Scope(user="a", session="s")
-
-
-def user(text: str = "q") -> Message:
-    return Message(content=text)
-
-
-def assistant(text: str = "a") -> Message:
-    return Message(role=Role.ASSISTANT, content=text)
+from tests.world import assistant, calls, event, result, user
 
 
 def system(text: str = "be brief") -> Message:
     return Message(role=Role.SYSTEM, content=text)
-
-
-def calls(*names: str | None) -> Message:
-    return Message(role=Role.ASSISTANT, tool_calls=[ToolCall(name="f", id=name) for name in names])
-
-
-def result(name: str | None, text: str = "r") -> Message:
-    return Message(role=Role.TOOL, content=text, tool_call_id=name)
-
-
-def event(position: int, message: Message) -> Event:
-    payload = message.model_dump(mode="json", exclude_defaults=True, exclude={"id", "at"})
-    return Event(position, f"e{position}", SCOPE, EventKind.MESSAGE, NOON, payload)
-
-
-def recalled(position: int, query: str, text: str, **more: Any) -> Event:
-    payload = {"query": query, "text": text, **more}
-    return Event(position, f"n{position}", SCOPE, EventKind.RECALLED, NOON, payload, sources=("x",))
 
 
 def queued(*messages: Message) -> Queue:

@@ -8,10 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import Event, EventKind, Record, Scope
-from hybrid_memory.index.derive import (
-    Derived,
-    derive,
-)
+from hybrid_memory.index.derive import Derived, derive
 from hybrid_memory.log.views import VisibleLog, joined, visible
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hybrid_memory.context.payloads import digest, page
 from hybrid_memory.log.media import digest_media, is_media
+from tests.world import column
 
 PNG = b64encode(b"\x89PNG\r\n\x1a\n" + bytes(100)).decode()
 JPEG = b64encode(b"\xff\xd8\xff\xe0" + bytes(99)).decode()
@@ -124,30 +125,14 @@ def test_the_errors_of_a_log_come_first_each_kind_once() -> None:
     assert "1: 2024-03-01 09:00:00 INFO job 0 done" in rows
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "ValueError: bad width", "E       AssertionError: assert 1 == 2", "bash: frobnicate: command not found",
-        "cat: notes.txt: No such file or directory", "FAILED tests/test_a.py::test_b - assert 0",
-        "=== 2 failed, 3 passed in 0.1s ===", "error[E0308]: mismatched types", "fatal: not a git repository",
-        "npm ERR! exited with code 2", "<returncode>1</returncode>", "Segmentation fault (core dumped)",
-        "java.lang.NullPointerException: x", "[错误] 无法打开数据库", "连接超时！", "任务执行失败",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("line", column("compression/offload/errors.tsv", "error"))
 def test_a_line_that_tells_of_an_error_is_named(line: str) -> None:
     rows = full(f"starting\nworking on it\n{line}\nand so on\n").split("\n")
     assert rows[1] == "errors (1 line):"
     assert rows[2] == f"3: {' '.join(line.split())}"
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "0 errors found", "errors: 0", "All done without failures", "没有发现任何问题", "检查完成，没有错误。",
-        "exit code 0", "<returncode>0</returncode>", "from app.errors import NotFoundError",
-        "他从失败中学到了很多东西", "We talked about the error bars.",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("line", column("compression/offload/errors.tsv", "no error"))
 def test_a_line_that_only_speaks_of_errors_is_not_named(line: str) -> None:
     assert "errors (" not in full(f"starting\nworking on it\n{line}\nand so on\n")
 

@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Any
-
-from hybrid_memory import Event, EventKind, Line, Message, Role, Scope, Section
-
-NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
-
-
-def event(position: int, text: str, role: Role = Role.USER, **more: Any) -> Event:
-    message = Message(role=role, content=text, **more)
-    payload = message.model_dump(mode="json", exclude_defaults=True, exclude={"id", "at"})
-    return Event(position, f"e{position}", Scope(user="a", session="s"), EventKind.MESSAGE, NOON, payload)
+from hybrid_memory import Event, Line, Section
+from tests.world import event
 
 
 def span(texts: list[str], first: int = 1) -> list[Event]:

@@ -21,8 +21,10 @@ from hybrid_memory.context.lines import (
 )
 from hybrid_memory.context.strategies import Anchored, SummaryJob
 from hybrid_memory.text.tokens import estimate_tokens
-from tests.compression.summaries.conftest import event, line, texts
+from tests.compression.summaries.conftest import line, texts
+from tests.world import column, event, rows
 
+TABLE = "compression/summaries/lines.tsv"
 HEADING = 5
 
 
@@ -119,64 +121,26 @@ def test_of_two_that_say_the_same_the_newer_stays() -> None:
     assert [each.first for each in merged(standing, fresh, max_tokens=900, count=estimate_tokens)] == [2, 7]
 
 
-KEPT = [
-    "My name is Nora Winter.", "Please call me Tom.", "My address is 12 Elm Street in Ghent.",
-    "The phone number is 555-123-4567.", "Write to nora@example.org.",
-    "The appointment with the dentist is on Monday.", "Let us meet again next week.", "See you tomorrow at nine.",
-    "I prefer tea.", "I hate loud music.", "I am allergic to peanuts.", "Remember that the gate code changed.",
-    "This is important: the key hangs behind the door.", "我的名字是陈小明。", "我叫李雷。", "地址是星湖街8号。",
-    "我的电话是13812345678。", "邮箱写这个：chen@example.org。", "我喜欢喝茶。", "我讨厌吵闹的音乐。",
-    "我的偏好是靠窗的座位。", "记住门的密码换了。", "这件事很重要。", "下次我们去爬山。", "明天九点见。",
-    "我们约定在北门集合。",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("text", KEPT)
+@pytest.mark.parametrize("text", column(TABLE, "critical"))
 def test_what_must_be_kept_is_critical_in_both_languages(text: str) -> None:
     assert importance(text) >= CRITICAL
 
 
-@pytest.mark.parametrize(
-    "text", ["Ok.", "How nice!", "Haha, yes.", "Thanks!", "好的。", "哈哈，是啊。", "嗯嗯", "谢谢！"]
-)
+@pytest.mark.parametrize("text", column(TABLE, "small talk"))
 def test_small_talk_is_below_the_threshold_in_both_languages(text: str) -> None:
     assert importance(text) < THRESHOLD
 
 
-@pytest.mark.parametrize(
-    ("text", "section"),
-    [
-        ("We decided to use the blue tiles.", Section.DECISIONS), ("我们决定用蓝色的瓷砖。", Section.DECISIONS),
-        ("The deadline is on Friday.", Section.NEXT_STEPS), ("截止日期是周五。", Section.NEXT_STEPS),
-        ("My name is Nora.", Section.FACTS), ("我叫小明。", Section.FACTS),
-        ("Please help me with the invoice.", Section.INTENT), ("帮我写一张发票。", Section.INTENT),
-        ("Which tiles fit the narrow bathroom?", Section.QUESTIONS), ("哪种瓷砖适合小浴室？", Section.QUESTIONS),
-    ],
-)  # fmt: skip
-def test_a_sentence_goes_to_its_section_in_both_languages(text: str, section: Section) -> None:
-    assert judged(text).section is section
+@pytest.mark.parametrize(("section", "text"), rows(TABLE, "section"))
+def test_a_sentence_goes_to_its_section_in_both_languages(section: str, text: str) -> None:
+    assert judged(text).section == section
 
 
-@pytest.mark.parametrize(
-    ("text", "items"),
-    [
-        ("See https://example.org/a?b=1 for it.", {"https://example.org/a?b=1"}),
-        ("Write to nora.w@example.org.", {"nora.w@example.org"}),
-        ("It is in src/api/server.py and README.md.", {"src/api/server.py", "README.md"}),
-        ("It is due on 2024-07-01 at 14:30.", {"2024-07-01", "14:30"}), ("We met on March 14.", {"March 14"}),
-        ("会议在3月14日下午。", {"3月14日"}),
-        ("It costs $1,250 or 430 EUR, 20 % less.", {"$1,250", "430 EUR", "20 %"}),
-        ("一共300元，走了5公里。", {"300元", "5公里"}),
-        ("It fails with ImportError and E1234.", {"ImportError", "E1234"}),
-        ("The order is ORDER-20931.", {"ORDER-20931"}), ("Yesterday I met Nora Winter there.", {"Nora Winter"}),
-        ("我叫陈小明。", {"陈小明"}), ("我在看《红楼梦》。", {"《红楼梦》"}),
-        ("My phone number is 555-123-4567.", {"555-123-4567"}), ("电话是13812345678。", {"13812345678"}),
-        ("How are you today?", set()), ("今天天气不错。", set()),
-    ],
-)  # fmt: skip
-def test_critical_items_are_found_in_both_languages(text: str, items: set[str]) -> None:
+@pytest.mark.parametrize("row", rows(TABLE, "items"), ids="|".join)
+def test_critical_items_are_found_in_both_languages(row: tuple[str, ...]) -> None:
+    text, *items = row
     found = critical_items(event(1, text))
-    assert set(found) >= items
+    assert set(found) >= set(items)
     assert bool(found) == bool(items)
     assert len(set(found)) == len(found)
 
@@ -211,33 +175,11 @@ def test_coverage_is_the_share_of_the_words_that_were_said() -> None:
     assert made_up.coverage == 0.5
 
 
-CRITICAL_LINES = {
-    "en": """Never deploy on Fridays. | All invoices must be checked by two people. | Always answer in short sentences.
-        | Please don't use red in any chart. | Nobody may open the kiln while it is hot.
-        | Please do not schedule anything before ten. | We only buy clay from local suppliers.
-        | Customers under sixteen may only come with a parent. | The plumber's phone number is 0171 2345678.
-        | Our supplier is called Marta Delgado. | The landlord is Mr. Okafor. | The door code of the studio is 4471.
-        | The fair in Leeds starts on 14 March 2027. | We decided to use the blue glaze for the mugs.
-        | We agreed that the workshop costs 85 EUR.""",
-    "zh": """周五禁止上线。|所有发票必须由两个人核对。|请始终用短句回答我。|图表里不要用红色。|窑还热的时候不得打开。
-        |我们只从本地供应商买陶土。|十六岁以下的顾客必须有家长陪同。|十点以前请不要安排任何事情。|水管工的电话是13812345678。
-        |我们的供应商叫王丽华。|房东是周先生。|青岛的展会3月14日开始。|工作室的门锁密码是4471。|我们决定马克杯用蓝色的釉。
-        |我们说好工作坊收费85元。""",
-}
-CHATTER = {
-    "en": "Round {n}: we walked along the river for a long while.|Firing number {n} came out well, and filled a shelf."
-    "|The weather was mild and the tea tasted better than usual.|A few visitors admired the vases in the window.",
-    "zh": "第{n}轮：我们沿着河边散步，看了很久的鸭子。|第{n}次烧制很成功，架子又摆满了碗。|天气很温和，茶也比平时好喝。"
-    "|来了几位客人，欣赏了花瓶。",
-}
-
-
 @pytest.mark.parametrize("shown_tokens", [400, 600, 900])
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_rules_and_keys_of_a_long_conversation_precede_its_talk(language: str, shown_tokens: int) -> None:
     """Eight rules and seven names, numbers, dates and decisions in 185 turns, compacted twelve turns at a time."""
-    wanted = [" ".join(text.split()) for text in CRITICAL_LINES[language].split("|")]
-    talk = CHATTER[language].split("|")
+    wanted, talk = column(TABLE, f"rules and keys {language}"), column(TABLE, f"talk {language}")
     said = [wanted[n // 12] if n % 12 == 5 else talk[n % len(talk)].format(n=n) for n in range(185)]
     room = SummaryRoom(standing=3 * shown_tokens // 2, shown=shown_tokens // 2, fresh=120, count=estimate_tokens)
     kept: list[Line] = []

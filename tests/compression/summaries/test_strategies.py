@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import EntryPoint
@@ -22,6 +21,7 @@ from hybrid_memory import (
 from hybrid_memory.context.lines import SummaryRoom, cost
 from hybrid_memory.context.strategies import ModelKind, SummaryJob, resolve_strategy
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
+from hybrid_memory.testing import ScriptedModel
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory_evaluation.methods import COMPARED
 from tests.compression.summaries.conftest import span
@@ -86,18 +86,6 @@ def test_a_statement_without_turns_that_exist_stands_for_the_span() -> None:
     assert (lines["Blue tiles."].sources, lines["Blue tiles."].section) == (("e6",), Section.DECISIONS)
 
 
-class Scripted:
-    """Answers in turn, and keeps the user's side of what it was asked."""
-
-    def __init__(self, *answers: dict[str, Any] | str) -> None:
-        self.asked: list[str] = []
-        self.answers = [answer if isinstance(answer, str) else json.dumps(answer) for answer in answers]
-
-    def __call__(self, messages: list[dict[str, str]]) -> str:
-        self.asked.append(messages[-1]["content"])
-        return self.answers.pop(0)
-
-
 def opened(model: Any = None, **compaction: Any) -> HybridMemory:
     config = MemoryConfig(url="memory://", embedder="none", compaction=CompactionConfig(**compaction))
     return open_memory(config, language_model=model, token_counter=estimate_tokens)
@@ -108,7 +96,7 @@ def fact(text: str, *turns: int) -> dict[str, Any]:
 
 
 def test_anchored_shows_a_model_only_the_new_turns_and_keeps_the_old_lines() -> None:
-    model = Scripted(fact("Tea is in the tin.", 1), fact("Milk is in the jug.", 3))
+    model = ScriptedModel([fact("Tea is in the tin.", 1), fact("Milk is in the jug.", 3)])
     with opened(model) as memory:
         alice = memory.scoped(user="a", session="s")
         alice.remember(["The tea is in the tin.", {"role": "assistant", "content": "Good."}, "And the milk?"])
@@ -116,22 +104,22 @@ def test_anchored_shows_a_model_only_the_new_turns_and_keeps_the_old_lines() -> 
         (old,) = alice.summary().lines
         alice.remember(["The milk is in the jug.", "Where is the cup?"])
         alice.compact(keep=1)
-        assert "tea is in the tin" in model.asked[0]
-        assert "tea is in the tin" not in model.asked[1]
-        assert "milk is in the jug" in model.asked[1]
+        assert "tea is in the tin" in model.prompts[0][-1]["content"]
+        assert "tea is in the tin" not in model.prompts[1][-1]["content"]
+        assert "milk is in the jug" in model.prompts[1][-1]["content"]
         assert old in alice.summary().lines
         assert len(alice.summary().lines) == 2
 
 
 def test_regenerate_rewrites_everything() -> None:
-    model = Scripted(fact("Tea is in the tin.", 1), fact("Tea and milk are in the kitchen.", 3))
+    model = ScriptedModel([fact("Tea is in the tin.", 1), fact("Tea and milk are in the kitchen.", 3)])
     with opened(model, strategy=STRATEGIES["regenerate"]) as memory:
         alice = memory.scoped(user="a", session="s")
         alice.remember(["The tea is in the tin.", {"role": "assistant", "content": "Good."}, "And the milk?"])
         alice.compact(keep=1)
         alice.remember(["The milk is in the jug.", "Where is the cup?"])
         alice.compact(keep=1)
-        assert "Tea is in the tin." in model.asked[1]
+        assert "Tea is in the tin." in model.prompts[1][-1]["content"]
         assert [line.text for line in alice.summary()] == ["Tea and milk are in the kitchen."]
 
 

@@ -8,11 +8,9 @@ from benchmarks.acting.running import OFFERED, run
 from benchmarks.acting.surroundings import System
 from benchmarks.acting.tasks import HOSTS, Checks, Say
 from hybrid_memory.models.embedders import HashingEmbedder
+from tests.doubles import OLD_PYDANTIC
 
-pytestmark = [  # of LlamaIndex's agents
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211"),
-]
+pytestmark = OLD_PYDANTIC
 
 
 def outcome(name: str, system: System) -> Any:

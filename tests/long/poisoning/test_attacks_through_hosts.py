@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator
-
 import pytest
 
 from benchmarks.poisoning.cases import host_cases, own_cases
 from benchmarks.poisoning.hosts import HostCase, played
 from hybrid_memory.models.embedders import HashingEmbedder
+from tests.doubles import OLD_PYDANTIC
 
-pytestmark = [  # of LlamaIndex's agents
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211"),
-]
-
-
-@pytest.fixture(autouse=True)
-def event_loop() -> Iterator[None]:
-    """Of LlamaIndex's blocking calls, which leave one open where there is none."""
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    yield
-    asyncio.set_event_loop(None)
-    loop.close()
+pytestmark = [*OLD_PYDANTIC, pytest.mark.usefixtures("idle_loop")]
 
 
 @pytest.mark.parametrize("case", [*host_cases(), *own_cases()], ids=lambda case: case.name)

@@ -15,11 +15,9 @@ from benchmarks.poisoning.cases import LANGUAGES, LAYOUTS, STRATEGIES, cases, ho
 from benchmarks.poisoning.hosts import HostCase, played
 from benchmarks.poisoning.judging import PAY, Gullible, harms, reached
 from hybrid_memory.models.embedders import HashingEmbedder
+from tests.doubles import OLD_PYDANTIC
 
-pytestmark = [  # of LlamaIndex's agents
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211"),
-]
+pytestmark = OLD_PYDANTIC
 ACCOUNT = "kx0001qz"
 
 

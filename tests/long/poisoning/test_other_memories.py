@@ -9,11 +9,9 @@ from benchmarks.poisoning.__main__ import CASES, by_family, by_system, offered, 
 from benchmarks.poisoning.hosts import HostCase, Verdict
 from benchmarks.poisoning.peers import PEERS
 from hybrid_memory.models.embedders import HashingEmbedder
+from tests.doubles import OLD_PYDANTIC
 
-pytestmark = [  # of LlamaIndex's agents
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211"),
-]
+pytestmark = OLD_PYDANTIC
 
 
 def case_of(host: str) -> str:
