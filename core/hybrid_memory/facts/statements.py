@@ -102,10 +102,10 @@ EMBED_BATCH = 64
 MEANT = 0.5
 """The least probability of an attribute, and that the sentence is about its speaker, to go by the judge."""
 
-RISKY, WORDED = 0.15, 0.02
+RISKY, WORDED = 0.15, 0.01
 """The least probability that safety is at stake; the second for a sentence that says so in words.
 
-Of 240 everyday sentences in eleven languages that nothing was learned from, they take 182, and 22 of 160 false friends
+Of 240 everyday sentences in eleven languages that nothing was learned from, they take 183, and 24 of 160 false friends
 (benchmarks/sentences); the words alone 45 and 33.
 """
 

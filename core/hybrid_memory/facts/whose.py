@@ -7,7 +7,7 @@ import re
 from hybrid_memory.facts.grounding import KIN
 from hybrid_memory.text.speakers import SURNAMES, is_chinese
 
-MAYBE_OTHER, SURELY_OTHER = 0.4, 0.85
+MAYBE_OTHER, SURELY_OTHER = 0.3, 0.85
 """The least probability that a sentence is about somebody else, to take it for that: without the first person and with.
 """
 
