@@ -25,7 +25,6 @@ def started(folder: Path) -> str:
     if "memory" not in server.psql("SELECT datname FROM pg_database"):
         server.psql("CREATE ROLE memory LOGIN")
         server.psql("CREATE DATABASE memory OWNER memory")
-        server.psql("\\connect memory\nCREATE EXTENSION vector")
     return server.get_uri("memory").replace("postgres:@", "memory@")
 
 
@@ -48,7 +47,7 @@ async def main(url: str, embedder: str) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--url", help="of a database that has the extension vector")
+    parser.add_argument("--url", help="of a database")
     parser.add_argument("--embedder", default="auto", help="as in MemoryConfig")
     given = parser.parse_args()
     asyncio.run(main(given.url or started(Path("postgres-data").resolve()), given.embedder))

@@ -102,10 +102,10 @@ EMBED_BATCH = 64
 MEANT = 0.5
 """The least probability of an attribute, and that the sentence is about its speaker, to go by the judge."""
 
-RISKY, WORDED = 0.15, 0.01
+RISKY, WORDED = 0.15, 0.005
 """The least probability that safety is at stake; the second for a sentence that says so in words.
 
-Of 240 everyday sentences in eleven languages that nothing was learned from, they take 183, and 24 of 160 false friends
+Of 240 everyday sentences in eleven languages that nothing was learned from, they take 186, and 26 of 160 false friends
 (benchmarks/sentences); the words alone 45 and 33.
 """
 
@@ -113,7 +113,7 @@ ORDERS, ORDERED = ("instruction", "communication_style"), 0.12
 """The least probability that a sentence states anything, times that of an instruction in it, for one that always holds.
 
 Of 40 instructions and 50 requests for one answer, remarks and others' rules, in five languages, written before this was
-chosen: .90 of what it takes is one, and it takes .70 of them.
+chosen: .89 of what it takes is one, and it takes .60 of them.
 """
 
 SAFETY_IMPORTANCE, SURER = 0.95, 0.004
@@ -267,7 +267,8 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
     words = _TOPIC.sub(lambda found: " " * len(found[0]), text) if asks else text
     wordings = ((name, found) for name, harms in _HARM.items() if (found := harms.search(words)))
     harm, named = next(wordings, ("", None))
-    if named and asks and _LEFT_OPEN.search(text[: named.start()]) and not _SAYS.match(text[named.end() :]):
+    asked_for = named and asks and _LEFT_OPEN.search(text[: named.start()]) and not _SAYS.match(text[named.end() :])
+    if asked_for:
         harm, named = "", None
     value = None if sentence.question else cut_value(text)
     name = harm or ("instruction" if sentence.order and judged is None else "note")
@@ -275,7 +276,7 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
     if judged is not None:
         kinds, claims = judged.kinds[row], float(judged.claims[row])
         sure = float(judged.safety[row])
-        at_stake = sure >= WORDED if harm else sure >= RISKY and not sentence.request
+        at_stake = sure >= WORDED if harm else sure >= RISKY and not (sentence.request or asked_for)
         if not (at_stake or sentence.order or value) and float(kinds[_NO_STATEMENTS].sum()) >= UNREAL:
             return []
         other = float(kinds[_OTHER])

@@ -103,7 +103,7 @@ def open_memory(
             a name such as ``openai:text-embedding-3-small``; by default as configured: the local embedder.
         language_model: a LangChain chat model, a LlamaIndex ``LLM``, a callable from text to text, or a name such as
             ``ollama:qwen3``; by default as configured: none, so that summaries are made by rules.
-        compressor: shortens texts for the strategy ``llmlingua``, see `hybrid_memory.models.llmlingua`.
+        compressor: shortens texts for ``condense(how="llmlingua")``, see `hybrid_memory.models.llmlingua`.
         token_counter: counts tokens as your model does: a callable, or a name (``cl100k_base``, ``o200k_base``,
             ``estimate``, or one from an installed package); by default tiktoken's o200k_base if installed, otherwise
             an estimate.
