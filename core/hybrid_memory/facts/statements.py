@@ -14,7 +14,7 @@ import numpy as np
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.facts.attributes import AT_STAKE, FAVOURITE_KINDS, FAVOURITES, SAFETY, attribute
-from hybrid_memory.facts.fact import OTHERS, Claim
+from hybrid_memory.facts.fact import OTHERS, Category, Claim
 from hybrid_memory.facts.judge import KINDS, LEARNED, MARKS, Judged, asked, judge_of
 from hybrid_memory.facts.own import Sentence, own_sentences
 from hybrid_memory.facts.whose import is_about_others
@@ -102,10 +102,10 @@ EMBED_BATCH = 64
 MEANT = 0.5
 """The least probability of an attribute, and that the sentence is about its speaker, to go by the judge."""
 
-RISKY, WORDED = 0.15, 0.005
-"""The least probability that safety is at stake; the second for a sentence that says so in words.
+RISKY, WORDED = 0.15, 0.02
+"""The least probability that safety is at stake; the second for a wording of it in what is rather a joke or quoted.
 
-Of 240 everyday sentences in eleven languages that nothing was learned from, they take 186, and 26 of 160 false friends
+Of 240 everyday sentences in eleven languages that nothing was learned from, they take 186, and 31 of 160 false friends
 (benchmarks/sentences); the words alone 45 and 33.
 """
 
@@ -276,8 +276,9 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
     if judged is not None:
         kinds, claims = judged.kinds[row], float(judged.claims[row])
         sure = float(judged.safety[row])
-        at_stake = sure >= WORDED if harm else sure >= RISKY and not (sentence.request or asked_for)
-        if not (at_stake or sentence.order or value) and float(kinds[_NO_STATEMENTS].sum()) >= UNREAL:
+        unreal = float(kinds[_NO_STATEMENTS].sum()) >= UNREAL
+        at_stake = (harm and (sure >= WORDED or not unreal)) or (sure >= RISKY and not (sentence.request or asked_for))
+        if not (at_stake or sentence.order or value) and unreal:
             return []
         other = float(kinds[_OTHER])
         likely = max(claims, other)
@@ -297,11 +298,13 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
     others = is_about_others(text, named, safety=name in SAFETY, other=other if other == likely else 0.0)
     whole = f"{sentence.question} {text}" if sentence.question else text
     about = attribute(name)
+    if others and not (harm or name in ORDERS or about.category is Category.RELATION):
+        about = attribute("note")  # their homes and jobs are not the user's
     harm = "" if name == "diet" else harm  # it may change: the newest counts most, however it is worded
     least = SAFETY_IMPORTANCE if harm else about.importance
     claim = Claim(
         OTHERS if others else sentence.owner,
-        name,
+        about.name,
         whole,
         about.category,
         sentence.position,
