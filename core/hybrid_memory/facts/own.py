@@ -257,6 +257,7 @@ _SPEAKER = re.compile(
     r"\d\d?:\d\d)?\s?[:：]\s*\S"
 )
 _FIELD = re.compile(r"^\s*[-*•]?\s*[^:：\n]{1,32}[:：]\s*\S")
+_ITEM = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +266,7 @@ class Sentence:
 
     Attributes:
         owner: the subject of what it says about its speaker; empty if they can say nothing about themselves.
-        text: verbatim, without a label in front.
+        text: verbatim, without a label or the mark of a list item in front.
         question: the question that it answers, asked by another speaker right before; mostly empty.
         asked: the id of the turn that asked it.
         order: whether it says how to work, always.
@@ -378,7 +379,7 @@ def _statements(own: Own) -> list[Sentence]:
     question = asking.question if asking is not None else ""
     for number, text in enumerate(own.lines):
         first = number == 0
-        plain = _LABEL.sub("", text, count=1).strip() or text
+        plain = _LABEL.sub("", _ITEM.sub("", text), count=1).strip() or text
         if len(plain) <= MAX_SENTENCE_CHARS and _QUESTION.search(plain) and (before := _TOLD_FIRST.match(plain)):
             plain = before["told"].strip()
         answer = question if first and len(plain) <= QUESTION_CHARS else ""
