@@ -94,7 +94,7 @@ def test_what_is_not_certainly_the_users_teaches_nothing(texts: list[str]) -> No
         (["A:That makes 25 each.", "so 50"], ["so 50"]),
         (["Always write my letters in Dutch."], ["Always write my letters in Dutch."]),
         (["以后回答都用中文"], ["以后回答都用中文"]),
-        (["- Name: Carla\n2) Allergies: nuts\n* I live in Rome."], ["Name: Carla", "Allergies: nuts", "I live in Rome."]),
+        (["- Name: Carla\n2) Allergies: nuts\n* I live in Ulm."], ["Name: Carla", "Allergies: nuts", "I live in Ulm."]),
         (["I moved to Bruges. Can you translate this?\nGoedemorgen, ik woon in Gent."], ["I moved to Bruges."]),
         (["Let's play a game. I am a bat.", "back to work. I live in Bonn."], ["back to work.", "I live in Bonn."]),
         (["My appointment with Dr. Brown is on Monday."], ["My appointment with Dr. Brown is on Monday."]),
