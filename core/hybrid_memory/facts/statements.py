@@ -106,7 +106,7 @@ RISKY, WORDED = 0.15, 0.02
 """The least probability that safety is at stake; the second for a wording of it in what is rather a joke or quoted.
 
 Of 240 everyday sentences in eleven languages that nothing was learned from, they take 186, and 31 of 160 false friends
-(benchmarks/sentences); the words alone 45 and 33.
+(benchmarks/sentences); the words alone 45 and 33. They were chosen with these totals in view.
 """
 
 ORDERS, ORDERED = ("instruction", "communication_style"), 0.12
@@ -274,8 +274,7 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
     name = harm or ("instruction" if sentence.order and judged is None else "note")
     likely, other, sure = UNJUDGED, 0.0, 0.0
     if judged is not None:
-        kinds, claims = judged.kinds[row], float(judged.claims[row])
-        sure = float(judged.safety[row])
+        kinds, claims, sure = judged.kinds[row], float(judged.claims[row]), float(judged.safety[row])
         unreal = float(kinds[_NO_STATEMENTS].sum()) >= UNREAL
         at_stake = (harm and (sure >= WORDED or not unreal)) or (sure >= RISKY and not (sentence.request or asked_for))
         if not (at_stake or sentence.order or value) and unreal:
@@ -301,7 +300,7 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
     if others and not (harm or name in ORDERS or about.category is Category.RELATION):
         about = attribute("note")  # their homes and jobs are not the user's
     harm = "" if name == "diet" else harm  # it may change: the newest counts most, however it is worded
-    least = SAFETY_IMPORTANCE if harm else about.importance
+    certain = sure if harm or name in ORDERS else 0.0
     claim = Claim(
         OTHERS if others else sentence.owner,
         about.name,
@@ -309,7 +308,7 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
         about.category,
         sentence.position,
         confidence=round(likely, 3),
-        importance=round(least + SURER * sure, 4) if harm or name in ORDERS else about.importance,
+        importance=round((SAFETY_IMPORTANCE if harm else about.importance) + SURER * certain, 4),
         by=Statements.name,
         verbatim=True,
         sentence=whole,
