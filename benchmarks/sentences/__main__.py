@@ -24,7 +24,7 @@ import numpy.typing as npt
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.ranking.certainty import auroc
-from benchmarks.sentences.training import Example, calibrated, examples, learned, lessons, saved
+from benchmarks.sentences.training import Example, calibrated, examples, learned, lessons, plain_examples, saved
 from benchmarks.tables import parser
 from benchmarks.vectors import KeptVectors
 from hybrid_memory.arrays import Array, Floats
@@ -89,7 +89,7 @@ def main() -> None:
     command.add_argument("--write", action="store_true")
     options = command.parse_args()
     embedder = KeptVectors(options.cache)
-    known = list(examples())
+    known = [*examples(), *plain_examples()]
     taught = lessons(known, embedder.embed_documents([asked(one.text, one.before) for one in known]))
     embedder.save()
     # Each by a network that has not seen it, nor its neighbours in the file.

@@ -7,6 +7,8 @@ claims, ``attribute=value`` or ``attribute!stance=value``, joined by semicolons;
 
 from __future__ import annotations
 
+import random
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,7 +34,12 @@ from hybrid_memory.facts.judge import (
     softmax,
 )
 
-EXAMPLES = Path(__file__).with_name("examples")
+EXAMPLES, FORMS = (Path(__file__).with_name(name) for name in ("examples", "forms.tsv"))
+
+DRAWS = 8
+"""Sentences made of a form; twice as many in English and Chinese, half as many of one without a slot."""
+
+SLOT = re.compile(r"\{(\w)\}")
 
 BATCH = 256
 RATE = 4e-3
@@ -85,6 +92,40 @@ def examples(folder: Path = EXAMPLES) -> Iterator[Example]:
         for line in file.read_text(encoding="utf-8").splitlines():
             if line:
                 yield parsed(line, file.stem[:2])
+
+
+def plain_examples(file: Path = FORMS) -> Iterator[Example]:
+    """Plain sentences about harms, and about things that harm nobody, made of the forms in a file.
+
+    A line has a language, a label and a text with slots, or the name of a slot and what may stand in it. The slots
+    ``head`` and ``tail`` stand before and behind many sentences, as people say several things in one.
+    """
+    chance = random.Random(7)  # noqa: S311 - the same ones each time
+    slots: dict[tuple[str, str], list[str]] = {}
+    forms = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        language, label, text = line.split("\t")
+        if label.startswith("@"):
+            slots[language, label[1:]] = text.split("|")
+        else:
+            forms.append((language, label, text))
+    made: dict[tuple[str, str], str] = {}
+    for language, label, text in forms:
+        names = SLOT.findall(text)
+        draws = DRAWS * (2 if language in {"en", "zh"} else 1)
+        for _ in range(draws if names else draws // 2):
+            words = {name: chance.choice(slots[language, name]) for name in (*names, "head", "tail")}
+            tail = "" if label.startswith(("-question", "-chat", "-sarcasm")) else words["tail"]
+            blank = " " if tail and tail[0] not in ",，" and language != "ja" else ""
+            said = words["head"] + text.format_map(words) + blank + tail
+            said = f"{said[:1].upper()}{said[1:]}" if chance.random() < CAPITAL else said
+            end = ("。" if language in {"zh", "ja"} else ".") * (chance.random() < CAPITAL and said[-1] not in "?？")
+            made[language, said + end] = label.format_map(words)
+    yield from (parsed(f"{label}\t{text}", language) for (language, text), label in made.items())
+
+
+CAPITAL = 0.3
+"""The share of sentences that begin with a capital letter, and of those that end with a full stop."""
 
 
 def parsed(line: str, language: str = "") -> Example:

@@ -62,6 +62,10 @@ class Judged:
     claims: Array
     safety: Floats
 
+    def __getitem__(self, row: int) -> Judged:
+        """The judgement on one sentence."""
+        return Judged(self.kinds[row], self.marks[row], self.claims[row], self.safety[row])
+
 
 @dataclass(frozen=True, slots=True)
 class Judge:

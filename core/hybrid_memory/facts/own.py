@@ -338,6 +338,11 @@ class Own:
     lines: Sequence[str]
 
 
+def asks_for(clause: str) -> bool:
+    """Whether a clause begins as a request."""
+    return _REQUEST.search(clause) is not None
+
+
 def own_sentences(turns: Sequence[Event], before: Sequence[Event]) -> list[Sentence]:
     """The sentences that are their speakers' own, of the turns of one session, in order."""
     return [sentence for own in own_turns(turns, before) for sentence in _statements(own)]

@@ -8,16 +8,16 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.facts.attributes import AT_STAKE, FAVOURITE_KINDS, FAVOURITES, SAFETY, attribute
+from hybrid_memory.facts.attributes import AT_STAKE, FAVOURITE_KINDS, FAVOURITES, attribute
 from hybrid_memory.facts.fact import OTHERS, Category, Claim
-from hybrid_memory.facts.judge import KINDS, LEARNED, MARKS, Judged, asked, judge_of
-from hybrid_memory.facts.own import Sentence, own_sentences
-from hybrid_memory.facts.whose import is_about_others
+from hybrid_memory.facts.judge import KINDS, LEARNED, MARKS, Judge, Judged, asked, judge_of
+from hybrid_memory.facts.own import Sentence, asks_for, own_sentences
+from hybrid_memory.facts.whose import Clause, clauses, is_about_others
 from hybrid_memory.log.event import Event
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.runners import Runner
@@ -102,11 +102,9 @@ EMBED_BATCH = 64
 MEANT = 0.5
 """The least probability of an attribute, and that the sentence is about its speaker, to go by the judge."""
 
-RISKY, WORDED = 0.15, 0.02
-"""The least probability that safety is at stake; the second for a wording of it in what is rather a joke or quoted.
-
-Of 240 everyday sentences in eleven languages that nothing was learned from, they take 186, and 31 of 160 false friends
-(benchmarks/sentences); the words alone 45 and 33. They were chosen with these totals in view.
+RISKY, CLEAR, REQUESTED, SUSPECT = 0.25, 0.4, 0.7, 0.02
+"""The least probability that safety is at stake: in a sentence, in one of its clauses, in one that asks for something;
+and in a sentence whose clauses are read.
 """
 
 ORDERS, ORDERED = ("instruction", "communication_style"), 0.12
@@ -131,62 +129,24 @@ SCALE = 127
 _NO_STATEMENTS = list(map(KINDS.index, ("question", "quote", "fiction", "hypothetical", "sarcasm", "translate")))
 _OTHER = KINDS.index("other")
 
-_WORDINGS = {
-    "allergy": (
-        r"\b(?:\w*allerg\w*|al[eé]rg\w*|anaphyla\w*|epi-?pens?|adrenaline? pens?|stylos? d.adrénaline|intoleran\w*|"
-        r"unverträg\w*|c(?:o?)eliac|cel[ií]ac\w*|cœliaque|zöliakie)\b|\b(?:(?:digère|tolère)(?:nt)? pas|no tolera\w*|"
-        r"vertr[aä]g\w* kein\w*)\b|过敏|不耐受|アレルギー|알레르기|肾上腺素笔|一吃.{0,4}就|吃了就(?:肿|吐|痒|起)|"
-        r"\b(?:hospital|emergency room|a&e|ambulance|urgencias|urgences|notaufnahme)\b.{0,20}\bfor me\b|= ?hospital|"
-        r"\b(?:put|puts|sent|sends|land(?:s|ed)?) me (?:in|to|into) (?:the )?(?:hospital|a&e|er|emergency)\b|"
-        r"\b(?:throat|tongue|lips?|face) (?:swells?|swelled|closes?|closed)\b|\bhives\b|\b(?:can(?:no|')?t|cannot|"
-        r"mustn'?t|must not|may not|not allowed to|no puedo|ne peux pas|darf (?:kein|nicht)) (?:\w+ ){0,2}(?:have|eat|"
-        r"drink|touch|take(?! (?:her|him|them|it|us|you)\b)|tolerate|comer|tomar|beber|manger|prendre|boire|essen|"
-        r"trinken|nehmen)\b|不能[吃喝碰沾]|[吃喝碰打]不[得了]|[没莫](?:得)?法[吃喝碰]|起(?:疹子|包)|喘不上气|皮试阳性|"
-        r"忌口|\b(?:can(?:no|')?t|cannot|don'?t) (?:do|handle|digest|stomach) (?:\w+ )?(?:dairy|milk|lactose|gluten|"
-        r"wheat|nuts?|eggs?|shellfish|seafood|soya?|alcohol|caffeine)\b|\b(?:nearly|almost) killed (?:me|him|her)\b|"
-        r"\breacts? badly to\b|\bp[eé]nic[ií]l+in\w*|青霉素|\b(?:nut|dairy|gluten|egg|lactose)-free (?:house\w*|home|"
-        r"kitchen)\b|嘴(?:巴|唇)?就?[麻肿痒]|一[喝闻碰].{1,4}就(?:全身|浑身|喘|晕|吐|咳|痒|头)"
-    ),
-    "medicine": (
-        r"\b(?:medicat\w+|medicine|tablets|tablet (?:a|per|every|each)|pills?|inhal(?:er|ador|ateur)\w*|"
-        r"insulin\w*|injections?|blood thinners?|anticoagul\w+|antidepress\w+|statins?|dos(?:e|age)|milligrams?|"
-        r"pastillas?|medicament\w*|médicaments?|comprim[ée]s?|tabletten|medikament\w*|blutverdünner|spritze)\b|"
-        r"\b\d+\s?(?:mg|mcg|µg|ml)\b|毫克|吃着?药|服药|药[片物量]|胰岛素|"
-        r"每[天日].{0,3}[片粒颗]"
-    ),
-    "condition": (
-        r"\b(?:asthma\w*|asma|asthme|diab[eéè]t\w*|[eé]pilep\w*|seizures?|migraines?|migrañas?|arrhythmia|fibrillation|"
-        r"pacemaker|angina|pregnan\w+|embarazada|enceinte|schwanger|hypertens\w+|bluthochdruck|high blood pressure|"
-        r"heart (?:condition|disease|attack)|kidney(?! beans?)|thyroid\w*|tiroides|cancer|hiv|crohn\w*|parkinson\w*|"
-        r"lupus|hemophil\w*|gout|autis\w+|months along|expecting (?:a baby|in)|(?:i['’]?m|am) in recovery|dialysis|"
-        r"(?:a|the|my|his|her) stroke(?! of)|dementia|alzheimer\w*|claustrophobi\w+|breast-?feeding|sober|teetotal|"
-        r"cpap|(?:bad|dodgy) (?:back|heart|knees?|hip))\b|戒酒|晕[针血]|血就晕|晕[车船机]|透析|中风|痴呆|幽闭|喂奶|"
-        r"哺乳|胃出血|[肝肾肺腰胃]不好|起搏器|心脏支架|呼吸机|自闭症|哮喘|糖尿病|癫痫|心脏病|高血压|怀孕|怀着|孕妇|"
-        r"痛风|房颤|甲状腺|偏头痛|抑郁症"
-    ),
-    "diet": (
-        r"\b(?:am|i?['’]?m|i?s|['’]s|are|['’]re|been|gone|went|strictly|soy|es|suis|est|bin|ist) (?:(?:an?|now|fully|"
-        r"all|both|strictly) )?(?:vegan|vegetarian\w*|végétari\w+|vegetarier\w*|veggie|pescatarian|muslim|hindu|halal|"
-        r"kosher)\b|\b(?:eats?|keeps?) (?:halal|kosher)\b|\b(?:no|nothing with) (?:pork|meat|beef)\b|吃素|素食者|清真|"
-        r"(?:我|是)回族|不吃[猪牛羊肉荤]"
-    ),
-    "accessibility": (
-        r"\b(?:wheelchairs?|hearing aids?|screen reader|deaf|blind|dyslexi\w+|colou?r-?blind|crutches|step-?free|"
-        r"walking frames?|zimmer|rollator|andador|déambulateur|hard of hearing|(?:climb|do) (?:the )?stairs|"
-        r"silla de ruedas|fauteuil roulant|malentendant\w*|rollstuhl|gehörlos|schwerhörig)\b|轮椅|助听器|助行器|失明|"
-        r"色盲|听障|视障|耳聋|[左右]耳(?:朵?听|聋)|色弱|爬不了楼"
-    ),
+_WORDS = {
+    name: re.compile(words, re.IGNORECASE)
+    for name, words in {
+        "allergy": r"\b(?:\w*allerg\w*|al[eé]rg\w*|anaphyla\w*|epi-?pens?|\w*intol[eé]ran\w*|unverträg\w*|co?eliac|"
+        r"cel[ií]ac\w*|zöliakie|аллерги\w*|p[eé]nicill?in\w*)|过敏|不耐受|青霉素|アレルギー|알레르기|[吃喝碰]不[得了]|"
+        r"不能[吃喝碰沾]",
+        "medicine": r"\b(?:medicat\w+|medicines?|tablets|pills|inhal(?:er|ador|ateur)\w*|insulin\w*|blood thinners?|"
+        r"anticoagul\w+|antidepress\w+|pastillas|medicament\w*|médicaments?|comprimés|tabletten|\d+ ?mg)\b|吃着?药|"
+        r"服药|胰岛素",
+        "condition": r"\b(?:asthma\w*|asma|asthme|diab[eéè]t\w*|[eé]pilep\w*|seizures?|migr[aä][iñ]\w+|pacemaker|"
+        r"pregnan\w+|embarazada|enceinte|schwanger|hypertens\w+|bluthochdruck|blood pressure|dialysis|dementia|"
+        r"cancer)\b|哮喘|糖尿病|癫痫|心脏病|高血压|怀孕|孕妇|痛风|抑郁症",
+        "diet": r"\b(?:vegan\w*|vegetar\w*|végétari\w+|halal|kosher|no pork)\b|吃素|素食者|清真|不吃[猪牛羊肉荤]",
+        "accessibility": r"\b(?:wheelchairs?|hearing aids?|screen reader|deaf|crutches|step-?free|silla de ruedas|"
+        r"fauteuil roulant|rollstuhl|gehörlos|schwerhörig)\b|轮椅|助听器|失明|色盲|听障|视障",
+    }.items()
 }
-_HARM = {name: re.compile(words, re.IGNORECASE) for name, words in _WORDINGS.items()}
-"""Wordings that may be about safety, in five languages: a lower bar than any other statement has."""
-
-_TOPIC = re.compile(
-    r"\b(?:allergies|allergy form|alergias|allergien|medications?|medicines?|tablets?|pills?|pastillas?|medicamentos?|"
-    r"intoleran(?:ces|cias)|intolérances|unverträglichkeiten|médicaments?|comprim[ée]s|tabletten|medikamente?n?)\b|"
-    r"过敏(?=[史信源原])|(?<![\u4e00-\u9fff])过敏(?=[、，：]|$)|吃的药|药物",
-    re.IGNORECASE,
-)
-"""In a request these only name its topic: "a list of my medicines"."""
+"""Words for harms, where an embedder has no judge."""
 
 _TELLS = re.compile(
     r"^\W*(?:(?:and|but|so|then|now that|by the way|before)\W+)*(?:i|we|he|she|it|they)\b"
@@ -213,9 +173,21 @@ _FORMERLY = re.compile(
     r"\b(?:used to|formerly|no longer|grew up|was born|antes|solía|autrefois|früher)\b|以前|曾经|从前|长大",
     re.IGNORECASE,
 )
-_LEFT_OPEN = re.compile(r"\b(?:what|qué|lo que|ce qu['’e])\W*[^,.;:，。；]{0,20}$", re.IGNORECASE)
-_SAYS = re.compile(r"[\w ]{0,12}?\W*(?::|：|\b(?:is|are|es|son|est|c['’]est|sont)\b)", re.IGNORECASE)
-"""What a request asks for ("tell them what I can't eat") tells nothing of it, unless it says what that is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Harm:
+    """What a sentence says that may harm somebody if it is unknown.
+
+    Attributes:
+        attribute: one of `AT_STAKE`.
+        sure: its probability.
+        upto: the clauses of the sentence up to the one that says it.
+    """
+
+    attribute: str
+    sure: float
+    upto: Sequence[Clause]
 
 
 class Statements:
@@ -225,7 +197,9 @@ class Statements:
 
     def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
         """The statements of these turns of one session, not judged by meaning."""
-        return [claim for sentence in own_sentences(turns, before) for claim in _claims(sentence, None, 0, "")]
+        return [
+            claim for sentence in own_sentences(turns, before) for claim in _claims(sentence, harm=_worded(sentence))
+        ]
 
 
 async def stated_in(
@@ -239,14 +213,64 @@ async def stated_in(
     own = own_sentences(turns, before)
     if embedder is None or not own:
         return Statements().extract(turns, before)
-    texts = [asked(sentence.text, sentence.question) for sentence in own]
-    batches = [texts[start : start + EMBED_BATCH] for start in range(0, len(texts), EMBED_BATCH)]
-    vectors = np.concatenate([await embedding(run, embedder.embed_documents, batch) for batch in batches])
+    texts, questions = [sentence.text for sentence in own], [sentence.question for sentence in own]
+    vectors = await _embedded(run, embedder, list(map(asked, texts, questions)))
     judge = await run.call(judge_of, embedder)
-    judged = None
-    if judge is not None:
-        judged = await run.call(judge, [one.text for one in own], [one.question for one in own], vectors)
-    return [claim for row, sentence in enumerate(own) for claim in _claims(sentence, judged, row, packed(vectors[row]))]
+    if judge is None:
+        return [
+            claim
+            for one, row in zip(own, vectors, strict=True)
+            for claim in _claims(one, harm=_worded(one), vector=packed(row))
+        ]
+    judged = await run.call(judge, texts, questions, vectors)
+    harms = await _harms(run, embedder, judge, own, judged)
+    return [
+        claim
+        for row, sentence in enumerate(own)
+        for claim in _claims(sentence, judged[row], harms.get(row), packed(vectors[row]))
+    ]
+
+
+async def _embedded(run: Runner, embedder: Embedder, texts: Sequence[str]) -> Floats:
+    batches = [texts[start : start + EMBED_BATCH] for start in range(0, len(texts), EMBED_BATCH)]
+    return np.concatenate([await embedding(run, embedder.embed_documents, batch) for batch in batches])
+
+
+async def _harms(
+    run: Runner, embedder: Embedder, judge: Judge, own: Sequence[Sentence], judged: Judged
+) -> dict[int, Harm]:
+    """The harms that the sentences tell of, by row.
+
+    Suspects are read clause by clause: the vector of a sentence hardly shows one fact among others, and what a request
+    asks for tells nothing.
+    """
+    parts = {row: clauses(one.text) for row, one in enumerate(own) if judged.safety[row] >= SUSPECT}
+    texts = [clause.text for clauses_ in parts.values() for clause in clauses_]
+    if not texts:
+        return {}
+    read = await run.call(judge, texts, [""] * len(texts), await _embedded(run, embedder, texts))
+    harms, end = {}, 0
+    for row, each in parts.items():
+        asks, start, end = own[row].request, end, end + len(each)
+        least = [REQUESTED if asks and asks_for(clause.text) else CLEAR for clause in each]
+        sure = read.safety[start:end] - least
+        place, whole = int(np.argmax(sure)), judged.safety[row] * (not asks)
+        if whole >= RISKY or sure[place] >= 0:
+            part = read.safety[start + place]
+            marks = judged.marks[row] if whole > part else read.marks[start + place]
+            name = AT_STAKE[int(np.argmax(marks[[MARKS.index(name) for name in AT_STAKE]]))]
+            harms[row] = Harm(name, float(max(whole, part)), each[: place + 1])
+    return harms
+
+
+def _worded(sentence: Sentence) -> Harm | None:
+    """What a sentence says of a harm in so many words."""
+    parts = clauses(sentence.text)
+    for place, clause in enumerate(parts):
+        name = next((name for name, words in _WORDS.items() if words.search(clause.text)), None)
+        if name and not (sentence.request and asks_for(clause.text)):
+            return Harm(name, 0.0, parts[: place + 1])
+    return None
 
 
 def packed(vector: Floats) -> str:
@@ -260,47 +284,30 @@ def unpacked(text: str) -> Floats:
     return np.asarray(row / max(float(np.linalg.norm(row)), 1e-9), dtype=np.float32)
 
 
-def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) -> list[Claim]:
+def _claims(
+    sentence: Sentence, judged: Judged | None = None, harm: Harm | None = None, vector: str = ""
+) -> list[Claim]:
     """The statement as one claim; none if it is rather a joke, a story or a greeting."""
     text = sentence.text
-    asks = sentence.momentary and not sentence.question
-    words = _TOPIC.sub(lambda found: " " * len(found[0]), text) if asks else text
-    wordings = ((name, found) for name, harms in _HARM.items() if (found := harms.search(words)))
-    harm, named = next(wordings, ("", None))
-    asked_for = named and asks and _LEFT_OPEN.search(text[: named.start()]) and not _SAYS.match(text[named.end() :])
-    if asked_for:
-        harm, named = "", None
-    value = None if sentence.question else cut_value(text)
-    name = harm or ("instruction" if sentence.order and judged is None else "note")
-    likely, other, sure = UNJUDGED, 0.0, 0.0
-    if judged is not None:
-        kinds, claims, sure = judged.kinds[row], float(judged.claims[row]), float(judged.safety[row])
-        unreal = float(kinds[_NO_STATEMENTS].sum()) >= UNREAL
-        at_stake = (harm and (sure >= WORDED or not unreal)) or (sure >= RISKY and not (sentence.request or asked_for))
-        if not (at_stake or sentence.order or value) and unreal:
-            return []
-        other = float(kinds[_OTHER])
-        likely = max(claims, other)
-        marks = dict(zip(MARKS, judged.marks[row].tolist(), strict=True))
-        best = max(LEARNED, key=marks.__getitem__)
-        ordering = claims * max(marks[order] for order in ORDERS)
-        harm = (harm or max(AT_STAKE, key=marks.__getitem__)) if at_stake else ""
-        name = harm or "note"
-        if not harm and ordering >= ORDERED and (sentence.order or not (sentence.momentary or _TELLS.match(text))):
-            name, sure = best if best in ORDERS else "instruction", ordering
-        elif not harm and best not in ORDERS:
-            wording = _MEANT_BY.get(best)
-            meant = wording is None or (wording.search(text) and not _FORMERLY.search(text))
-            name = best if meant and min(marks[best], claims) >= MEANT else name
     if (says_nothing(text) and not sentence.question) or (sentence.request and not harm and not sentence.order):
         return []
-    others = is_about_others(text, named, safety=name in SAFETY, other=other if other == likely else 0.0)
-    whole = f"{sentence.question} {text}" if sentence.question else text
+    value = None if sentence.question else cut_value(text)
+    name = "instruction" if sentence.order and judged is None else "note"
+    likely, other, certain = UNJUDGED, 0.0, 0.0
+    if judged is not None:
+        if not (harm or sentence.order or value) and float(judged.kinds[_NO_STATEMENTS].sum()) >= UNREAL:
+            return []
+        other = float(judged.kinds[_OTHER])
+        likely = max(float(judged.claims), other)
+        name, certain = _topic(sentence, judged)
+    if harm is not None:
+        name, certain = harm.attribute, harm.sure
+    others = is_about_others(text, harm.upto if harm else (), other if other == likely else 0.0)
     about = attribute(name)
     if others and not (harm or name in ORDERS or about.category is Category.RELATION):
         about = attribute("note")  # their homes and jobs are not the user's
-    harm = "" if name == "diet" else harm  # it may change: the newest counts most, however it is worded
-    certain = sure if harm or name in ORDERS else 0.0
+    lasting = harm is not None and name != "diet"  # that one may change: the newest counts most, however it is worded
+    whole = f"{sentence.question} {text}" if sentence.question else text
     claim = Claim(
         OTHERS if others else sentence.owner,
         about.name,
@@ -308,7 +315,7 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
         about.category,
         sentence.position,
         confidence=round(likely, 3),
-        importance=round((SAFETY_IMPORTANCE if harm else about.importance) + SURER * certain, 4),
+        importance=round((SAFETY_IMPORTANCE if lasting else about.importance) + SURER * certain, 4),
         by=Statements.name,
         verbatim=True,
         sentence=whole,
@@ -331,3 +338,15 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
             confidence=max(likely, SURE),
         )
     ]
+
+
+def _topic(sentence: Sentence, judged: Judged) -> tuple[str, float]:
+    """The attribute of a sentence that harms nobody; of an instruction also how likely it is one."""
+    marks = dict(zip(MARKS, judged.marks.tolist(), strict=True))
+    claims, best = float(judged.claims), max(LEARNED, key=marks.__getitem__)
+    ordering = claims * max(marks[order] for order in ORDERS)
+    if ordering >= ORDERED and (sentence.order or not (sentence.momentary or _TELLS.match(sentence.text))):
+        return best if best in ORDERS else "instruction", ordering
+    wording = _MEANT_BY.get(best)
+    meant = wording is None or (wording.search(sentence.text) and not _FORMERLY.search(sentence.text))
+    return best if best not in ORDERS and meant and min(marks[best], claims) >= MEANT else "note", 0.0

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from hybrid_memory.facts.grounding import KIN
-from hybrid_memory.text.speakers import SURNAMES, is_chinese
+from hybrid_memory.text.speakers import SURNAMES
 
 MAYBE_OTHER, SURELY_OTHER = 0.3, 0.85
 """The least probability that a sentence is about somebody else, to take it for that: without the first person and with.
@@ -45,89 +47,66 @@ _ABOUT_OTHERS = re.compile(
 )
 """Beginnings of sentences whose subject is somebody else."""
 
-_CLAUSE = re.compile(
+_BORDER = re.compile(
     r"(?P<who>[,，]?\s*\b(?:who|que|qui)\b|,\s*(?:der|die|das)\b)|[,;:，；：—–]|(?<=[说道讲])|"
     r"(?<=[\u3400-\u9fff\d])\s+(?=[\u3400-\u9fff])|"
     r"\b(?:that|because|since|so|while|but|and|y|et|und|dass|pero|mais|aber)\b",
     re.IGNORECASE,
 )
-_OWN_SUBJECT = re.compile(
+_OWN = re.compile(
     rf"\b(?:i|i['’]?m|i['’]?ve|we|we['’]?re|yo|soy|tengo|estoy|tomo|je|suis|ich|habe|bin|wir|io|ho|sono|prendo|eu|sou|"
-    rf"tenho)\b|\bj['’]|(?:我|俺|咱)(?!(?:们|家|的|那个?|[大二三四小老])*{_PEOPLE_ZH}|们?(?:家|班|组|公司|单位|部门))",
+    rf"tenho|me|mich|mir)\b|\b[jm]['’]|\bmi h(?:a|anno)\b|"
+    rf"(?:我|俺|咱)(?!(?:们|家|的|那个?|[大二三四小老])*{_PEOPLE_ZH}|们?(?:家|班|组|公司|单位|部门))|"
+    rf"\b(?:my|our|mi|mon|ma|meine?|meu|minha)\s+(?!{_PEOPLE})",
     re.IGNORECASE,
 )
-_NAMED = re.compile(
-    r"^\W*(?!(?:it|this|that|there|what|which|everything|nothing|mine)\b)\w+"
-    r"(?: (?:at|from|in|de) (?:\w+ ){1,2}| |(?=['’]s))"
-    r"(?:is|['’]s|es|est|ist|has|tiene|hat|takes|toma|prend|nimmt) (?:(?:very|really|also|badly|severely) )?$",
-    re.IGNORECASE,
-)
-"""Before a harm: one word, as a name, and a verb in the third person."""
-_OWN_OBJECT = re.compile(r"\b(?:me|mich|mir|mi h(?:a|anno))\b|\bm['’]", re.IGNORECASE)
-_OTHER_SUBJECT = re.compile(
+_OTHERS = re.compile(
     rf"\b(?:{_PEOPLE}|dog|cat)s?\b|^\s*(?:he|she|they|(?:he|she|they)['’]\w+|hes|shes|theyre|elle|il|él|ella|er|sie)\b|"
-    rf"{_PEOPLE_ZH}|^\s*(?:然后|但是?|不过|结果|所以|因为)?[他她]",
-    re.IGNORECASE,
-)
-_NAME_ZH = re.compile(
-    r"\s*(?:[^，。]{1,4}的|隔壁)?(?:"
+    rf"{_PEOPLE_ZH}|^\s*(?:然后|但是?|不过|结果|所以|因为)?[他她]|^\s*(?:[^，。]{{1,4}}的|隔壁)?(?:"
     r"(?!天天|常常|刚刚|慢慢|渐渐|偏偏|明明|好好|早早|往往|时时|稍稍|微微|仅仅|年年|月月|夜夜|顿顿|样样)([\u4e00-\u9fff])\1|"
     r"(?!小[时心腿肠便孩学区龙麦米虾葱番吃]|老[是毛样早觉寒胃了]|阿[莫司奇托普])[小老阿][\u4e00-\u9fffA-Z]|"
-    rf"[{SURNAMES}](?:姐|哥|总|姨|叔|婶|工|经理|师傅|阿姨|老师))(?!.{{0,6}}[说讲劝让叫给开])"
-)
-"""A name at the beginning of a clause: one character twice, one of a few before another, or a surname with a title."""
-_OWN_HARM = re.compile(
-    rf"\b(?:my|our|mi|mon|ma|meine?|mio|la mia|meu|minha)\s+"
-    rf"(?:(?!{_PEOPLE}|(?:is|has|es|tiene|est|ist|hat)\b)\w+\s+){{0,2}}$",
+    rf"[{SURNAMES}](?:姐|哥|总|姨|叔|婶|工|经理|师傅|阿姨|老师))(?!.{{0,6}}[说讲劝让叫给开])",
     re.IGNORECASE,
 )
-_OTHERS_HAVING = re.compile(rf"\b{_PEOPLE}s?\s+(?:with|con|avec|mit)\b[^,;]*$", re.IGNORECASE)
-_OF_OTHERS = re.compile(rf"^(?: {_PEOPLE}\b|[^，。；]{{0,6}}的{_PEOPLE_ZH})", re.IGNORECASE)
+"""Words for the speaker and for somebody else, among them names at the beginning of a Chinese clause: one character
+twice, one of a few before another, or a surname with a title."""
 
 
-def is_about_others(text: str, harm: re.Match[str] | None, *, safety: bool, other: float) -> bool:
+class Clause(NamedTuple):
+    """A clause of a sentence; relative if a pronoun joins it to somebody named before."""
+
+    text: str
+    relative: bool
+
+
+def clauses(text: str) -> list[Clause]:
+    """The clauses of a sentence, in order."""
+    parts, start, relative = [], 0, False
+    for border in _BORDER.finditer(text):
+        parts.append(Clause(text[start : border.start()].strip(), relative))
+        start, relative = border.end(), border["who"] is not None
+    parts.append(Clause(text[start:].strip(), relative))
+    return [part for part in parts if part.text]
+
+
+def is_about_others(text: str, upto: Sequence[Clause], other: float) -> bool:
     """Whether the sentence is about somebody else.
 
     Args:
         text: the sentence.
-        harm: its words for a harm or diet, which it may say of one person among several.
-        safety: whether it is about what harms somebody, in whatever words.
+        upto: its clauses up to the one that says what harms somebody; empty if it says nothing such.
         other: the judge's probability of that, 0 if it takes it rather for a claim about the speaker.
     """
-    if harm is not None and (whose := _is_of_others(text, harm)) is not None:
-        return whose
-    own = _OWN_SUBJECT.search(text) or _OWN_OBJECT.search(text)
-    if _ABOUT_OTHERS.search(text) or (safety and harm is None and not own and _others_in(text)):
+    for clause in reversed(upto):
+        own, somebody = _last(_OWN, clause.text), _last(_OTHERS, clause.text)
+        if own != somebody:
+            return somebody > own
+        if clause.relative and clause is upto[-1]:
+            return True
+    if _ABOUT_OTHERS.search(text):
         return True
-    # Who speaks Chinese of themselves often leaves out the subject.
-    return other > (SURELY_OTHER if _FIRST_PERSON.search(text) or (harm and is_chinese(text)) else MAYBE_OTHER)
+    return other > (SURELY_OTHER if _FIRST_PERSON.search(text) else MAYBE_OTHER)
 
 
-def _others_in(clause: str) -> re.Match[str] | None:
-    return _OTHER_SUBJECT.search(clause) or _NAME_ZH.match(clause)
-
-
-def _is_of_others(text: str, harm: re.Match[str]) -> bool | None:
-    """Whether a harm or diet is said of somebody else: by the subject of its clause, else of the nearest one before.
-
-    None if there is no subject.
-    """
-    start, end, relative, earlier = 0, len(text), False, []
-    for border in _CLAUSE.finditer(text):
-        if border.end() > harm.start():
-            end = border.start() if border.start() >= harm.end() else end
-            break
-        earlier.append(text[start : border.start()])
-        start, relative = border.end(), border["who"] is not None
-    before = text[start : harm.start()]
-    if _OTHERS_HAVING.search(before) or _OF_OTHERS.match(text[harm.end() : end]):
-        return True
-    if _OWN_SUBJECT.search(text[start:end]) or _OWN_HARM.search(before):
-        return False
-    if relative or _others_in(before) or _NAMED.search(before):
-        return True
-    for clause in reversed(earlier):
-        own = _OWN_SUBJECT.search(clause) or _OWN_OBJECT.search(clause)
-        if own or _others_in(clause):
-            return own is None
-    return None
+def _last(pattern: re.Pattern[str], clause: str) -> int:
+    return max((match.start() for match in pattern.finditer(clause)), default=-1)
