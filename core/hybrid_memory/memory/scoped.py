@@ -25,7 +25,7 @@ from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Origin
 from hybrid_memory.log.port import Receipt
 from hybrid_memory.log.views import Horizon
-from hybrid_memory.memory.faces import faces
+from hybrid_memory.memory.faces import verb
 from hybrid_memory.memory.files import MemoryFiles
 from hybrid_memory.memory.prompts import Prompts
 from hybrid_memory.memory.runtime import Runtime, flush_owners
@@ -52,7 +52,8 @@ class ScopedMemory(Prompts):
         scope: whose it is.
     """
 
-    async def _facts(
+    @verb(Right.READ)
+    async def facts(
         self,
         run: Runner,
         *,
@@ -77,20 +78,7 @@ class ScopedMemory(Prompts):
         )
         return Facts(known)
 
-    facts, afacts = faces(_facts, needs=Right.READ)
-
-    async def _profile(self, run: Runner, schema: type[Any] | None = None, *, names: Collection[str] = ()) -> Any:
-        """The profile of the user, with the sources and history of each value.
-
-        Args:
-            schema: a subclass of `UserProfile` with your own fields; by default the one given to `open_memory`.
-            names: further names of the user in the conversations, beside the ``user`` of the scope.
-
-        Raises:
-            InvalidConfigError: a field of the schema cannot be filled.
-            InvalidInputError: names is not a collection of names.
-        """
-        return await profile_of_user(run, self._services, self.scope, names=names, schema=schema)
+    afacts = facts.twin
 
     if TYPE_CHECKING:
 
@@ -99,19 +87,35 @@ class ScopedMemory(Prompts):
         @overload
         def profile(self, schema: type[P], *, names: Collection[str] = ()) -> P: ...
         def profile(self, schema: Any = None, *, names: Collection[str] = ()) -> Any:
-            """See `_profile`."""
+            """See below."""
 
         @overload
         async def aprofile(self, *, names: Collection[str] = ()) -> UserProfile: ...
         @overload
         async def aprofile(self, schema: type[P], *, names: Collection[str] = ()) -> P: ...
         async def aprofile(self, schema: Any = None, *, names: Collection[str] = ()) -> Any:
-            """See `_profile`."""
+            """See below."""
 
     else:
-        profile, aprofile = faces(_profile, needs=Right.READ)
 
-    async def _resolve(self, run: Runner, fact: Fact, *, value: str | None = None, reject: bool = False) -> Receipt:
+        @verb(Right.READ)
+        async def profile(self, run: Runner, schema: type[Any] | None = None, *, names: Collection[str] = ()) -> Any:
+            """The profile of the user, with the sources and history of each value.
+
+            Args:
+                schema: a subclass of `UserProfile` with your own fields; by default the one given to `open_memory`.
+                names: further names of the user in the conversations, beside the ``user`` of the scope.
+
+            Raises:
+                InvalidConfigError: a field of the schema cannot be filled.
+                InvalidInputError: names is not a collection of names.
+            """
+            return await profile_of_user(run, self._services, self.scope, names=names, schema=schema)
+
+        aprofile = profile.twin
+
+    @verb(Right.WRITE)
+    async def resolve(self, run: Runner, fact: Fact, *, value: str | None = None, reject: bool = False) -> Receipt:
         """Approve a fact, correct or reject it; a dispute is decided in favour of an approved one.
 
         Decisions outlast reading the turns again, also by another extractor. What the user says later counts as new.
@@ -127,9 +131,10 @@ class ScopedMemory(Prompts):
         """
         return await knowing.settle(run, self._services, self.scope, fact, value, reject=reject)
 
-    resolve, aresolve = faces(_resolve, needs=Right.WRITE)
+    aresolve = resolve.twin
 
-    async def _why(
+    @verb(Right.READ)
+    async def why(
         self,
         run: Runner,
         what: Fact | Hit | Line | Record | str,
@@ -166,7 +171,7 @@ class ScopedMemory(Prompts):
         )  # fmt: skip
         return await explaining.why_not(run, self._services, request, self.scope, what)
 
-    why, awhy = faces(_why, needs=Right.READ)
+    awhy = why.twin
 
     @checked
     def as_of(self, moment: datetime | int) -> Self:
@@ -180,7 +185,8 @@ class ScopedMemory(Prompts):
         """
         return type(self)(self._runtime, self.scope, rolling.horizon(moment), remember=self.remembers)
 
-    async def _rollback(self, run: Runner, to: datetime | int) -> Receipt:
+    @verb(Right.ADMIN)
+    async def rollback(self, run: Runner, to: datetime | int) -> Receipt:
         """Return this owner's whole memory, all sessions, to its state at this position or instant.
 
         Later events are hidden, not destroyed. To restore them, roll back to the position before this rollback.
@@ -190,9 +196,10 @@ class ScopedMemory(Prompts):
         """
         return await rolling.rollback(run, self._services, self.scope, to)
 
-    rollback, arollback = faces(_rollback, needs=Right.ADMIN)
+    arollback = rollback.twin
 
-    async def _forget(
+    @verb(Right.ADMIN)
+    async def forget(
         self,
         run: Runner,
         *,
@@ -241,9 +248,10 @@ class ScopedMemory(Prompts):
         )
         return await forgetting.forget(run, self._services, self.scope, request)
 
-    forget, aforget = faces(_forget, needs=Right.ADMIN)
+    aforget = forget.twin
 
-    async def _kept_out(self, run: Runner, *, lift: str | bool = False) -> int:
+    @verb(Right.ADMIN)
+    async def kept_out(self, run: Runner, *, lift: str | bool = False) -> int:
         """How many terms `forget` with ``keep_out`` keeps out of this memory.
 
         Args:
@@ -256,9 +264,10 @@ class ScopedMemory(Prompts):
             return len((await keeping.kept_out(run, self._services, self.scope)).digests)
         return await keeping.lift(run, present(self._services), self.scope.owner, lift)
 
-    kept_out, akept_out = faces(_kept_out, needs=Right.ADMIN)
+    akept_out = kept_out.twin
 
-    async def _learn(self, run: Runner, *, again: bool = False, progress: bool | None = None) -> Receipt:
+    @verb(Right.WRITE)
+    async def learn(self, run: Runner, *, again: bool = False, progress: bool | None = None) -> Receipt:
         """Extract facts from all turns that were not read yet, with the language model too if there is one.
 
         Args:
@@ -275,9 +284,10 @@ class ScopedMemory(Prompts):
         with at_priority(PATIENT), progress_bar("learning", shown=progress) as advance:
             return Receipt(learned=await learning.learn_alone(run, services, self.scope.owner, advance))
 
-    learn, alearn = faces(_learn, needs=Right.WRITE)
+    alearn = learn.twin
 
-    async def _flush(self, run: Runner, *, progress: bool | None = None) -> Receipt:
+    @verb(Right.READ)
+    async def flush(self, run: Runner, *, progress: bool | None = None) -> Receipt:
         """Finish all background work now: index and learn from new turns, and compact sessions that are due.
 
         Args:
@@ -291,7 +301,7 @@ class ScopedMemory(Prompts):
         await self._runtime.compact_due(run, self.scope.owner)
         return await flush_owners(run, services, [self.scope.owner], progress)
 
-    flush, aflush = faces(_flush, needs=Right.READ)
+    aflush = flush.twin
 
     @checked
     def space(self, name: str, *, session: str | None = None) -> SpaceMemory:
@@ -309,12 +319,13 @@ class ScopedMemory(Prompts):
         scope = sharing.named(self._principal, name, session)
         return SpaceMemory(self._runtime, scope, self._horizon, principal=self._principal, remember=self.remembers)
 
-    async def _spaces(self, run: Runner) -> list[str]:
+    @verb()
+    async def spaces(self, run: Runner) -> list[str]:
         """The names of all spaces that this user and agent may read."""
         readable = await sharing.readable(run, self._runtime.services, self._principal)
         return [space.space for space in readable if space.space is not None]
 
-    spaces, aspaces = faces(_spaces)
+    aspaces = spaces.twin
 
     def files(self) -> MemoryFiles:
         """This memory as files: profile, facts, blocks, summaries, and free files that are found by recall."""
@@ -374,7 +385,8 @@ class SpaceMemory(ScopedMemory):
             self._runtime, self.scope, rolling.horizon(moment), principal=self._principal, remember=self.remembers
         )
 
-    async def _create(self, run: Runner) -> Self:
+    @verb()
+    async def create(self, run: Runner) -> SpaceMemory:
         """Create the space, with this user and agent as its admin, and return it.
 
         Raises:
@@ -386,9 +398,10 @@ class SpaceMemory(ScopedMemory):
         await sharing.create(run, services, self._member)
         return self
 
-    create, acreate = faces(_create)
+    acreate = create.twin
 
-    async def _grant(
+    @verb(Right.ADMIN)
+    async def grant(
         self,
         run: Runner,
         *,
@@ -416,9 +429,10 @@ class SpaceMemory(ScopedMemory):
         services = present(self._services)
         return await sharing.grant(run, services, self._member, user=user, agent=agent, right=right, trust=trust)
 
-    grant, agrant = faces(_grant, needs=Right.ADMIN)
+    agrant = grant.twin
 
-    async def _revoke(self, run: Runner, *, user: str | None = None, agent: str | None = None) -> Receipt:
+    @verb(Right.ADMIN)
+    async def revoke(self, run: Runner, *, user: str | None = None, agent: str | None = None) -> Receipt:
         """Revoke the grant of this user, agent, or both together; takes effect with the next call.
 
         Raises:
@@ -427,27 +441,31 @@ class SpaceMemory(ScopedMemory):
         """
         return await sharing.grant(run, present(self._services), self._member, user=user, agent=agent, right=None)
 
-    revoke, arevoke = faces(_revoke, needs=Right.ADMIN)
+    arevoke = revoke.twin
 
-    async def _grants(self, run: Runner) -> list[Grant]:
+    @verb(Right.READ)
+    async def grants(self, run: Runner) -> list[Grant]:
         """The current grants, in the order in which they were given."""
         return list((await sharing.standing(run, present(self._services), self.scope.owner)).grants.values())
 
-    grants, agrants = faces(_grants, needs=Right.READ)
+    agrants = grants.twin
 
-    async def _audit(self, run: Runner) -> list[Denial]:
+    @verb(Right.ADMIN)
+    async def audit(self, run: Runner) -> list[Denial]:
         """All refused requests, oldest first."""
         return await sharing.denials(run, present(self._services), self.scope.owner)
 
-    audit, aaudit = faces(_audit, needs=Right.ADMIN)
+    aaudit = audit.twin
 
-    async def _quarantined(self, run: Runner) -> list[Event]:
+    @verb(Right.ADMIN)
+    async def quarantined(self, run: Runner) -> list[Event]:
         """The messages that await approval, oldest first, each an event with ``id``, ``author`` and ``message``."""
         return await sharing.quarantined(run, self._services, self.scope)
 
-    quarantined, aquarantined = faces(_quarantined, needs=Right.ADMIN)
+    aquarantined = quarantined.twin
 
-    async def _approve(self, run: Runner, which: str | Event | Collection[str | Event]) -> Receipt:
+    @verb(Right.ADMIN)
+    async def approve(self, run: Runner, which: str | Event | Collection[str | Event]) -> Receipt:
         """Release messages from quarantine: they become turns of their authors, with their original time.
 
         Args:
@@ -459,9 +477,10 @@ class SpaceMemory(ScopedMemory):
         """
         return await sharing.approve(run, present(self._services), self.scope, self._member, which)
 
-    approve, aapprove = faces(_approve, needs=Right.ADMIN)
+    aapprove = approve.twin
 
-    async def _reject(self, run: Runner, which: str | Event | Collection[str | Event]) -> Receipt:
+    @verb(Right.ADMIN)
+    async def reject(self, run: Runner, which: str | Event | Collection[str | Event]) -> Receipt:
         """Destroy messages in quarantine.
 
         Raises:
@@ -469,7 +488,7 @@ class SpaceMemory(ScopedMemory):
         """
         return await sharing.reject(run, present(self._services), self.scope, which)
 
-    reject, areject = faces(_reject, needs=Right.ADMIN)
+    areject = reject.twin
 
     def __repr__(self) -> str:
         past = "" if self._horizon is None else f" as of {self._horizon}"

@@ -29,7 +29,7 @@ from hybrid_memory.index.record import Record
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.port import Key, Receipt
 from hybrid_memory.log.views import ReadOnlyLog
-from hybrid_memory.memory.faces import Verbs, faces
+from hybrid_memory.memory.faces import Verbs, verb
 from hybrid_memory.memory.runtime import Runtime, flush_owners
 from hybrid_memory.memory.scoped import ScopedMemory
 from hybrid_memory.models.port import Embedder, LanguageModel
@@ -101,7 +101,8 @@ class ItemMemory(Verbs):
         self.scope = scope
         self.sweep_every = sweep_every
 
-    async def _batch(self, run: Runner, operations: Sequence[ItemOperation]) -> list[ItemResult]:
+    @verb()
+    async def batch(self, run: Runner, operations: Sequence[ItemOperation]) -> list[ItemResult]:
         """The results of `GetItem`, `FindItems`, `PutItem` and `ListNamespaces` operations, in their order.
 
         Reads see the state before the batch. Puts are durable when this returns, all or none; the last put under a key
@@ -113,13 +114,14 @@ class ItemMemory(Verbs):
         """
         return await items.batch(run, self._runtime.services, self.scope, operations, self.sweep_every)
 
-    batch, abatch = faces(_batch)
+    abatch = batch.twin
 
-    async def _sweep(self, run: Runner) -> int:
+    @verb()
+    async def sweep(self, run: Runner) -> int:
         """Destroy all expired items now and return their number."""
         return await items.sweep(run, self._runtime.services, self.scope)
 
-    sweep, asweep = faces(_sweep)
+    asweep = sweep.twin
 
     def __repr__(self) -> str:
         return f"<ItemMemory {self.scope} in {self._runtime}>"
@@ -287,7 +289,8 @@ class HybridMemory(Verbs):
         """
         return ItemMemory(self._runtime, Scope(tenant=tenant, agent=agent), sweep_every)
 
-    async def _condense(
+    @verb()
+    async def condense(
         self,
         run: Runner,
         texts: Sequence[str | Message],
@@ -313,35 +316,40 @@ class HybridMemory(Verbs):
         """
         return await condense(run, self._services, texts, query=query, max_tokens=max_tokens, how=how)
 
-    condense, acondense = faces(_condense)
+    acondense = condense.twin
 
-    async def _flush(self, run: Runner, *, progress: bool | None = None) -> Receipt:
+    @verb()
+    async def flush(self, run: Runner, *, progress: bool | None = None) -> Receipt:
         """Finish all background work now, for every owner; see `ScopedMemory.flush`."""
         await self._runtime.compact_due(run, None)
         return await flush_owners(run, self._services, None, progress)
 
-    flush, aflush = faces(_flush)
+    aflush = flush.twin
 
-    async def _owners(self, run: Runner) -> list[Scope]:
+    @verb()
+    async def owners(self, run: Runner) -> list[Scope]:
         """All owners that have any events, shared spaces included, sorted by name."""
         return sorted(await run.call(self._services.truth.heads), key=str)
 
-    owners, aowners = faces(_owners)
+    aowners = owners.twin
 
-    async def _heads(self, run: Runner) -> dict[Scope, int]:
+    @verb()
+    async def heads(self, run: Runner) -> dict[Scope, int]:
         """The last position of each owner's log."""
         return await run.call(self._services.truth.heads)
 
-    heads, aheads = faces(_heads)
+    aheads = heads.twin
 
-    async def _records(self, run: Runner, owner: Scope, positions: Collection[int]) -> list[Record]:
+    @verb()
+    async def records(self, run: Runner, owner: Scope, positions: Collection[int]) -> list[Record]:
         """The index records of the turns at these positions of an owner's log."""
         records = await run.call(self._services.index.get, list(positions))
         return [record for record in records if record.scope.owner == owner]
 
-    records, arecords = faces(_records)
+    arecords = records.twin
 
-    async def _stats(self, run: Runner) -> Stats:
+    @verb()
+    async def stats(self, run: Runner) -> Stats:
         """What the store holds, and how far its index is behind the log."""
         services = self._services
         log = await run.call(services.log.size)
@@ -361,9 +369,10 @@ class HybridMemory(Verbs):
             **derived,
         )
 
-    stats, astats = faces(_stats)
+    astats = stats.twin
 
-    async def _rebuild(self, run: Runner, *, embedder: Any = None, progress: bool | None = None) -> Receipt:
+    @verb()
+    async def rebuild(self, run: Runner, *, embedder: Any = None, progress: bool | None = None) -> Receipt:
         """Rebuild the index from the log, with another embedder if one is given.
 
         Recall keeps working meanwhile, by words, with a note on each hit. A new embedder applies to all handles of this
@@ -378,9 +387,10 @@ class HybridMemory(Verbs):
             model = services.embedder if embedder is None else await run.call(self._as_embedder, embedder)
             return await deriving.rebuild(run, services, model, advance)
 
-    rebuild, arebuild = faces(_rebuild)
+    arebuild = rebuild.twin
 
-    async def _migrate(self, run: Runner, target: HybridMemory, *, progress: bool | None = None) -> Migration:
+    @verb()
+    async def migrate(self, run: Runner, target: HybridMemory, *, progress: bool | None = None) -> Migration:
         """Copy this memory into another one, with another engine or embedder, and compare the two.
 
         You can repeat it: after an interruption it continues, and later it copies only what is new.
@@ -402,9 +412,10 @@ class HybridMemory(Verbs):
             with progress_bar("indexing", shown=progress, unit="vector") as advance:
                 return await deriving.derived(run, source, copy, copied, advance)
 
-    migrate, amigrate = faces(_migrate)
+    amigrate = migrate.twin
 
-    async def _archive(self, run: Runner) -> Receipt:
+    @verb()
+    async def archive(self, run: Runner) -> Receipt:
         """Move messages beyond the configured age into the archive now, as the background does every hour.
 
         Raises:
@@ -412,7 +423,7 @@ class HybridMemory(Verbs):
         """
         return await forgetting.archive(run, self._services)
 
-    archive, aarchive = faces(_archive)
+    aarchive = archive.twin
 
     def schedule(self, task: Task[T]) -> Job[T]:
         """Schedule your own work with the library's, by priority, deadline and scope, within the same limits.
@@ -428,7 +439,8 @@ class HybridMemory(Verbs):
         job.add_done_callback(lambda _: self._runtime)  # holds this memory until it is done
         return job
 
-    async def _forget(self, run: Runner, *, user: str, tenant: str | None = None, dry_run: bool = False) -> Receipt:
+    @verb()
+    async def forget(self, run: Runner, *, user: str, tenant: str | None = None, dry_run: bool = False) -> Receipt:
         """Destroy everything of a user: with every agent, and in shared spaces.
 
         Args:
@@ -443,7 +455,7 @@ class HybridMemory(Verbs):
         scope = Scope(tenant=tenant, user=user)
         return await forgetting.forget_user(run, self._services, scope.user or "", scope.tenant, dry_run=dry_run)
 
-    forget, aforget = faces(_forget)
+    aforget = forget.twin
 
     def rekey(self, key: Key) -> None:
         """Encrypt the store with another key; other processes must open it again.
