@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_memory.apps.cli.chatting import chat_model
 from hybrid_memory.apps.cli.printing import agreed
 from hybrid_memory.apps.cli.stores import AUTO, NAMED, embedder_name
 from hybrid_memory.apps.cli.transfer import read_transcripts
@@ -128,6 +129,39 @@ def evaluate(
     _show_report(report, out, as_json=as_json)
     if report.failures:
         raise typer.Exit(1)
+
+
+NO_KEY = "none"
+"""Your own server may need no key, but the client requires one."""
+
+
+def chat_model(name: str | None, *, base_url: str | None = None) -> Any:
+    """A LangChain chat model, made by ``init_chat_model``; None without a name.
+
+    The name is ``provider:model``, or with an OpenAI-compatible endpoint the model's; ``OPENAI_API_KEY`` has its key.
+
+    Raises:
+        MissingDependencyError: LangChain is not installed.
+        InvalidInputError: the provider is unknown, its package is not installed, or its key is missing.
+    """
+    if name is None:
+        return None
+    try:
+        # By name, as this package knows no framework.
+        make = importlib.import_module("langchain.chat_models").init_chat_model
+    except ImportError as error:
+        raise MissingDependencyError("langchain", extra="langchain") from error
+    given: dict[str, Any] = {}
+    if base_url is not None:
+        key = os.environ.get("OPENAI_API_KEY") or NO_KEY
+        given = {"model_provider": "openai", "base_url": base_url, "api_key": key}
+    elif not all(name.partition(":")):
+        raise InvalidInputError(f"the model {name!r} has no provider: write provider:model, or give --base-url")
+    try:
+        return make(name, **given)
+    except Exception as error:  # each provider raises what it likes
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise InvalidInputError(f"the model {name!r} cannot be used: {reason}") from error
 
 
 def _announce(evaluation: Evaluation, out: Path, *, asks: bool, yes: bool) -> None:
