@@ -113,7 +113,7 @@ def evaluate(
         read_transcripts(transcripts, form),
         method or METHODS,
         max_tokens=max_tokens,
-        model=chat_model(model, base_url=base_url),
+        model=chat_model(model, base_url),
         judge=chat_model(judge),
         embedder=vectors,
         written=written,
@@ -131,37 +131,18 @@ def evaluate(
         raise typer.Exit(1)
 
 
-NO_KEY = "none"
-"""Your own server may need no key, but the client requires one."""
+def chat_model(name: str | None, base_url: str | None = None) -> Any:
+    """The model of this name as `open_memory` takes it, or one behind an endpoint, with the key ``OPENAI_API_KEY``."""
+    from hybrid_memory.models.named import language_model_of  # noqa: PLC0415
 
-
-def chat_model(name: str | None, *, base_url: str | None = None) -> Any:
-    """A LangChain chat model, made by ``init_chat_model``; None without a name.
-
-    The name is ``provider:model``, or with an OpenAI-compatible endpoint the model's; ``OPENAI_API_KEY`` has its key.
-
-    Raises:
-        MissingDependencyError: LangChain is not installed.
-        InvalidInputError: the provider is unknown, its package is not installed, or its key is missing.
-    """
-    if name is None:
-        return None
-    try:
-        # By name, as this package knows no framework.
+    if name is None or base_url is None:
+        return language_model_of(name)
+    try:  # by name, as this package knows no framework
         make = importlib.import_module("langchain.chat_models").init_chat_model
+        key = os.environ.get("OPENAI_API_KEY") or "none"  # a server may need no key, but the client does
+        return make(name, model_provider="openai", base_url=base_url, api_key=key)
     except ImportError as error:
-        raise MissingDependencyError("langchain", extra="langchain") from error
-    given: dict[str, Any] = {}
-    if base_url is not None:
-        key = os.environ.get("OPENAI_API_KEY") or NO_KEY
-        given = {"model_provider": "openai", "base_url": base_url, "api_key": key}
-    elif not all(name.partition(":")):
-        raise InvalidInputError(f"the model {name!r} has no provider: write provider:model, or give --base-url")
-    try:
-        return make(name, **given)
-    except Exception as error:  # each provider raises what it likes
-        reason = str(error).partition("\n")[0] or type(error).__name__
-        raise InvalidInputError(f"the model {name!r} cannot be used: {reason}") from error
+        raise MissingDependencyError(error.name or "langchain", extra="langchain") from error
 
 
 def _announce(evaluation: Evaluation, out: Path, *, asks: bool, yes: bool) -> None:
