@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
@@ -14,16 +14,16 @@ from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import explain as explaining
 from hybrid_memory.context.summary import Line
 from hybrid_memory.display import progress_bar
-from hybrid_memory.errors import AccessDeniedError, InvalidInputError
+from hybrid_memory.errors import AccessDeniedError, InvalidInputError, StoreUnavailableError
 from hybrid_memory.facts import facts as knowing
 from hybrid_memory.facts import learn as learning
 from hybrid_memory.facts.fact import Category, Explanation, Fact, Facts
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.sheet import profile as profile_of_user
 from hybrid_memory.index.record import Record, RecordKind
-from hybrid_memory.log.event import Event
+from hybrid_memory.log.event import QUARANTINE, Event, EventKind
 from hybrid_memory.log.message import Origin
-from hybrid_memory.log.port import Receipt
+from hybrid_memory.log.port import Draft, Receipt, receipt_of
 from hybrid_memory.log.views import Horizon
 from hybrid_memory.memory.faces import verb
 from hybrid_memory.memory.files import MemoryFiles
@@ -34,14 +34,22 @@ from hybrid_memory.recall.plan import Intent, Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tasks import PATIENT, at_priority
 from hybrid_memory.scope import Scope
-from hybrid_memory.sharing import Asked, Denial, Grant, Member, Right, Standing
+from hybrid_memory.sharing import TRUSTED, Asked, Denial, Grant, Member, Right, Standing
 from hybrid_memory.store import forget as forgetting
 from hybrid_memory.store import keepout as keeping
 from hybrid_memory.store import view as rolling
+from hybrid_memory.store.projection import append_revision, erased_since, head, revision_id
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import present
+from hybrid_memory.store.view import in_view, present
+from hybrid_memory.validation import checked_share, shown
 
 Forgettable = str | Hit | Fact | Line | Record
+Decision = Callable[[Standing], tuple[dict[str, Any], list[Draft]]]
+"""Given the current decisions: the new one and the events to write with it; may raise `InvalidInputError`."""
+
+RACES = 100
+"""How many decisions of other admins may interfere before the call fails."""
+
 P = TypeVar("P", bound=UserProfile)
 
 
@@ -395,7 +403,13 @@ class SpaceMemory(ScopedMemory):
         if not self.remembers:
             raise InvalidInputError("create: nothing is stored with remember=False: use scoped() without it")
         services = present(replace(self._runtime.services, horizon=self._horizon))
-        await sharing.create(run, services, self._member)
+        principal = self._member.principal
+        first = {"user": principal.user, "agent": principal.agent, "right": Right.ADMIN, "trust": 1.0}
+        revision = self._revision(services, Standing(), first)
+        if await append_revision(run, services, self._member.space, revision) is None:
+            raise InvalidInputError(
+                f"the space {self.scope.space!r} already exists: choose another name, or ask its admin"
+            )
         return self
 
     acreate = create.twin
@@ -426,8 +440,7 @@ class SpaceMemory(ScopedMemory):
             InvalidInputError: neither is named, the right does not exist, an admin would have too little trust, or the
                 space would have no admin.
         """
-        services = present(self._services)
-        return await sharing.grant(run, services, self._member, user=user, agent=agent, right=right, trust=trust)
+        return await self._give(run, user, agent, right, trust)
 
     agrant = grant.twin
 
@@ -439,7 +452,7 @@ class SpaceMemory(ScopedMemory):
             AccessDeniedError: this user and agent are not an admin.
             InvalidInputError: there is no such grant, or the space would have no admin.
         """
-        return await sharing.grant(run, present(self._services), self._member, user=user, agent=agent, right=None)
+        return await self._give(run, user, agent, None)
 
     arevoke = revoke.twin
 
@@ -453,14 +466,24 @@ class SpaceMemory(ScopedMemory):
     @verb(Right.ADMIN)
     async def audit(self, run: Runner) -> list[Denial]:
         """All refused requests, oldest first."""
-        return await sharing.denials(run, present(self._services), self.scope.owner)
+        events = await run.call(present(self._services).truth.read, self.scope.owner, kinds=(EventKind.DENIED,))
+        return [
+            Denial(
+                event.author,
+                event.payload["verb"],
+                Right(event.payload["needed"]),
+                Right(held) if (held := event.payload["held"]) else None,
+                event.at,
+            )
+            for event in events
+        ]
 
     aaudit = audit.twin
 
     @verb(Right.ADMIN)
     async def quarantined(self, run: Runner) -> list[Event]:
         """The messages that await approval, oldest first, each an event with ``id``, ``author`` and ``message``."""
-        return await sharing.quarantined(run, self._services, self.scope)
+        return await self._pending(run)
 
     aquarantined = quarantined.twin
 
@@ -475,7 +498,19 @@ class SpaceMemory(ScopedMemory):
             InvalidInputError: one of them is not in quarantine. Nothing was approved.
             IdConflictError: another message has taken its id. Nothing was approved.
         """
-        return await sharing.approve(run, present(self._services), self.scope, self._member, which)
+        seen = await head(run, present(self._services), self.scope)
+        chosen = await self._chosen(run, which)
+
+        def decision(known: Standing) -> tuple[dict[str, Any], list[Draft]]:
+            drafts = []
+            for event in chosen:
+                if event.position in known.approved:
+                    raise InvalidInputError(f"{event.id!r} was approved by another admin meanwhile")
+                name = event.id.removeprefix(QUARANTINE)
+                drafts.append(replace(Draft.of(event), id=name, kind=EventKind.MESSAGE, sources=(event.id,)))
+            return {"approved": [event.position for event in chosen]}, drafts
+
+        return await self._decide(run, "approve", decision, seen=seen)
 
     aapprove = approve.twin
 
@@ -486,9 +521,73 @@ class SpaceMemory(ScopedMemory):
         Raises:
             InvalidInputError: one of them is not in quarantine. Nothing was destroyed.
         """
-        return await sharing.reject(run, present(self._services), self.scope, which)
+        handles = tuple(f"#{event.position}" for event in await self._chosen(run, which))
+        request = forgetting.ForgetRequest(ids=handles)
+        return await forgetting.forget(run, present(self._services), self.scope, request)
 
     areject = reject.twin
+
+    async def _give(
+        self, run: Runner, user: str | None, agent: str | None, right: str | None, trust: float = 1.0
+    ) -> Receipt:
+        """Give a right, or with None revoke it; the last decision for a grantee counts."""
+        if user is None and agent is None:
+            raise InvalidInputError("no member given: give user=, agent= or both")
+        grantee, share = Scope(user=user, agent=agent), checked_share("trust", trust)
+        if right == Right.ADMIN and share < TRUSTED:
+            raise InvalidInputError(f"an admin needs a trust of {TRUSTED} or more, got {trust}")
+
+        def decision(known: Standing) -> tuple[dict[str, Any], list[Draft]]:
+            current = known.grants.get((user, agent))
+            if right is None and current is None:
+                raise InvalidInputError(f"there is no grant for {grantee}: see grants()")
+            admins = [one for one in known.grants.values() if one.right is Right.ADMIN]
+            if admins == [current] and right != Right.ADMIN:
+                raise InvalidInputError(f"{grantee} is the last admin: appoint another one first")
+            return {"user": user, "agent": agent, "right": right, "trust": share}, []
+
+        return await self._decide(run, "revoke" if right is None else "grant", decision)
+
+    async def _decide(self, run: Runner, name: str, decision: Decision, *, seen: int | None = None) -> Receipt:
+        """Write a decision, based on the current ones; repeated if another admin was faster.
+
+        ``seen`` is the space's last position before the data that the decision copies was read.
+        """
+        services, space = present(self._services), self._member.space
+        for _ in range(RACES):
+            known = await sharing.admitted(run, services, self._member, Asked(name, Right.ADMIN, trusted=True))
+            payload, drafts = decision(known)
+            revision = self._revision(services, known, payload)
+            appended = await append_revision(run, services, space, revision, [revision, *drafts], seen=seen)
+            if appended is not None:
+                return receipt_of(appended[1:] or appended)
+            if seen is not None and await erased_since(run, services, space, seen):
+                raise InvalidInputError(f"{space} forgot something in the meantime: call quarantined() again")
+        raise StoreUnavailableError(f"other admins kept changing {space} at the same time: try again")
+
+    def _revision(self, services: Services, known: Standing, payload: dict[str, Any]) -> Draft:
+        name = revision_id("grant", known.number + 1)
+        return services.draft(EventKind.GRANT, payload, id=name, author=self._member.author)
+
+    async def _pending(self, run: Runner) -> list[Event]:
+        """Messages that were neither approved nor rejected, oldest first."""
+        view = await in_view(run, present(self._services), self.scope)
+        known = await sharing.standing(run, present(self._services), self.scope.owner)
+        events = await run.call(view.log.read, self.scope, kinds=(EventKind.QUARANTINED,))
+        return [event for event in events if event.position not in known.approved]
+
+    async def _chosen(self, run: Runner, which: str | Event | Collection[str | Event]) -> list[Event]:
+        pending = await self._pending(run)
+        chosen: dict[int, Event] = {}
+        for item in [which] if isinstance(which, str | Event) else which:
+            matching = [event for event in pending if item in (event.id, event)]
+            if len(matching) != 1:
+                advice = "several messages have this id, give events of" if matching else "see"
+                raise InvalidInputError(f"which one is {shown(item)}? {advice} quarantined()")
+            chosen[matching[0].position] = matching[0]
+        if not chosen:
+            raise InvalidInputError("no message given: give ids, or events from quarantined()")
+        return [chosen[position] for position in sorted(chosen)]
 
     def __repr__(self) -> str:
         past = "" if self._horizon is None else f" as of {self._horizon}"
