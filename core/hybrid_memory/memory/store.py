@@ -23,8 +23,9 @@ from hybrid_memory.display import progress_bar
 from hybrid_memory.documents import items
 from hybrid_memory.documents.items import ItemOperation, ItemResult
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
-from hybrid_memory.facts.fact import FactExtractor
+from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.facts.learn import Extractors
+from hybrid_memory.facts.profiling import field_guide
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.port import Key, Receipt
@@ -142,14 +143,13 @@ class HybridMemory(Verbs):
         services: Services,
         as_embedder: Callable[[Any], Embedder],
         rekey: Callable[[Key], None] | None = None,
-        as_reader: Callable[[LanguageModel], FactExtractor] | None = None,
         of: Runtime | None = None,
     ) -> None:
         self._runtime = Runtime(services, of)
         self._runtime.start()
         self._as_embedder = as_embedder
         self._rekey = rekey
-        self._as_reader = as_reader
+        self._of = of
 
     @property
     def _services(self) -> Services:
@@ -202,11 +202,15 @@ class HybridMemory(Verbs):
             InvalidInputError: it is not a language model, see `open_memory`.
         """
         services = self._services
-        if services.language_model is None and self._as_reader is not None:
-            model = self.language_model(language_model)
-            services.language_model = model
-            services.state(Extractors).reader = None if model is None else self._as_reader(model)
-            services.state(TextIndex).settled.clear()  # it reads all turns
+        settled = services.language_model is not None or self._of is not None
+        if settled or (model := self.language_model(language_model)) is None:
+            return
+        from hybrid_memory.facts.reader import ModelExtractor  # noqa: PLC0415 - only who has a model pays for it
+
+        services.language_model = model
+        fields = field_guide(services.state(FactsProjection).profile)
+        services.state(Extractors).reader = ModelExtractor(model, fields=fields)
+        services.state(TextIndex).settled.clear()  # it reads all turns
 
     def language_model(self, model: Any = None, *, timeout: timedelta | None = None) -> LanguageModel | None:
         """Wrap a model so that its calls are measured and limited; without an argument, the memory's own model or None.
