@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 from hybrid_memory import sharing
 from hybrid_memory.arguments import checked
-from hybrid_memory.config.memory import Weights
+from hybrid_memory.config import Weights
 from hybrid_memory.context import explain as explaining
 from hybrid_memory.context.summary import Line
 from hybrid_memory.display import progress_bar

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from hybrid_memory.config.memory import Weights
+from hybrid_memory.config import Weights
 from hybrid_memory.context import conversation as logged
 from hybrid_memory.context.layout import Host
 from hybrid_memory.errors import InvalidMessageError
