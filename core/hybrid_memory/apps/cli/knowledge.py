@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hybrid_memory.apps.cli import printing as shapes
 from hybrid_memory.apps.cli.printing import print_json, show, show_rows
 from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, with_owner
 from hybrid_memory.errors import InvalidInputError
@@ -58,9 +57,18 @@ def profile(
             return
     chosen = facts if history else [fact for fact in facts if fact.current]
     if as_json:
-        print_json({**shapes.profile(known, history=history), "facts": chosen})
+        former = {"history": {name: known.history(name) for name in type(known).model_fields}} if history else {}
+        print_json({"fields": known.model_dump(mode="json"), "sources": known.sources, **former, "facts": chosen})
         return
-    rows = _of_profile(known, facts, history=history) if about is None else [_of_fact(fact) for fact in chosen]
+    if about is None:
+        rows = _of_profile(known, facts, history=history)
+    else:
+        rows = [
+            _row(
+                f"{one.subject} {one.attribute}".replace("_", " "), one, "" if one.current else one.state, one.positions
+            )
+            for one in chosen
+        ]
     if rows:
         show_rows(rows, heads=("about", "conf.", "since", "value"), styles=("cyan", "", "dim", ""))
     else:
@@ -81,11 +89,6 @@ def _of_profile(known: UserProfile, facts: Sequence[Fact], *, history: bool) -> 
             places = sorted({place for number in entry.facts for place in turns.get(number, ())})
             rows.append(_row(name.replace("_", " "), entry, "" if entry.state.standing else str(entry.state), places))
     return rows
-
-
-def _of_fact(fact: Fact) -> list[str]:
-    state = "" if fact.current else str(fact.state)
-    return _row(f"{fact.subject} {fact.attribute.replace('_', ' ')}", fact, state, fact.positions)
 
 
 def _row(about: str, entry: ProfileEntry | Fact, state: str, places: Sequence[int]) -> list[str]:
