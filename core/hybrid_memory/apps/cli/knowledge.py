@@ -65,7 +65,7 @@ def profile(
     else:
         rows = [
             _row(
-                f"{one.subject} {one.attribute}".replace("_", " "), one, "" if one.current else one.state, one.positions
+                f"{one.subject} {one.attribute.replace('_', ' ')}", one, "" if one.current else one.state, one.positions
             )
             for one in chosen
         ]
