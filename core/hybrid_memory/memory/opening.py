@@ -137,7 +137,7 @@ def open_memory(
     check_profile_type(profile)
     config = source if isinstance(source, MemoryConfig) else _settings(source)
     statistics, keeping, timeout = Statistics(), KeepOuts(), config.orchestration.model_timeout
-    counted = _counter(tokenizers.resolve_counter(token_counter), statistics)
+    counted = _counter(tokenizers.token_counter(token_counter), statistics)
     resolve_strategy(config.compaction.strategy)
     embeddings: LruCache[bytes, Floats] = LruCache(
         config.orchestration.cache, ttl=config.orchestration.cache_ttl.total_seconds()

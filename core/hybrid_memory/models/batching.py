@@ -13,14 +13,13 @@ from typing import ParamSpec, TypeAlias, TypeVar
 import numpy as np
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.errors import ModelError
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.breaker import TimeLimit, limited
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tasks import INTERACTIVE, Condition, current_priority
 from hybrid_memory.runtime.tracing import traced_step
-from hybrid_memory.validation import whole
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -86,10 +85,8 @@ class BatchingEmbedder:
         statistics: Statistics | None = None,
     ) -> None:
         self._embedder = embedder
-        self._batch_size = whole("batch_size", batch_size, 1)
-        self._concurrency = whole("concurrency", concurrency, 1)
-        if not 0 <= window < float("inf"):
-            raise InvalidInputError(f"window must be 0 seconds or more, got {window!r}")
+        self._batch_size = batch_size
+        self._concurrency = concurrency
         self._window = window
         self._limit = limit
         self._cache = cache
