@@ -197,13 +197,12 @@ class _Portions(Part):
         count_uses(services, scope.owner, chosen.hits)
         return Portion(words, profile or "", kept, lines, chosen, marks, rules)
 
-    aportion = portion.twin
-
     @verb(Right.READ, called="assemble")
     async def reach(self, run: Runner, spaces: Collection[str] | Literal["all"]) -> None:
         principal = self._memory._principal  # noqa: SLF001 - a part of it
         await reached(run, self._services, principal, spaces, "assemble")
 
+    aportion = portion.twin
     areach = reach.twin
 
 

@@ -198,8 +198,6 @@ class BlockHandle(Part):
         """
         return await editing.put(run, self._owned, Block(self.label, value, description, max_chars, read_only))
 
-    aput = put.twin
-
     @verb(Right.WRITE, called="edit_block")
     async def edit(
         self,
@@ -241,8 +239,6 @@ class BlockHandle(Part):
         )  # fmt: skip
         return made.block
 
-    aedit = edit.twin
-
     @verb(Right.WRITE, called="undo_block")
     async def undo(self, run: Runner) -> Block:
         """Undo the last change; call it again to undo the one before.
@@ -251,8 +247,6 @@ class BlockHandle(Part):
             InvalidInputError: there is nothing to undo.
         """
         return (await editing.undo(run, self._owned, block_path(self.label))).block
-
-    aundo = undo.twin
 
     @verb(Right.READ, called="block_history")
     async def history(self, run: Runner) -> list[Block]:
@@ -263,8 +257,6 @@ class BlockHandle(Part):
         """
         return [made.block for made in await editing.history(run, self._owned, block_path(self.label))]
 
-    ahistory = history.twin
-
     @verb(Right.WRITE, called="remove_block")
     async def remove(self, run: Runner) -> None:
         """Remove the block from the prompt; its history is kept, and `undo` restores it.
@@ -274,7 +266,11 @@ class BlockHandle(Part):
         """
         await editing.delete(run, self._owned, block_path(self.label))
 
-    aremove = remove.twin
-
     def __repr__(self) -> str:
         return f"<BlockHandle {self.label!r} of {self._memory!r}>"
+
+    aput = put.twin
+    aedit = edit.twin
+    aundo = undo.twin
+    ahistory = history.twin
+    aremove = remove.twin

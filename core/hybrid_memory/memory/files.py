@@ -83,8 +83,6 @@ class MemoryFiles(Part):
             listed[child] = File(child, before.size + file.size, max(times, default=None), folder=True)
         return [listed[child] for child in sorted(listed)]
 
-    alist = list.twin  # noqa: A003 - the verb above
-
     @verb(Right.READ, called="read_file")
     async def read(self, run: Runner, path: str) -> str:
         """The text of a file; of a free file letter for letter what was written, without what was forgotten since.
@@ -99,8 +97,6 @@ class MemoryFiles(Part):
                 raise FileError("folder", f"{shown(name)} is a folder: list() shows what is in it")
             raise missing(name, await current_documents(run, self._owned))
         return text
-
-    aread = read.twin
 
     @verb(Right.WRITE, called="write_file")
     async def write(
@@ -127,8 +123,6 @@ class MemoryFiles(Part):
             FileError: no file can have this path or text, or not from this origin. Nothing was changed.
         """
         return await self._changed(run, path, lambda _: text, "write", call=id, source=source, origin=origin)
-
-    awrite = write.twin
 
     @verb(Right.WRITE, called="edit_file")
     async def edit(
@@ -157,8 +151,6 @@ class MemoryFiles(Part):
         change = editing.replaced(path, old, new, everywhere=all)
         return await self._changed(run, path, change, "edit", call=id, source=source, origin=origin)
 
-    aedit = edit.twin
-
     @verb(Right.WRITE, called="insert_into_file")
     async def insert(
         self,
@@ -185,8 +177,6 @@ class MemoryFiles(Part):
         change = editing.inserted(path, line, text)
         return await self._changed(run, path, change, "insert", call=id, source=source, origin=origin)
 
-    ainsert = insert.twin
-
     @verb(Right.WRITE, called="delete_file")
     async def delete(self, run: Runner, path: str) -> None:
         """Remove a file, or a folder with all that is in it; `undo` brings a file back, `forget` destroys words.
@@ -199,8 +189,6 @@ class MemoryFiles(Part):
         if made is not None and made.read_only:
             raise FileError("read_only", f"the block {label_of(name)!r} is read-only")
         await editing.delete(run, self._owned, name)
-
-    adelete = delete.twin
 
     @verb(Right.WRITE, called="rename_file")
     async def rename(self, run: Runner, old: str, new: str) -> None:
@@ -216,8 +204,6 @@ class MemoryFiles(Part):
         if _is_in(after, before) or after == before:
             raise FileError("path", f"{shown(before)} cannot become {shown(after)}")
         await editing.rename(run, self._owned, before, after)
-
-    arename = rename.twin
 
     @verb(Right.READ, called="file_history")
     async def history(self, run: Runner, path: str) -> Revisions:
@@ -235,8 +221,6 @@ class MemoryFiles(Part):
             for one in revisions
         ]
 
-    ahistory = history.twin
-
     @verb(Right.WRITE, called="undo_file")
     async def undo(self, run: Runner, path: str) -> File | None:
         """Take back the last change that still counts; called again, the one before. None where the file is gone then.
@@ -246,8 +230,6 @@ class MemoryFiles(Part):
         """
         made = await editing.undo(run, self._owned, _writable(path))
         return None if made.removed else _file(self._owned, made)
-
-    aundo = undo.twin
 
     @verb(Right.READ, called="list_files")
     async def glob(self, run: Runner, pattern: str, path: str = "/") -> Listed:
@@ -259,8 +241,6 @@ class MemoryFiles(Part):
             path: of the folder.
         """
         return await _fitting(run, self._owned, pattern, path)
-
-    aglob = glob.twin
 
     @verb(Right.READ, called="read_file")
     async def grep(
@@ -291,8 +271,6 @@ class MemoryFiles(Part):
                 return matches[:most]
         return matches
 
-    agrep = grep.twin
-
     async def _changed(self, run: Runner, path: str, change: Change, name: str, **stated: Any) -> File:
         place = _writable(path)
         made = await editing.write(run, self._owned, place, name, change, default=Origin.USER, **stated)
@@ -301,6 +279,18 @@ class MemoryFiles(Part):
 
     def __repr__(self) -> str:
         return f"<MemoryFiles of {self._memory!r}>"
+
+    alist = list.twin  # noqa: A003 - the verb above
+    aread = read.twin
+    awrite = write.twin
+    aedit = edit.twin
+    ainsert = insert.twin
+    adelete = delete.twin
+    arename = rename.twin
+    ahistory = history.twin
+    aundo = undo.twin
+    aglob = glob.twin
+    agrep = grep.twin
 
 
 def _checked_path(path: str, *, folder: bool = False) -> str:

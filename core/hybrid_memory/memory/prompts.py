@@ -120,8 +120,6 @@ class Prompts(Turns):
             made = await assembling.assemble(run, services, self.scope, request)
         return self._runtime.after_assemble(self.scope, request, made)
 
-    aassemble = assemble.twin
-
     @verb(Right.READ)
     async def blocks(self, run: Runner, *, begin: Sequence[Block] = ()) -> dict[str, Block]:
         """All blocks by label, in the order of their creation.
@@ -136,8 +134,6 @@ class Prompts(Turns):
             await self._admitted(run, Asked("begin_blocks", Right.WRITE, trusted=True))
             await editing.begin(run, self._owned, begin)
         return await editing.blocks(run, self._owned)
-
-    ablocks = blocks.twin
 
     @checked
     def block(self, label: str) -> BlockHandle:
@@ -157,14 +153,10 @@ class Prompts(Turns):
         """
         return await compacting.compact(run, self._services, self.scope, strategy=strategy, keep=keep)
 
-    acompact = compact.twin
-
     @verb(Right.READ)
     async def summary(self, run: Runner) -> Summary:
         """The summary that replaces compacted turns, with an audit of what survived; empty until the first one."""
         return await compacting.summary(run, self._services, self.scope)
-
-    asummary = summary.twin
 
     @verb(Right.WRITE)
     async def reset(self, run: Runner, *, keep: Sequence[str] = ()) -> None:
@@ -176,8 +168,6 @@ class Prompts(Turns):
         if self.remembers:
             await logged.reset(run, self._services, self.scope, keep)
 
-    areset = reset.twin
-
     @verb(Right.READ)
     async def expand(self, run: Runner, what: str | Line | Hit | Record | Piece | Summary) -> list[Message]:
         """The original messages behind a summary line, a hit, a handle such as ``#12`` or ``#12-40``, or an event id.
@@ -186,8 +176,6 @@ class Prompts(Turns):
             InvalidInputError: it is none of these, or this owner has nothing there.
         """
         return await expanding.expand(run, self._services, self.scope, what)
-
-    aexpand = expand.twin
 
     @verb(Right.READ)
     async def fetch(
@@ -226,8 +214,6 @@ class Prompts(Turns):
             return page(text, where, max_chars=max_chars)
         return grep(text, pattern, context=context, max_chars=max_chars)
 
-    afetch = fetch.twin
-
     @verb(Right.WRITE)
     async def offload(self, run: Runner, text: str, *, max_tokens: int = DIGEST_TOKENS) -> Payload:
         """Store a long text outside the conversation and return its digest; durable when this returns.
@@ -241,4 +227,11 @@ class Prompts(Turns):
         """
         return await expanding.offload(run, self._services, self.scope, text, max_tokens)
 
+    aassemble = assemble.twin
+    ablocks = blocks.twin
+    acompact = compact.twin
+    asummary = summary.twin
+    areset = reset.twin
+    aexpand = expand.twin
+    afetch = fetch.twin
     aoffload = offload.twin

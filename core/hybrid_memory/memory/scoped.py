@@ -86,8 +86,6 @@ class ScopedMemory(Prompts):
         )
         return Facts(known)
 
-    afacts = facts.twin
-
     if TYPE_CHECKING:
 
         @overload
@@ -139,8 +137,6 @@ class ScopedMemory(Prompts):
         """
         return await knowing.settle(run, self._services, self.scope, fact, value, reject=reject)
 
-    aresolve = resolve.twin
-
     @verb(Right.READ)
     async def why(
         self,
@@ -179,8 +175,6 @@ class ScopedMemory(Prompts):
         )  # fmt: skip
         return await explaining.why_not(run, self._services, request, self.scope, what)
 
-    awhy = why.twin
-
     @checked
     def as_of(self, moment: datetime | int) -> Self:
         """A read-only view of this memory as it was: turns, recall, facts, profile and summary.
@@ -203,8 +197,6 @@ class ScopedMemory(Prompts):
             InvalidInputError: it is not a position in this owner's log.
         """
         return await rolling.rollback(run, self._services, self.scope, to)
-
-    arollback = rollback.twin
 
     @verb(Right.ADMIN)
     async def forget(
@@ -256,8 +248,6 @@ class ScopedMemory(Prompts):
         )
         return await forgetting.forget(run, self._services, self.scope, request)
 
-    aforget = forget.twin
-
     @verb(Right.ADMIN)
     async def kept_out(self, run: Runner, *, lift: str | bool = False) -> int:
         """How many terms `forget` with ``keep_out`` keeps out of this memory.
@@ -271,8 +261,6 @@ class ScopedMemory(Prompts):
         if lift is False:
             return len((await keeping.kept_out(run, self._services, self.scope)).digests)
         return await keeping.lift(run, present(self._services), self.scope.owner, lift)
-
-    akept_out = kept_out.twin
 
     @verb(Right.WRITE)
     async def learn(self, run: Runner, *, again: bool = False, progress: bool | None = None) -> Receipt:
@@ -292,8 +280,6 @@ class ScopedMemory(Prompts):
         with at_priority(PATIENT), progress_bar("learning", shown=progress) as advance:
             return Receipt(learned=await learning.learn_alone(run, services, self.scope.owner, advance))
 
-    alearn = learn.twin
-
     @verb(Right.READ)
     async def flush(self, run: Runner, *, progress: bool | None = None) -> Receipt:
         """Finish all background work now: index and learn from new turns, and compact sessions that are due.
@@ -308,8 +294,6 @@ class ScopedMemory(Prompts):
         services = self._services if self.remembers else self._runtime.services  # of other sessions
         await self._runtime.compact_due(run, self.scope.owner)
         return await flush_owners(run, services, [self.scope.owner], progress)
-
-    aflush = flush.twin
 
     @checked
     def space(self, name: str, *, session: str | None = None) -> SpaceMemory:
@@ -333,8 +317,6 @@ class ScopedMemory(Prompts):
         readable = await sharing.readable(run, self._runtime.services, self._principal)
         return [space.space for space in readable if space.space is not None]
 
-    aspaces = spaces.twin
-
     def files(self) -> MemoryFiles:
         """This memory as files: profile, facts, blocks, summaries, and free files that are found by recall."""
         return MemoryFiles(self)
@@ -342,6 +324,16 @@ class ScopedMemory(Prompts):
     def __repr__(self) -> str:
         past = "" if self._horizon is None else f" as of {self._horizon}"
         return f"<ScopedMemory {self.scope} in {self._runtime}{past}>"
+
+    afacts = facts.twin
+    aresolve = resolve.twin
+    awhy = why.twin
+    arollback = rollback.twin
+    aforget = forget.twin
+    akept_out = kept_out.twin
+    alearn = learn.twin
+    aflush = flush.twin
+    aspaces = spaces.twin
 
 
 class SpaceMemory(ScopedMemory):
@@ -412,8 +404,6 @@ class SpaceMemory(ScopedMemory):
             )
         return self
 
-    acreate = create.twin
-
     @verb(Right.ADMIN)
     async def grant(
         self,
@@ -442,8 +432,6 @@ class SpaceMemory(ScopedMemory):
         """
         return await self._give(run, user, agent, right, trust)
 
-    agrant = grant.twin
-
     @verb(Right.ADMIN)
     async def revoke(self, run: Runner, *, user: str | None = None, agent: str | None = None) -> Receipt:
         """Revoke the grant of this user, agent, or both together; takes effect with the next call.
@@ -454,14 +442,10 @@ class SpaceMemory(ScopedMemory):
         """
         return await self._give(run, user, agent, None)
 
-    arevoke = revoke.twin
-
     @verb(Right.READ)
     async def grants(self, run: Runner) -> list[Grant]:
         """The current grants, in the order in which they were given."""
         return list((await sharing.standing(run, present(self._services), self.scope.owner)).grants.values())
-
-    agrants = grants.twin
 
     @verb(Right.ADMIN)
     async def audit(self, run: Runner) -> list[Denial]:
@@ -478,14 +462,10 @@ class SpaceMemory(ScopedMemory):
             for event in events
         ]
 
-    aaudit = audit.twin
-
     @verb(Right.ADMIN)
     async def quarantined(self, run: Runner) -> list[Event]:
         """The messages that await approval, oldest first, each an event with ``id``, ``author`` and ``message``."""
         return await self._pending(run)
-
-    aquarantined = quarantined.twin
 
     @verb(Right.ADMIN)
     async def approve(self, run: Runner, which: str | Event | Collection[str | Event]) -> Receipt:
@@ -512,8 +492,6 @@ class SpaceMemory(ScopedMemory):
 
         return await self._decide(run, "approve", decision, seen=seen)
 
-    aapprove = approve.twin
-
     @verb(Right.ADMIN)
     async def reject(self, run: Runner, which: str | Event | Collection[str | Event]) -> Receipt:
         """Destroy messages in quarantine.
@@ -524,8 +502,6 @@ class SpaceMemory(ScopedMemory):
         handles = tuple(f"#{event.position}" for event in await self._chosen(run, which))
         request = forgetting.ForgetRequest(ids=handles)
         return await forgetting.forget(run, present(self._services), self.scope, request)
-
-    areject = reject.twin
 
     async def _give(
         self, run: Runner, user: str | None, agent: str | None, right: str | None, trust: float = 1.0
@@ -592,3 +568,12 @@ class SpaceMemory(ScopedMemory):
     def __repr__(self) -> str:
         past = "" if self._horizon is None else f" as of {self._horizon}"
         return f"<SpaceMemory {self.scope} for {self._member.author} in {self._runtime}{past}>"
+
+    acreate = create.twin
+    agrant = grant.twin
+    arevoke = revoke.twin
+    agrants = grants.twin
+    aaudit = audit.twin
+    aquarantined = quarantined.twin
+    aapprove = approve.twin
+    areject = reject.twin

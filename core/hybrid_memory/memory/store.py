@@ -115,17 +115,16 @@ class ItemMemory(Verbs):
         """
         return await items.batch(run, self._runtime.services, self.scope, operations, self.sweep_every)
 
-    abatch = batch.twin
-
     @verb()
     async def sweep(self, run: Runner) -> int:
         """Destroy all expired items now and return their number."""
         return await items.sweep(run, self._runtime.services, self.scope)
 
-    asweep = sweep.twin
-
     def __repr__(self) -> str:
         return f"<ItemMemory {self.scope} in {self._runtime}>"
+
+    abatch = batch.twin
+    asweep = sweep.twin
 
 
 class HybridMemory(Verbs):
@@ -320,37 +319,27 @@ class HybridMemory(Verbs):
         """
         return await condense(run, self._services, texts, query=query, max_tokens=max_tokens, how=how)
 
-    acondense = condense.twin
-
     @verb()
     async def flush(self, run: Runner, *, progress: bool | None = None) -> Receipt:
         """Finish all background work now, for every owner; see `ScopedMemory.flush`."""
         await self._runtime.compact_due(run, None)
         return await flush_owners(run, self._services, None, progress)
 
-    aflush = flush.twin
-
     @verb()
     async def owners(self, run: Runner) -> list[Scope]:
         """All owners that have any events, shared spaces included, sorted by name."""
         return sorted(await run.call(self._services.truth.heads), key=str)
-
-    aowners = owners.twin
 
     @verb()
     async def heads(self, run: Runner) -> dict[Scope, int]:
         """The last position of each owner's log."""
         return await run.call(self._services.truth.heads)
 
-    aheads = heads.twin
-
     @verb()
     async def records(self, run: Runner, owner: Scope, positions: Collection[int]) -> list[Record]:
         """The index records of the turns at these positions of an owner's log."""
         records = await run.call(self._services.index.get, list(positions))
         return [record for record in records if record.scope.owner == owner]
-
-    arecords = records.twin
 
     @verb()
     async def stats(self, run: Runner) -> Stats:
@@ -373,8 +362,6 @@ class HybridMemory(Verbs):
             **derived,
         )
 
-    astats = stats.twin
-
     @verb()
     async def rebuild(self, run: Runner, *, embedder: Any = None, progress: bool | None = None) -> Receipt:
         """Rebuild the index from the log, with another embedder if one is given.
@@ -390,8 +377,6 @@ class HybridMemory(Verbs):
             services = self._services
             model = services.embedder if embedder is None else await run.call(self._as_embedder, embedder)
             return await deriving.rebuild(run, services, model, advance)
-
-    arebuild = rebuild.twin
 
     @verb()
     async def migrate(self, run: Runner, target: HybridMemory, *, progress: bool | None = None) -> Migration:
@@ -416,8 +401,6 @@ class HybridMemory(Verbs):
             with progress_bar("indexing", shown=progress, unit="vector") as advance:
                 return await deriving.derived(run, source, copy, copied, advance)
 
-    amigrate = migrate.twin
-
     @verb()
     async def archive(self, run: Runner) -> Receipt:
         """Move messages beyond the configured age into the archive now, as the background does every hour.
@@ -426,8 +409,6 @@ class HybridMemory(Verbs):
             StoreUnavailableError: the archive cannot be reached; messages it did not take stay in the log.
         """
         return await forgetting.archive(run, self._services)
-
-    aarchive = archive.twin
 
     def schedule(self, task: Task[T]) -> Job[T]:
         """Schedule your own work with the library's, by priority, deadline and scope, within the same limits.
@@ -458,8 +439,6 @@ class HybridMemory(Verbs):
         """
         scope = Scope(tenant=tenant, user=user)
         return await forgetting.forget_user(run, self._services, scope.user or "", scope.tenant, dry_run=dry_run)
-
-    aforget = forget.twin
 
     def rekey(self, key: Key) -> None:
         """Encrypt the store with another key; other processes must open it again.
@@ -531,6 +510,17 @@ class HybridMemory(Verbs):
 
     def __repr__(self) -> str:
         return f"<HybridMemory {self._runtime}>"
+
+    acondense = condense.twin
+    aflush = flush.twin
+    aowners = owners.twin
+    aheads = heads.twin
+    arecords = records.twin
+    astats = stats.twin
+    arebuild = rebuild.twin
+    amigrate = migrate.twin
+    aarchive = archive.twin
+    aforget = forget.twin
 
 
 IN_MEMORY = "memory://"

@@ -86,8 +86,6 @@ class Turns(Handle):
         self._runtime.after_write(self.scope)
         return receipt
 
-    aremember = remember.twin
-
     @verb(Right.WRITE, refusal=InvalidMessageError)
     async def mirror(
         self, run: Runner, messages: Sequence[str | Message | Mapping[str, Any]], *, host: Host | None = None
@@ -116,8 +114,6 @@ class Turns(Handle):
         self._runtime.after_write(self.scope)
         return ids
 
-    amirror = mirror.twin
-
     @verb(Right.READ)
     async def history(
         self,
@@ -142,8 +138,6 @@ class Turns(Handle):
         if current:
             return await logged.conversation(run, self._services, self.scope, limit, since=since, until=until)
         return await reading.history(run, self._services, self.scope, limit=limit, since=since, until=until)
-
-    ahistory = history.twin
 
     @verb(Right.ADMIN)
     async def events(
@@ -176,8 +170,6 @@ class Turns(Handle):
         return await reading.events(
             run, self._services, self.scope, before=before, kinds=kinds, since=since, until=until, limit=limit
         )
-
-    aevents = events.twin
 
     @verb(Right.READ)
     async def recall(
@@ -242,4 +234,8 @@ class Turns(Handle):
             self._runtime.after_recall()
         return hits
 
+    aremember = remember.twin
+    amirror = mirror.twin
+    ahistory = history.twin
+    aevents = events.twin
     arecall = recall.twin

@@ -42,7 +42,7 @@ _TABLES = {
 
 
 def token_counter(choice: TokenCounter | str | None = None) -> TokenCounter:
-    """The counter itself, or that of a name: ``o200k_base`` by default, ``cl100k_base``, ``estimate``, an installed one.
+    """The counter itself, or one by name: ``o200k_base`` by default, ``cl100k_base``, ``estimate``, an installed one.
 
     For an encoding it is exact if tiktoken and the encoding's table are on this machine, else an estimate. Nothing is
     downloaded. The first count loads the table in 0.2 s; the counter's ``name`` says which one it is.
