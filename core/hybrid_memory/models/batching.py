@@ -98,12 +98,10 @@ class BatchingEmbedder:
 
     @property
     def name(self) -> str:
-        """The name of the embedder."""
         return self._embedder.name
 
     @property
     def dim(self) -> int:
-        """The dimension of the embedder's vectors."""
         return self._called(lambda: self._embedder.dim)
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
