@@ -54,9 +54,11 @@ def read_sessions(paths: Sequence[Path], form: str, refusals: list[str]) -> list
     exported: list[Transcript] = []
     others: list[Path] = []
     for path in paths:
-        rows = records(path, []) if path.is_file() and form in (OWN, "auto") else ()
-        first = next((row.value for row in rows), None)
-        if rows and (form == OWN or (isinstance(first, Mapping) and {"session", "role", "content"} <= first.keys())):
+        own = path.is_file() and form == OWN
+        if path.is_file() and form == "auto":
+            first = next((record.value for record in records(path, [])), None)
+            own = isinstance(first, Mapping) and {"session", "role", "content"} <= first.keys()
+        if own:
             exported += _exported(path, refusals)
         else:
             others.append(path)
