@@ -89,8 +89,8 @@ class BatchingEmbedder:
         self._concurrency = concurrency
         self._window = window
         self._limit = limit
-        self._cache = cache
-        self._statistics = statistics
+        self._cache: LruCache[bytes, Floats] = LruCache(0) if cache is None else cache
+        self._statistics = statistics or Statistics()
         self._queries: Callable[[Sequence[str]], Floats] | None = getattr(embedder, "embed_queries", None)
         self._changed = Condition()
         self._texts: dict[Key, _Text] = {}
@@ -119,7 +119,7 @@ class BatchingEmbedder:
         found: dict[str, Floats] = {}
         missing = []
         for text in dict.fromkeys(texts):
-            row = self._cache.get(self._cache_key((query, text))) if self._cache is not None else None
+            row = self._cache.get(self._cache_key((query, text)))
             if row is None:
                 missing.append((query, text))
             else:
@@ -226,9 +226,8 @@ class BatchingEmbedder:
             return
         with self._changed:
             for text, row in zip(batch, rows, strict=True):
-                if self._cache is not None:
-                    row = row.copy()  # noqa: PLW2901 - else one vector would keep those of its whole batch
-                    self._cache.put(self._cache_key(text.key), row)
+                row = row.copy()  # noqa: PLW2901 - else one vector would keep those of its whole batch
+                self._cache.put(self._cache_key(text.key), row)
                 self._unlist(text)
                 text.row = row
 
@@ -239,8 +238,7 @@ class BatchingEmbedder:
         ),
     )
     def _rows(self, texts: Sequence[str], *, query: bool) -> Sequence[Floats]:
-        if self._statistics is not None:
-            self._statistics.batch(len(texts))
+        self._statistics.batch(len(texts))
         if query and self._queries is None:
             return [self._called(self._embedder.embed_query, text) for text in texts]
         embed = self._queries if query and self._queries is not None else self._embedder.embed_documents
