@@ -37,7 +37,7 @@ from hybrid_memory_inspector.search import shares_of
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs/assets"
 STORY = ROOT / "docs/hooks/readme_picture.html.jinja"
-CHATS = {"mei": ROOT / "examples/sample_chat.jsonl", "noa": ROOT / "core/hybrid_memory/apps/cli/demo_chat.jsonl"}
+CHATS = {"mei": ROOT / "examples/sample_chat.jsonl", "noa": ROOT / "examples/noa_chat.jsonl"}
 TOKEN = "screenshots"  # noqa: S105 - of a server that ends with this script
 FLAGS = ["--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--font-render-hinting=none"]
 MOST_BYTES, STORY_BYTES = 150_000, 300_000

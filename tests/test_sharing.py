@@ -180,7 +180,7 @@ def test_a_verb_that_does_not_ask_reaches_nothing(opened: Open) -> None:
     for verb in rights(SpaceMemory):
         values, named = arguments(verb, team)
         with pytest.raises(AccessDeniedError, match="nobody may"):
-            drive(getattr(SpaceMemory, f"_{verb}")(team, INLINE, *values, **named))
+            drive(inspect.unwrap(getattr(SpaceMemory, verb))(team, INLINE, *values, **named))
 
 
 def test_the_last_word_for_somebody_counts(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:

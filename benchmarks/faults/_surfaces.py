@@ -124,7 +124,7 @@ class Cli(Verbs):
     def __init__(self, *others: Any) -> None:
         super().__init__(*others)
         commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-        self.commands = {name: made for name, made in commands.items() if name not in ("demo", "eval")}
+        self.commands = {name: made for name, made in commands.items() if name != "eval"}
         self.depth = self.folder.joinpath(*"abcdefgh")  # a path of one text leads out of some of them, not of all
         self.depth.mkdir(parents=True, exist_ok=True)
         (self.depth / "noise").write_bytes(os.urandom(300))

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
         PagingConfig,
         RecallConfig,
         RetentionConfig,
+        Weights,
     )
-    from hybrid_memory.config.memory import Weights
     from hybrid_memory.context.context import Context
     from hybrid_memory.context.layout import Host, Reader
     from hybrid_memory.context.shortening import Condensed
@@ -44,8 +44,7 @@ __version__ = "0.11.0"
 
 
 _NAMES = {
-    "config": "CompactionConfig LearningConfig MemoryConfig PagingConfig RecallConfig RetentionConfig",
-    "config.memory": "Weights",
+    "config": "CompactionConfig LearningConfig MemoryConfig PagingConfig RecallConfig RetentionConfig Weights",
     "context.context": "Context",
     "context.layout": "Host Reader",
     "context.shortening": "Condensed",

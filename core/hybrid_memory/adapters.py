@@ -45,8 +45,7 @@ from hybrid_memory.log.event import TimeOrderedIds, handle
 from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Origin, Role
 from hybrid_memory.memory import HybridMemory, ScopedMemory
-from hybrid_memory.memory.faces import Part
-from hybrid_memory.memory.faces import faces as verb_faces
+from hybrid_memory.memory.faces import Part, verb
 from hybrid_memory.memory.files import MemoryFiles
 from hybrid_memory.memory.store import IN_MEMORY, SWEEP_EVERY, close_all, held, memory_at, opened, url_of
 from hybrid_memory.recall.cache import count_uses
@@ -148,7 +147,8 @@ class Portion:
 class _Portions(Part):
     """Makes portions; asks for the right to read."""
 
-    async def _portion(
+    @verb(Right.READ, called="recall")
+    async def portion(
         self,
         run: Runner,
         query: str,
@@ -197,13 +197,13 @@ class _Portions(Part):
         count_uses(services, scope.owner, chosen.hits)
         return Portion(words, profile or "", kept, lines, chosen, marks, rules)
 
-    portion, aportion = verb_faces(_portion, needs=Right.READ, verb="recall")
-
-    async def _reach(self, run: Runner, spaces: Collection[str] | Literal["all"]) -> None:
+    @verb(Right.READ, called="assemble")
+    async def reach(self, run: Runner, spaces: Collection[str] | Literal["all"]) -> None:
         principal = self._memory._principal  # noqa: SLF001 - a part of it
         await reached(run, self._services, principal, spaces, "assemble")
 
-    reach, areach = verb_faces(_reach, needs=Right.READ, verb="assemble")
+    aportion = portion.twin
+    areach = reach.twin
 
 
 async def reach(run: Runner, memory: ScopedMemory, spaces: Collection[str] | Literal["all"], /) -> None:

@@ -1,4 +1,4 @@
-"""Shared spaces: the rights that their admins' decisions give, access checks before every verb, and quarantine."""
+"""Shared spaces: the rights that their admins' decisions give, and the access checks before every verb."""
 
 from __future__ import annotations
 
@@ -8,17 +8,13 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from hybrid_memory.errors import AccessDeniedError, InvalidInputError, StoreUnavailableError
-from hybrid_memory.log.event import QUARANTINE, Event, EventKind, author_of, principal_of
+from hybrid_memory.errors import AccessDeniedError, InvalidInputError
+from hybrid_memory.log.event import Event, EventKind, author_of, principal_of
 from hybrid_memory.log.message import Origin
-from hybrid_memory.log.port import Draft, Receipt, receipt_of
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store import forget as forgetting
-from hybrid_memory.store.projection import FoldedProjection, append_revision, erased_since, head, number_of, revision_id
+from hybrid_memory.store.projection import FoldedProjection, number_of
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import in_view, present
-from hybrid_memory.validation import checked_share, shown
 
 TRUSTED = 0.5
 """Writes by members with less trust need an admin's approval."""
@@ -164,14 +160,6 @@ class GrantsProjection(FoldedProjection[Standing]):
         return Standing().after([event]) if event.kind is EventKind.GRANT else event.payload
 
 
-RACES = 100
-"""How many decisions of other admins may interfere before the call fails."""
-
-
-Decision: TypeAlias = Callable[[Standing], tuple[dict[str, Any], list[Draft]]]
-"""Given the current decisions: the new one and the events to write with it; may raise `InvalidInputError`."""
-
-
 async def standing(run: Runner, services: Services, space: Scope) -> Standing:
     """The current decisions of a space; a rollback does not change them."""
     return await services.state(GrantsProjection).read(run, services, space)
@@ -192,83 +180,6 @@ async def admitted(run: Runner, services: Services, member: Member, asked: Asked
         denial = services.draft(EventKind.DENIED, refused, author=member.author)
         await run.call(services.truth.append, member.space, [denial])
     raise AccessDeniedError(member.author, asked.verb, member.space.space or "", reason)
-
-
-async def create(run: Runner, services: Services, member: Member) -> None:
-    """Make a space with this user and agent as its admin."""
-    first = {"user": member.principal.user, "agent": member.principal.agent, "right": Right.ADMIN, "trust": 1.0}
-    if await append_revision(run, services, member.space, _decision(services, member, Standing(), first)) is None:
-        name = member.space.space
-        raise InvalidInputError(f"the space {name!r} already exists: choose another name, or ask its admin")
-
-
-def _decision(services: Services, member: Member, known: Standing, payload: dict[str, Any]) -> Draft:
-    return services.draft(EventKind.GRANT, payload, id=revision_id("grant", known.number + 1), author=member.author)
-
-
-async def decide(
-    run: Runner, services: Services, member: Member, verb: str, decision: Decision, *, seen: int | None = None
-) -> Receipt:
-    """Write an admin's decision, based on the current ones; repeated if another decision was faster.
-
-    ``seen`` is the space's last position before the data that the decision copies was read.
-    """
-    asked = Asked(verb, Right.ADMIN, trusted=True)
-    for _ in range(RACES):
-        known = await admitted(run, services, member, asked)
-        payload, drafts = decision(known)
-        revision = _decision(services, member, known, payload)
-        appended = await append_revision(run, services, member.space, revision, [revision, *drafts], seen=seen)
-        if appended is None:
-            if seen is not None and await erased_since(run, services, member.space, seen):
-                raise InvalidInputError(f"{member.space} forgot something in the meantime: call quarantined() again")
-            continue
-        return receipt_of(appended[1:] or appended)
-    raise StoreUnavailableError(f"other admins kept changing {member.space} at the same time: try again")
-
-
-async def grant(
-    run: Runner,
-    services: Services,
-    member: Member,
-    *,
-    user: str | None,
-    agent: str | None,
-    right: str | None,
-    trust: float = 1.0,
-) -> Receipt:
-    """Give a right, or with None revoke it; the last decision for a grantee counts."""
-    if user is None and agent is None:
-        raise InvalidInputError("no member given: give user=, agent= or both")
-    grantee, share = Scope(user=user, agent=agent), checked_share("trust", trust)
-    if right == Right.ADMIN and share < TRUSTED:
-        raise InvalidInputError(f"an admin needs a trust of {TRUSTED} or more, got {trust}")
-
-    def decision(known: Standing) -> tuple[dict[str, Any], list[Draft]]:
-        current = known.grants.get((user, agent))
-        if right is None and current is None:
-            raise InvalidInputError(f"there is no grant for {grantee}: see grants()")
-        admins = [one for one in known.grants.values() if one.right is Right.ADMIN]
-        if admins == [current] and right != Right.ADMIN:
-            raise InvalidInputError(f"{grantee} is the last admin: appoint another one first")
-        return {"user": user, "agent": agent, "right": right, "trust": share}, []
-
-    return await decide(run, services, member, "revoke" if right is None else "grant", decision)
-
-
-async def denials(run: Runner, services: Services, space: Scope) -> list[Denial]:
-    """Refused accesses, oldest first."""
-    events = await run.call(services.truth.read, space, kinds=(EventKind.DENIED,))
-    return [
-        Denial(
-            event.author,
-            event.payload["verb"],
-            Right(event.payload["needed"]),
-            Right(held) if (held := event.payload["held"]) else None,
-            event.at,
-        )
-        for event in events
-    ]
 
 
 async def readable(run: Runner, services: Services, principal: Scope) -> list[Scope]:
@@ -320,49 +231,3 @@ def entered(services: Services, member: Member, known: Standing) -> Services:
     """The services with which this user and agent write; to others only an admin speaks as operator."""
     speaks = Origin.OPERATOR if known.right(member.principal) is Right.ADMIN else Origin.PERSON
     return replace(services, author=member.author, trusted=known.trust(member.principal) >= TRUSTED, speaks=speaks)
-
-
-async def quarantined(run: Runner, services: Services, scope: Scope) -> list[Event]:
-    """Messages that were neither approved nor rejected, oldest first."""
-    view = await in_view(run, present(services), scope)
-    known = await standing(run, services, scope.owner)
-    events = await run.call(view.log.read, scope, kinds=(EventKind.QUARANTINED,))
-    return [event for event in events if event.position not in known.approved]
-
-
-async def approve(run: Runner, services: Services, scope: Scope, member: Member, which: Any) -> Receipt:
-    """Add these messages to the space, under their authors and original times."""
-    seen = await head(run, services, scope)
-    chosen = await _chosen(run, services, scope, which)
-
-    def decision(known: Standing) -> tuple[dict[str, Any], list[Draft]]:
-        drafts = []
-        for event in chosen:
-            if event.position in known.approved:
-                raise InvalidInputError(f"{event.id!r} was approved by another admin meanwhile")
-            name = event.id.removeprefix(QUARANTINE)
-            drafts.append(replace(Draft.of(event), id=name, kind=EventKind.MESSAGE, sources=(event.id,)))
-        return {"approved": [event.position for event in chosen]}, drafts
-
-    return await decide(run, services, member, "approve", decision, seen=seen)
-
-
-async def reject(run: Runner, services: Services, scope: Scope, which: Any) -> Receipt:
-    """Destroy these messages."""
-    handles = tuple(f"#{event.position}" for event in await _chosen(run, services, scope, which))
-    return await forgetting.forget(run, services, scope, forgetting.ForgetRequest(ids=handles))
-
-
-async def _chosen(run: Runner, services: Services, scope: Scope, which: Any) -> list[Event]:
-    pending = await quarantined(run, services, scope)
-    items = [which] if isinstance(which, str | Event) else list(which)
-    chosen: dict[int, Event] = {}
-    for item in items:
-        matching = [event for event in pending if item in (event.id, event)]
-        if len(matching) != 1:
-            advice = "several messages have this id, give events of" if matching else "see"
-            raise InvalidInputError(f"which one is {shown(item)}? {advice} quarantined()")
-        chosen[matching[0].position] = matching[0]
-    if not chosen:
-        raise InvalidInputError("no message given: give ids, or events from quarantined()")
-    return [chosen[position] for position in sorted(chosen)]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from hybrid_memory.errors import MissingDependencyError
 from hybrid_memory.log.event import handle
 from hybrid_memory.memory import HybridMemory
-from hybrid_memory.runtime.statistics import CacheStats, KindStats, WorkStats
+from hybrid_memory.runtime.statistics import WorkStats
 from hybrid_memory.runtime.tracing import Span, Tracer
 
 OUTCOMES = ("done", "failed", "cancelled", "missed")
@@ -19,8 +19,6 @@ QUANTILES = ("p50", "p95", "p99")
 
 NAMES = {"recall": "search_memory", "remember": "create_memory", "forget": "delete_memory", "embed": "embeddings"}
 """Names of operations in the GenAI conventions; operations without one keep our name."""
-
-Figures = Callable[[WorkStats], Iterable[tuple[float, dict[str, str]]]]
 
 
 def observe(
@@ -53,14 +51,14 @@ def observe(
         raise MissingDependencyError("opentelemetry-api", extra="telemetry") from error
     meter = (meter_provider or metrics.get_meter_provider()).get_meter("hybrid_memory")
 
-    def reading(figures: Figures) -> list[Any]:
-        return [lambda _: [metrics.Observation(value, labels) for value, labels in figures(memory.work)]]
+    def reading(name: str) -> list[Any]:
+        return [lambda _: [metrics.Observation(value, at) for of, value, at in _figures(memory.work) if of == name]]
 
-    for name, figures in COUNTERS.items():
-        meter.create_observable_counter(f"hybrid_memory.{name}", reading(figures))
-    for name, figures in GAUGES.items():
+    for name in COUNTERS:
+        meter.create_observable_counter(f"hybrid_memory.{name}", reading(name))
+    for name in GAUGES:
         unit = "s" if name == "latency" else ""
-        meter.create_observable_gauge(f"hybrid_memory.{name}", reading(figures), unit=unit)
+        meter.create_observable_gauge(f"hybrid_memory.{name}", reading(name), unit=unit)
     tracer = (tracer_provider or trace.get_tracer_provider()).get_tracer("hybrid_memory")
     memory.trace(_spans(tracer, memory.url, content))
 
@@ -127,35 +125,32 @@ def _content(span: Span) -> dict[str, Any]:
     return found
 
 
-def _kinds(read: Callable[[KindStats], Iterable[tuple[float | None, dict[str, str]]]]) -> Figures:
-    def figures(work: WorkStats) -> Iterable[tuple[float, dict[str, str]]]:
-        for kind, stats in work.kinds.items():
-            for value, labels in read(stats):
-                if value is not None:
-                    yield value, {"kind": kind, **labels}
-
-    return figures
-
-
-def _caches(read: Callable[[CacheStats], int]) -> Figures:
-    return lambda work: [(read(cache), {"cache": name}) for name, cache in work.caches.items()]
+COUNTERS = (
+    "tasks",
+    "cache.hits",
+    "cache.misses",
+    "model.calls",
+    "model.tokens",
+    "embedding.batches",
+    "embedding.texts",
+)
+GAUGES = ("queued", "running", "latency")
 
 
-def _total(read: Callable[[WorkStats], int]) -> Figures:
-    return lambda work: [(read(work), {})]
-
-
-COUNTERS: dict[str, Figures] = {
-    "tasks": _kinds(lambda kind: [(getattr(kind, outcome), {"outcome": outcome}) for outcome in OUTCOMES]),
-    "cache.hits": _caches(lambda cache: cache.hits),
-    "cache.misses": _caches(lambda cache: cache.misses),
-    "model.calls": _total(lambda work: work.model_calls),
-    "model.tokens": _total(lambda work: work.tokens),
-    "embedding.batches": _total(lambda work: work.batches),
-    "embedding.texts": _total(lambda work: work.batched),
-}
-GAUGES: dict[str, Figures] = {
-    "queued": _kinds(lambda kind: [(kind.queued, {})]),
-    "running": _kinds(lambda kind: [(kind.running, {})]),
-    "latency": _kinds(lambda kind: [(getattr(kind, quantile), {"quantile": quantile}) for quantile in QUANTILES]),
-}
+def _figures(work: WorkStats) -> Iterator[tuple[str, float, dict[str, str]]]:
+    """The values of all instruments with their labels."""
+    for kind, stats in work.kinds.items():
+        for outcome in OUTCOMES:
+            yield "tasks", getattr(stats, outcome), {"kind": kind, "outcome": outcome}
+        for name in ("queued", "running"):
+            yield name, getattr(stats, name), {"kind": kind}
+        for quantile in QUANTILES:
+            if (seconds := getattr(stats, quantile)) is not None:
+                yield "latency", seconds, {"kind": kind, "quantile": quantile}
+    for name, cache in work.caches.items():
+        yield "cache.hits", cache.hits, {"cache": name}
+        yield "cache.misses", cache.misses, {"cache": name}
+    yield "model.calls", work.model_calls, {}
+    yield "model.tokens", work.tokens, {}
+    yield "embedding.batches", work.batches, {}
+    yield "embedding.texts", work.batched, {}

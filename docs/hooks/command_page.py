@@ -11,7 +11,7 @@ import typer.main
 from hybrid_memory.apps.cli.app import app
 
 EXAMPLE = "Example: "
-MANY = 4
+MANY = 3
 """What as many verbs take with the same help is described once."""
 
 

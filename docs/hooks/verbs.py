@@ -1,4 +1,7 @@
-"""Shows verbs in the API reference: of ``recall, arecall = faces(_recall)`` griffe makes nothing by itself."""
+"""Shows verbs in the API reference as they are called: griffe sees a coroutine that takes a runner, without its twin.
+
+A verb is a flow under ``@verb``, with ``arecall = recall.twin``; in adapters ``recall, arecall = faces(_recall)``.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,20 @@ class Verbs(Extension):
 
     def on_class_members(self, *, node: Any, cls: Class, **_: Any) -> None:
         """Read what the class assigns."""
-        for statement in node.body if isinstance(node, ast.ClassDef) else ():
+        for statement in ast.walk(node) if isinstance(node, ast.ClassDef) else ():
             match statement:
                 case ast.Assign(
                     targets=[ast.Tuple(elts=[ast.Name(face), ast.Name(twin)])],
                     value=ast.Call(func=ast.Name("faces"), args=[ast.Name(flow), *_]),
-                ) if isinstance(found := cls.members.get(flow), Function):
-                    cls.set_member(face, _face(face, found))
-                    cls.set_member(twin, _face(twin, found, twin_of=face))
+                ):
+                    pass
+                case ast.Assign(targets=[ast.Name(twin)], value=ast.Attribute(ast.Name(face), "twin")):
+                    flow = face
+                case _:
+                    continue
+            if isinstance(found := cls.members.get(flow), Function):
+                cls.set_member(face, _face(face, found))
+                cls.set_member(twin, _face(twin, found, twin_of=face))
 
 
 def _face(name: str, flow: Function, twin_of: str = "") -> Function:

@@ -28,28 +28,10 @@ if TYPE_CHECKING:
     from hybrid_memory_evaluation.report import Figures, Judging, Outcome, Report
 
 __all__ = [
-    "METHODS",
-    "VERBATIM",
-    "Estimate",
-    "Evaluation",
-    "Figures",
-    "Judging",
-    "Method",
-    "Outcome",
-    "Probe",
-    "ProbeKind",
-    "Prompt",
-    "Replay",
-    "Report",
-    "Setting",
-    "StockMethod",
-    "StockReplay",
-    "Transcript",
-    "Writer",
-    "embedder_of",
-    "found_methods",
-    "read_transcript",
-]
+    "METHODS", "VERBATIM", "Estimate", "Evaluation", "Figures", "Judging", "Method", "Outcome", "Probe", "ProbeKind",
+    "Prompt", "Replay", "Report", "Setting", "StockMethod", "StockReplay", "Transcript", "Writer", "embedder_of",
+    "found_methods", "read_transcript",
+]  # fmt: skip
 
 _MODULES = {
     "hybrid_memory.apps.transcripts": ("Transcript", "read_transcript"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_memory.apps.cli.chatting import chat_model
 from hybrid_memory.apps.cli.printing import agreed
 from hybrid_memory.apps.cli.stores import AUTO, NAMED, embedder_name
 from hybrid_memory.apps.cli.transfer import read_transcripts
@@ -112,7 +113,7 @@ def evaluate(
         read_transcripts(transcripts, form),
         method or METHODS,
         max_tokens=max_tokens,
-        model=chat_model(model, base_url=base_url),
+        model=chat_model(model, base_url),
         judge=chat_model(judge),
         embedder=vectors,
         written=written,
@@ -128,6 +129,20 @@ def evaluate(
     _show_report(report, out, as_json=as_json)
     if report.failures:
         raise typer.Exit(1)
+
+
+def chat_model(name: str | None, base_url: str | None = None) -> Any:
+    """The model of this name as `open_memory` takes it, or one behind an endpoint, with the key ``OPENAI_API_KEY``."""
+    from hybrid_memory.models.named import language_model_of  # noqa: PLC0415
+
+    if name is None or base_url is None:
+        return language_model_of(name)
+    try:  # by name, as this package knows no framework
+        make = importlib.import_module("langchain.chat_models").init_chat_model
+        key = os.environ.get("OPENAI_API_KEY") or "none"  # a server may need no key, but the client does
+        return make(name, model_provider="openai", base_url=base_url, api_key=key)
+    except ImportError as error:
+        raise MissingDependencyError(error.name or "langchain", extra="langchain") from error
 
 
 def _announce(evaluation: Evaluation, out: Path, *, asks: bool, yes: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -198,15 +199,17 @@ def test_a_row_of_an_export_that_lost_its_session_is_named(command: Any, tmp_pat
 
 def test_facts_are_reviewed_on_a_terminal(command: Any, filled: Path, typed: Any) -> None:
     typed("y\nx\ne\nBodø\nn\n" + "s\n" * 9)
-    assert command("facts", filled, "--review") == 0
-    facts = {fact["value"]: fact for fact in command.json("facts", filled, "--history")}
+    assert command("profile", filled, "--review") == 0
+    facts = {fact["value"]: fact for fact in command.json("profile", filled, "--history")["facts"]}
     reviewed = [fact for fact in facts.values() if "settled" in fact["by"]]
     assert len(reviewed) == 4  # the corrected one stays in the history
     assert facts["Bodø"]["state"] == "current"
     assert sum(fact["state"] == "ended" for fact in reviewed) == 2
+    assert command("profile", filled, "--about", "anyone") == 0
+    assert re.search(r"user home +0\.90 +2026-03-05 +Oslo \(from #5\)", command.out)
     typed("q\n")
-    assert command("facts", filled, "--review") == 0
+    assert command("profile", filled, "--review") == 0
     assert "0 decided" in command.out or "nothing to review" in command.out
     typed("", terminal=False)
-    assert command("facts", filled, "--review") == 2
+    assert command("profile", filled, "--review") == 2
     assert "no terminal" in command.err

@@ -90,7 +90,7 @@ def filled(schema: dict[str, Any]) -> Any:
 def model(monkeypatch: pytest.MonkeyPatch) -> Model:
     """What every name of a model stands for."""
     given = Model()
-    monkeypatch.setattr("hybrid_memory_evaluation.cli.chat_model", lambda name, **_: given if name else None)
+    monkeypatch.setattr("hybrid_memory_evaluation.cli.chat_model", lambda name, *_: given if name else None)
     return given
 
 
@@ -135,7 +135,7 @@ def test_json_is_the_report_and_nothing_else(command: Any, chat: Path, tmp_path:
         (["--method", "nobody"], "no method 'nobody': choose from anchored"),
         (["--form", "parchment"], "unknown format 'parchment'"),
         (["--base-url", "http://127.0.0.1:9"], "a base URL needs the name of its model"),
-        (["--model", "nobody"], "'nobody' has no provider: write provider:model"),
+        (["--model", "nobody"], "must be provider:model, such as ollama:qwen3, got 'nobody'"),
         (["--model", "nobody:home"], "'nobody:home' cannot be used: "),
         (["--written", "3"], "need a model"),
     ],

@@ -1,4 +1,4 @@
-"""The verbs that look: search, why, profile, history, demo."""
+"""The verbs that look: search, why, profile, history."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from hybrid_memory import MemoryConfig, open_memory, sockets
 from hybrid_memory.apps.cli.app import PANELS
-from hybrid_memory.apps.cli.demo import CHAT, USER
 from hybrid_memory.apps.cli.printing import as_json, one_line, printable
 from hybrid_memory.apps.cli.stores import open_store
 
@@ -94,27 +93,6 @@ def test_why_leads_from_a_field_and_from_a_turn_to_the_words(command: Any, fille
     assert command.out == "technical stack: nothing is known\n"
     assert command("why", filled, "nothing") == 2
     assert command.err.count("\n") == 1
-
-
-def test_the_demo_searches_explains_and_summarises_offline(command: Any, tmp_path: Path) -> None:
-    path = tmp_path / "kept.db"
-    assert command("demo", path, "--embedder", "hashing") == 0
-    for part in (
-        "32 turns of 3 conversations",
-        "search: Where has Noa moved to?",
-        "because several shops write at the same time",
-        "superseded",
-        "of 600 tokens",
-        "behind #",
-        "the newest turns, word for word",
-        "replaces older turns",
-    ):
-        assert part in " ".join(command.out.split())
-    assert command.out.count("“Please keep your answers") == 1
-    assert command.json("import", path, CHAT, "-u", USER)["known"] == 32
-    known = command.json("profile", path)["fields"]
-    assert known["home"] == "Porto"
-    assert "peanuts" in str(known["needs"])
 
 
 @settings(max_examples=40)

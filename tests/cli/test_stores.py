@@ -25,7 +25,7 @@ def test_a_store_that_is_not_there_is_only_made_where_that_is_asked_for(tmp_path
     path = tmp_path / "new.db"
     with pytest.raises(InvalidInputError, match=r"new\.db: no such store; create one with: hybrid-memory import"):
         open_store(str(path))
-    for line in ("search x", "stats", "check", "export", "rebuild", "remember x", "chat"):
+    for line in ("search x", "stats", "check", "export", "rebuild", "remember x"):
         verb, *rest = line.split()
         assert command(verb, path, *rest) == 2
         assert command.err.count("\n") == 1

@@ -64,4 +64,4 @@ def test_what_does_not_exist_is_noticed() -> None:
     for wrong in (["eval"], ["eval", "chat.jsonl", "--no-such-option"], ["no-such-verb"]):
         with pytest.raises(Exception, match=r"missing|[Nn]o such"):
             parsed(wrong)
-    assert len(HELP + SHOWN) > 30
+    assert len(HELP + SHOWN) > 25

@@ -16,7 +16,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import Field
 
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, open_memory
-from hybrid_memory.config.memory import DEFAULT_TOKENS
+from hybrid_memory.config import DEFAULT_TOKENS
 from hybrid_memory.errors import AccessDeniedError
 from langchain_hybrid_memory import HybridMemoryMiddleware
 from tests.langchain.conftest import THREAD, Invoke, ScriptedChat, said, words

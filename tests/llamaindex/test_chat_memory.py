@@ -12,7 +12,7 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.settings import Settings
 
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
-from hybrid_memory.config.memory import DEFAULT_TOKENS
+from hybrid_memory.config import DEFAULT_TOKENS
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.text.tokens import estimate_tokens
 from llamaindex_hybrid_memory import HybridChatMemory

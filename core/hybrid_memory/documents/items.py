@@ -15,8 +15,7 @@ from heapq import nlargest
 from typing import Any, Literal, TypeAlias
 
 from hybrid_memory.arguments import check_fields
-from hybrid_memory.config import RetentionConfig
-from hybrid_memory.config.memory import Weights
+from hybrid_memory.config import RetentionConfig, Weights
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.derive import category_of
 from hybrid_memory.index.record import Where

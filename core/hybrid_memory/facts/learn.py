@@ -18,7 +18,6 @@ from hybrid_memory.facts.statements import Statements, stated_in
 from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.message import RESERVED
 from hybrid_memory.log.port import Draft, LogState
-from hybrid_memory.runtime.breaker import limited, model_limit
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
@@ -62,23 +61,6 @@ class Extractors:
     cursors: LruCache[Scope, tuple[tuple[int, str], int, dict[str, int]]] = field(
         default_factory=lambda: LruCache(REMEMBERED)
     )
-
-
-class LimitedExtractor:
-    """An extractor with a time limit for each call."""
-
-    def __init__(self, extractor: FactExtractor, timeout: timedelta) -> None:
-        self._extractor = extractor
-        self._limit = model_limit(f"extractor {extractor.name!r}", timeout)
-
-    @property
-    def name(self) -> str:
-        """The name of the extractor."""
-        return self._extractor.name
-
-    def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
-        """See `FactExtractor.extract`."""
-        return limited(self._limit, self._extractor.extract, turns, before)
 
 
 async def learn(

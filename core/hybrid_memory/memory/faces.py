@@ -1,7 +1,8 @@
 """The two faces of a verb: one coroutine, driven here and now, or on an event loop with worker threads.
 
-async def _recall(self, run: Runner, query: str, *, k: int = 10) -> Hits: ...
-recall, arecall = faces(_recall, needs=Right.READ)
+@verb(Right.READ)
+async def recall(self, run: Runner, query: str, *, k: int = 10) -> Hits: ...
+arecall = recall.twin
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeAlias, TypeVar, overload
 
 from hybrid_memory.arguments import Arguments
 from hybrid_memory.documents import editing
@@ -89,38 +90,50 @@ P = ParamSpec("P")
 T = TypeVar("T")
 V = TypeVar("V", bound=Verbs)
 Flow: TypeAlias = Callable[Concatenate[V, Runner, P], Coroutine[Any, Any, T]]
-Face: TypeAlias = Callable[Concatenate[V, P], T]
-Twin: TypeAlias = Callable[Concatenate[V, P], Coroutine[Any, Any, T]]
 
 
-def faces(
-    flow: Flow[V, P, T],
-    *,
+class Verb(Generic[V, P, T]):
+    """What type checkers see of a verb: a blocking method, and its async twin. It is a plain function."""
+
+    twin: Callable[Concatenate[V, P], Coroutine[Any, Any, T]]
+
+    @overload
+    def __get__(self, handle: None, kind: type, /) -> Callable[Concatenate[V, P], T]: ...
+    @overload
+    def __get__(self, handle: V, kind: type, /) -> Callable[P, T]: ...
+    def __get__(self, handle: V | None, kind: type, /) -> Any: ...
+
+
+def verb(
     needs: Right | None = None,
+    *,
     trusted: bool | None = None,
-    verb: str = "",
+    called: str = "",
     refusal: type[InvalidInputError] = InvalidInputError,
-) -> tuple[Face[V, P, T], Twin[V, P, T]]:
-    """The blocking verb and its async twin, each with the arguments of the coroutine.
+) -> Callable[[Flow[V, P, T]], Verb[V, P, T]]:
+    """Make the blocking verb of a flow, with the async one as its ``twin``; both take the arguments behind ``run``.
 
-    The flow is a method ``_verb(self, run, ...)`` with the docstring of the verb. ``needs`` is the right that it takes
-    in a shared space; with None a space refuses it, if it needs the services. It takes trust there too, by default if
-    it does more than read. ``verb`` is its name in the audit of a space, ``refusal`` the error of an argument that is
-    not what the signature says.
+    ``needs`` is the right that it takes in a shared space; with None a space refuses it, if it needs the services. It
+    takes trust there too, by default if it does more than read. ``called`` is its name in the audit of a space,
+    ``refusal`` the error of an argument that is not what the signature says.
     """
     trust = needs is not Right.READ if trusted is None else trusted
-    asked = None if needs is None else Asked(verb or flow.__name__.lstrip("_"), needs, trusted=trust)
 
-    arguments = Arguments(flow, refusal)
+    def made(flow: Flow[V, P, T]) -> Verb[V, P, T]:
+        asked = None if needs is None else Asked(called or flow.__name__, needs, trusted=trust)
+        arguments = Arguments(flow, refusal)
 
-    @wraps(flow)
-    async def admitted(self: V, run: Runner, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        given, named = arguments(args, kwargs)
-        return await flow(await self._admitted(run, asked), run, *given, **named)
+        @wraps(flow)
+        async def admitted(self: V, run: Runner, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            given, named = arguments(args, kwargs)
+            return await flow(await self._admitted(run, asked), run, *given, **named)
 
-    face, twin = two_faces(admitted, lambda self: self._runtime.loop)
-    face.__dict__["asked"] = asked
-    return face, twin
+        face: Any
+        face, face.twin = two_faces(admitted, lambda self: self._runtime.loop)
+        face.asked = asked
+        return face  # type: ignore[no-any-return]
+
+    return made
 
 
 class Part(Verbs):
@@ -160,7 +173,8 @@ class BlockHandle(Part):
         super().__init__(memory)
         self.label = label
 
-    async def _put(
+    @verb(Right.WRITE, called="put_block")
+    async def put(
         self,
         run: Runner,
         value: str = "",
@@ -184,9 +198,8 @@ class BlockHandle(Part):
         """
         return await editing.put(run, self._owned, Block(self.label, value, description, max_chars, read_only))
 
-    put, aput = faces(_put, needs=Right.WRITE, verb="put_block")
-
-    async def _edit(
+    @verb(Right.WRITE, called="edit_block")
+    async def edit(
         self,
         run: Runner,
         *,
@@ -226,9 +239,8 @@ class BlockHandle(Part):
         )  # fmt: skip
         return made.block
 
-    edit, aedit = faces(_edit, needs=Right.WRITE, verb="edit_block")
-
-    async def _undo(self, run: Runner) -> Block:
+    @verb(Right.WRITE, called="undo_block")
+    async def undo(self, run: Runner) -> Block:
         """Undo the last change; call it again to undo the one before.
 
         Raises:
@@ -236,9 +248,8 @@ class BlockHandle(Part):
         """
         return (await editing.undo(run, self._owned, block_path(self.label))).block
 
-    undo, aundo = faces(_undo, needs=Right.WRITE, verb="undo_block")
-
-    async def _history(self, run: Runner) -> list[Block]:
+    @verb(Right.READ, called="block_history")
+    async def history(self, run: Runner) -> list[Block]:
         """The block after each of its changes, oldest first.
 
         Raises:
@@ -246,9 +257,8 @@ class BlockHandle(Part):
         """
         return [made.block for made in await editing.history(run, self._owned, block_path(self.label))]
 
-    history, ahistory = faces(_history, needs=Right.READ, verb="block_history")
-
-    async def _remove(self, run: Runner) -> None:
+    @verb(Right.WRITE, called="remove_block")
+    async def remove(self, run: Runner) -> None:
         """Remove the block from the prompt; its history is kept, and `undo` restores it.
 
         Raises:
@@ -256,7 +266,11 @@ class BlockHandle(Part):
         """
         await editing.delete(run, self._owned, block_path(self.label))
 
-    remove, aremove = faces(_remove, needs=Right.WRITE, verb="remove_block")
-
     def __repr__(self) -> str:
         return f"<BlockHandle {self.label!r} of {self._memory!r}>"
+
+    aput = put.twin
+    aedit = edit.twin
+    aundo = undo.twin
+    ahistory = history.twin
+    aremove = remove.twin

@@ -19,7 +19,7 @@ from hybrid_memory.facts.fact import USER, Category, Fact
 from hybrid_memory.facts.facts import FactsProjection, facts
 from hybrid_memory.facts.profiling import own_facts, profile_fields
 from hybrid_memory.log.message import Origin
-from hybrid_memory.memory.faces import Part, faces
+from hybrid_memory.memory.faces import Part, verb
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.sharing import Right
 from hybrid_memory.validation import checked_text, shown, whole
@@ -52,7 +52,8 @@ class MemoryFiles(Part):
     memory makes these itself, and they cannot be written. All verbs raise `FileError` for a path that no file can have.
     """
 
-    async def _list(self, run: Runner, path: str = "/", *, deep: bool = False) -> Listed:
+    @verb(Right.READ, called="list_files")
+    async def list(self, run: Runner, path: str = "/", *, deep: bool = False) -> Listed:
         """What lies in a folder, by path: files, and folders with the size of all that is in them.
 
         Args:
@@ -82,9 +83,8 @@ class MemoryFiles(Part):
             listed[child] = File(child, before.size + file.size, max(times, default=None), folder=True)
         return [listed[child] for child in sorted(listed)]
 
-    list, alist = faces(_list, needs=Right.READ, verb="list_files")
-
-    async def _read(self, run: Runner, path: str) -> str:
+    @verb(Right.READ, called="read_file")
+    async def read(self, run: Runner, path: str) -> str:
         """The text of a file; of a free file letter for letter what was written, without what was forgotten since.
 
         Raises:
@@ -98,9 +98,8 @@ class MemoryFiles(Part):
             raise missing(name, await current_documents(run, self._owned))
         return text
 
-    read, aread = faces(_read, needs=Right.READ, verb="read_file")
-
-    async def _write(
+    @verb(Right.WRITE, called="write_file")
+    async def write(
         self,
         run: Runner,
         path: str,
@@ -125,9 +124,8 @@ class MemoryFiles(Part):
         """
         return await self._changed(run, path, lambda _: text, "write", call=id, source=source, origin=origin)
 
-    write, awrite = faces(_write, needs=Right.WRITE, verb="write_file")
-
-    async def _edit(
+    @verb(Right.WRITE, called="edit_file")
+    async def edit(
         self,
         run: Runner,
         path: str,
@@ -153,9 +151,8 @@ class MemoryFiles(Part):
         change = editing.replaced(path, old, new, everywhere=all)
         return await self._changed(run, path, change, "edit", call=id, source=source, origin=origin)
 
-    edit, aedit = faces(_edit, needs=Right.WRITE, verb="edit_file")
-
-    async def _insert(
+    @verb(Right.WRITE, called="insert_into_file")
+    async def insert(
         self,
         run: Runner,
         path: str,
@@ -180,9 +177,8 @@ class MemoryFiles(Part):
         change = editing.inserted(path, line, text)
         return await self._changed(run, path, change, "insert", call=id, source=source, origin=origin)
 
-    insert, ainsert = faces(_insert, needs=Right.WRITE, verb="insert_into_file")
-
-    async def _delete(self, run: Runner, path: str) -> None:
+    @verb(Right.WRITE, called="delete_file")
+    async def delete(self, run: Runner, path: str) -> None:
         """Remove a file, or a folder with all that is in it; `undo` brings a file back, `forget` destroys words.
 
         Raises:
@@ -194,9 +190,8 @@ class MemoryFiles(Part):
             raise FileError("read_only", f"the block {label_of(name)!r} is read-only")
         await editing.delete(run, self._owned, name)
 
-    delete, adelete = faces(_delete, needs=Right.WRITE, verb="delete_file")
-
-    async def _rename(self, run: Runner, old: str, new: str) -> None:
+    @verb(Right.WRITE, called="rename_file")
+    async def rename(self, run: Runner, old: str, new: str) -> None:
         """Give a free file, or a folder of such, another path.
 
         Raises:
@@ -210,9 +205,8 @@ class MemoryFiles(Part):
             raise FileError("path", f"{shown(before)} cannot become {shown(after)}")
         await editing.rename(run, self._owned, before, after)
 
-    rename, arename = faces(_rename, needs=Right.WRITE, verb="rename_file")
-
-    async def _history(self, run: Runner, path: str) -> Revisions:
+    @verb(Right.READ, called="file_history")
+    async def history(self, run: Runner, path: str) -> Revisions:
         """The file after each of its changes at this path, oldest first.
 
         Raises:
@@ -227,9 +221,8 @@ class MemoryFiles(Part):
             for one in revisions
         ]
 
-    history, ahistory = faces(_history, needs=Right.READ, verb="file_history")
-
-    async def _undo(self, run: Runner, path: str) -> File | None:
+    @verb(Right.WRITE, called="undo_file")
+    async def undo(self, run: Runner, path: str) -> File | None:
         """Take back the last change that still counts; called again, the one before. None where the file is gone then.
 
         Raises:
@@ -238,9 +231,8 @@ class MemoryFiles(Part):
         made = await editing.undo(run, self._owned, _writable(path))
         return None if made.removed else _file(self._owned, made)
 
-    undo, aundo = faces(_undo, needs=Right.WRITE, verb="undo_file")
-
-    async def _glob(self, run: Runner, pattern: str, path: str = "/") -> Listed:
+    @verb(Right.READ, called="list_files")
+    async def glob(self, run: Runner, pattern: str, path: str = "/") -> Listed:
         """The files in and below a folder whose path, from there on, fits a pattern, by path.
 
         Args:
@@ -250,9 +242,8 @@ class MemoryFiles(Part):
         """
         return await _fitting(run, self._owned, pattern, path)
 
-    glob, aglob = faces(_glob, needs=Right.READ, verb="list_files")
-
-    async def _grep(
+    @verb(Right.READ, called="read_file")
+    async def grep(
         self, run: Runner, text: str, path: str = "/", *, pattern: str | None = None, limit: int | None = None
     ) -> Matches:
         """The lines of files that have a text, letter for letter, in the order of their paths.
@@ -280,8 +271,6 @@ class MemoryFiles(Part):
                 return matches[:most]
         return matches
 
-    grep, agrep = faces(_grep, needs=Right.READ, verb="read_file")
-
     async def _changed(self, run: Runner, path: str, change: Change, name: str, **stated: Any) -> File:
         place = _writable(path)
         made = await editing.write(run, self._owned, place, name, change, default=Origin.USER, **stated)
@@ -290,6 +279,18 @@ class MemoryFiles(Part):
 
     def __repr__(self) -> str:
         return f"<MemoryFiles of {self._memory!r}>"
+
+    alist = list.twin  # noqa: A003 - the verb above
+    aread = read.twin
+    awrite = write.twin
+    aedit = edit.twin
+    ainsert = insert.twin
+    adelete = delete.twin
+    arename = rename.twin
+    ahistory = history.twin
+    aundo = undo.twin
+    aglob = glob.twin
+    agrep = grep.twin
 
 
 def _checked_path(path: str, *, folder: bool = False) -> str:

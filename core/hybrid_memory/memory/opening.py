@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Coroutine, Iterable
+from contextlib import ExitStack
 from copy import copy
 from datetime import UTC, datetime, timedelta
 from functools import partial, wraps
@@ -33,9 +34,9 @@ from hybrid_memory.errors import (
 )
 from hybrid_memory.facts.fact import FactExtractor
 from hybrid_memory.facts.facts import FactsProjection
-from hybrid_memory.facts.learn import Extractors, LimitedExtractor
+from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.profile import UserProfile
-from hybrid_memory.facts.profiling import check_profile_type, field_guide
+from hybrid_memory.facts.profiling import check_profile_type
 from hybrid_memory.index.derive import passage_and_alone
 from hybrid_memory.index.port import SemanticIndex
 from hybrid_memory.index.record import Where
@@ -43,13 +44,13 @@ from hybrid_memory.log.event import TimeOrderedIds
 from hybrid_memory.log.port import Clock, EventLog, Key
 from hybrid_memory.log.views import ReadOnlyLog
 from hybrid_memory.memory import HybridMemory
-from hybrid_memory.memory.engines import Engines, engine_at, open_engines
+from hybrid_memory.memory.engines import engine_at, open_engines
 from hybrid_memory.models import tokenizers
 from hybrid_memory.models.batching import BatchingEmbedder
 from hybrid_memory.models.embedders import AGREE, WrappedEmbedder, model_in
 from hybrid_memory.models.named import any_embedder, embedder_of, given_embedder, language_model_of
-from hybrid_memory.models.port import Embedder, LanguageModel, Ranker, TextCompressor
-from hybrid_memory.models.rerankers import LimitedRanker, WrappedReranker, is_ranker
+from hybrid_memory.models.port import Embedder, Ranker, TextCompressor
+from hybrid_memory.models.rerankers import WrappedReranker, is_ranker
 from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.runtime.breaker import limited, model_limit
 from hybrid_memory.runtime.caches import LruCache
@@ -132,13 +133,11 @@ def open_memory(
         MissingDependencyError: a package that the configuration needs is not installed.
         ModelError: the weights of the local embedder are not the expected ones.
     """
-    given: dict[str, Any] = {"source": source, "compressor": compressor, "token_counter": token_counter}
-    given |= {"extractor": extractor, "ranker": ranker, "engine": engine, "clock": clock, "key": key}
-    _checked((), given | {"read_only": read_only})
+    _checked((), locals())
     check_profile_type(profile)
-    config = _config(source)
-    statistics = Statistics()
-    counted = _counter(tokenizers.resolve_counter(token_counter), statistics)
+    config = source if isinstance(source, MemoryConfig) else _settings(source)
+    statistics, keeping, timeout = Statistics(), KeepOuts(), config.orchestration.model_timeout
+    counted = _counter(tokenizers.token_counter(token_counter), statistics)
     resolve_strategy(config.compaction.strategy)
     embeddings: LruCache[bytes, Floats] = LruCache(
         config.orchestration.cache, ttl=config.orchestration.cache_ttl.total_seconds()
@@ -148,42 +147,40 @@ def open_memory(
     named = embedder if isinstance(embedder, str) else config.embedder if embedder is None else None
     model = given_embedder(embedder, config.embedder) if named is None else embedder_of(named)
     writer = language_model_of(config.language_model if language_model is None else language_model)
-    timeout = config.orchestration.model_timeout
     wanted = config.learning.extractor if extractor is None else extractor
-    rules: FactExtractor = _made("extractor", wanted, EXTRACTORS)
-    rules = (
-        rules
-        if isinstance(wanted, str) and wanted in EXTRACTORS
-        else LimitedExtractor(_able(rules, "extract"), timeout)
-    )
+    rules: Any = _made("extractor", wanted, EXTRACTORS)
+    if not isinstance(wanted, str) or wanted not in EXTRACTORS:
+        rules = Limited("extractor", rules, "extract", timeout)
     ranking, reranker = _rankers(config.recall.ranker, ranker, timeout=timeout)
+    shortener: Any = None if compressor is None else Limited("compressor", compressor, "compress", timeout)
     engines = open_engines(config, key, engine=engine, read_only=read_only)
-    model, keeping = _fitting(engines, model, config), KeepOuts()
-    services = Services(
-        log=ReadOnlyLog(engines.log) if read_only else _guarded(KeepingOutLog(engines.log, keeping), config.redaction),
-        index=engines.index,
-        archive=engines.archive,
-        outbox=None if engines.outbox is None else _guarded(engines.outbox, config.redaction),
-        embedder=None if model is None else batched(model),
-        clock=partial(datetime.now, UTC) if clock is None else _checked_clock(clock),
-        new_id=TimeOrderedIds(),
-        config=config,
-        count=counted,
-        ranker=ranking,
-        reranker=reranker,
-        compressor=None if compressor is None else LimitedCompressor(_able(compressor, "compress"), timeout),
-        states=(Extractors(rules), Views(), keeping, *projections(profile, embeddings)),
-        statistics=statistics,
-        read_only=read_only,
-    )
-    statistics.watch("answers", services.state(RecallProjection).answers)
-    reader = partial(_reader, profile=profile)
-    memory = HybridMemory(services, lambda given: batched(any_embedder(given)), engines.rekey, reader)
-    try:
+    with ExitStack() as failed:
+        failed.callback(engines.close)
+        if model is not None:
+            model = batched(under_stored_name(engines.index, engines.log.heads(), model, config.cleaning))
+        log = KeepingOutLog(engines.log, keeping)
+        services = Services(
+            log=ReadOnlyLog(engines.log) if read_only else _guarded(log, config.redaction),
+            index=engines.index,
+            archive=engines.archive,
+            outbox=None if engines.outbox is None else _guarded(engines.outbox, config.redaction),
+            embedder=model,
+            clock=partial(datetime.now, UTC) if clock is None else _checked_clock(clock),
+            new_id=TimeOrderedIds(),
+            config=config,
+            count=counted,
+            ranker=ranking,
+            reranker=reranker,
+            compressor=shortener,
+            states=(Extractors(rules), Views(), keeping, *projections(profile, embeddings)),
+            statistics=statistics,
+            read_only=read_only,
+        )
+        statistics.watch("answers", services.state(RecallProjection).answers)
+        memory = HybridMemory(services, lambda given: batched(any_embedder(given)), engines.rekey)
+        failed.callback(memory.close)
         memory.set_language_model(writer)
-    except BaseException:
-        memory.close()
-        raise
+        failed.pop_all()
     return memory
 
 
@@ -203,9 +200,7 @@ def _off_the_loop(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T
 aopen_memory = _off_the_loop(open_memory)
 
 
-def _config(source: str | Path | MemoryConfig) -> MemoryConfig:
-    if isinstance(source, MemoryConfig):
-        return source
+def _settings(source: str | Path) -> MemoryConfig:
     if isinstance(source, Path) or source.endswith((".yaml", ".yml")):
         return MemoryConfig.from_yaml(source)
     return MemoryConfig(url=source)
@@ -285,44 +280,33 @@ def _rankers(*wanted: Any, timeout: timedelta) -> tuple[Ranker, WrappedReranker 
         if isinstance(one, str) and one in RANKERS:
             ranker, reranker = model, None
         elif is_ranker(model):
-            ranker, reranker = LimitedRanker(model, timeout), None
+            ranker, reranker = cast("Ranker", Limited("ranker", model, "score", timeout)), None
         elif one is not None:
             reranker = model if isinstance(model, WrappedReranker) else WrappedReranker(model, timeout)
     return ranker, reranker
 
 
-class LimitedCompressor:
-    """A compressor with a time limit."""
+class Limited:
+    """A model of the caller's, of which one method is used, within a time limit; its errors are `ModelError`."""
 
-    def __init__(self, model: TextCompressor, timeout: timedelta) -> None:
-        self._model = model
-        self._limit = model_limit("the compressor", timeout)
+    def __init__(self, what: str, model: Any, method: str, timeout: timedelta) -> None:
+        function = getattr(model, method, None)
+        if not callable(function):
+            raise InvalidInputError(f"{shown(model)} has no method {method}(...), which is required")
+        self.name = getattr(model, "name", "")
+        label = f"{what} {self.name!r}" if self.name else f"the {what}"
+        limit = model_limit(label, timeout)
 
-    def compress(self, text: str, *, max_tokens: int) -> str:
-        """See `TextCompressor.compress`."""
-        return limited(self._limit, self._model.compress, text, max_tokens=max_tokens)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return limited(limit, function, *args, **kwargs)
+            except ModelError:
+                raise
+            except Exception as error:
+                raise ModelError(f"{label} failed: {type(error).__name__}: {error}") from error
 
-
-def _able(model: T, *methods: str) -> T:
-    """The model, if it has these methods."""
-    if missing := [method for method in methods if not callable(getattr(model, method, None))]:
-        raise InvalidInputError(f"{shown(model)} has no method {missing[0]}(...), which is required")
-    return model
-
-
-def _reader(model: LanguageModel, profile: type[UserProfile]) -> FactExtractor:
-    from hybrid_memory.facts.reader import ModelExtractor  # noqa: PLC0415 - only who has a model pays for it
-
-    return ModelExtractor(model, fields=field_guide(profile))
-
-
-def _fitting(engines: Engines, model: Embedder | None, config: MemoryConfig) -> Embedder | None:
-    """The embedder under the name that the store has for it; the engines are closed if its vectors are of others."""
-    try:
-        return None if model is None else under_stored_name(engines.index, engines.log.heads(), model, config.cleaning)
-    except BaseException:
-        engines.close()
-        raise
+        call.__name__ = method
+        setattr(self, method, call)
 
 
 def projections(

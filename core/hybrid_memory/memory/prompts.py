@@ -25,7 +25,7 @@ from hybrid_memory.index.record import Record
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.port import Receipt
-from hybrid_memory.memory.faces import BlockHandle, faces
+from hybrid_memory.memory.faces import BlockHandle, verb
 from hybrid_memory.memory.turns import Turns
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
@@ -41,7 +41,8 @@ DIGEST_TOKENS = 200
 class Prompts(Turns):
     """The conversation of one session, or all sessions of the owner as one if the scope names none."""
 
-    async def _assemble(
+    @verb(Right.WRITE)
+    async def assemble(
         self,
         run: Runner,
         query: str | None = None,
@@ -119,9 +120,8 @@ class Prompts(Turns):
             made = await assembling.assemble(run, services, self.scope, request)
         return self._runtime.after_assemble(self.scope, request, made)
 
-    assemble, aassemble = faces(_assemble, needs=Right.WRITE)
-
-    async def _blocks(self, run: Runner, *, begin: Sequence[Block] = ()) -> dict[str, Block]:
+    @verb(Right.READ)
+    async def blocks(self, run: Runner, *, begin: Sequence[Block] = ()) -> dict[str, Block]:
         """All blocks by label, in the order of their creation.
 
         Args:
@@ -135,16 +135,13 @@ class Prompts(Turns):
             await editing.begin(run, self._owned, begin)
         return await editing.blocks(run, self._owned)
 
-    blocks, ablocks = faces(_blocks, needs=Right.READ)
-
     @checked
     def block(self, label: str) -> BlockHandle:
         """The handle of one block, to put, edit, undo or remove it."""
         return BlockHandle(self, label)
 
-    async def _compact(
-        self, run: Runner, *, strategy: str | Strategy | None = None, keep: int | None = None
-    ) -> Receipt:
+    @verb(Right.WRITE)
+    async def compact(self, run: Runner, *, strategy: str | Strategy | None = None, keep: int | None = None) -> Receipt:
         """Compact all but the newest rounds into the summary now; the log keeps every word.
 
         Args:
@@ -156,15 +153,13 @@ class Prompts(Turns):
         """
         return await compacting.compact(run, self._services, self.scope, strategy=strategy, keep=keep)
 
-    compact, acompact = faces(_compact, needs=Right.WRITE)
-
-    async def _summary(self, run: Runner) -> Summary:
+    @verb(Right.READ)
+    async def summary(self, run: Runner) -> Summary:
         """The summary that replaces compacted turns, with an audit of what survived; empty until the first one."""
         return await compacting.summary(run, self._services, self.scope)
 
-    summary, asummary = faces(_summary, needs=Right.READ)
-
-    async def _reset(self, run: Runner, *, keep: Sequence[str] = ()) -> None:
+    @verb(Right.WRITE)
+    async def reset(self, run: Runner, *, keep: Sequence[str] = ()) -> None:
         """Start the conversation afresh, with only these messages; the log and recall keep everything.
 
         Raises:
@@ -173,9 +168,8 @@ class Prompts(Turns):
         if self.remembers:
             await logged.reset(run, self._services, self.scope, keep)
 
-    reset, areset = faces(_reset, needs=Right.WRITE)
-
-    async def _expand(self, run: Runner, what: str | Line | Hit | Record | Piece | Summary) -> list[Message]:
+    @verb(Right.READ)
+    async def expand(self, run: Runner, what: str | Line | Hit | Record | Piece | Summary) -> list[Message]:
         """The original messages behind a summary line, a hit, a handle such as ``#12`` or ``#12-40``, or an event id.
 
         Raises:
@@ -183,9 +177,8 @@ class Prompts(Turns):
         """
         return await expanding.expand(run, self._services, self.scope, what)
 
-    expand, aexpand = faces(_expand, needs=Right.READ)
-
-    async def _fetch(
+    @verb(Right.READ)
+    async def fetch(
         self,
         run: Runner,
         result_id: str,
@@ -221,9 +214,8 @@ class Prompts(Turns):
             return page(text, where, max_chars=max_chars)
         return grep(text, pattern, context=context, max_chars=max_chars)
 
-    fetch, afetch = faces(_fetch, needs=Right.READ)
-
-    async def _offload(self, run: Runner, text: str, *, max_tokens: int = DIGEST_TOKENS) -> Payload:
+    @verb(Right.WRITE)
+    async def offload(self, run: Runner, text: str, *, max_tokens: int = DIGEST_TOKENS) -> Payload:
         """Store a long text outside the conversation and return its digest; durable when this returns.
 
         Args:
@@ -235,4 +227,11 @@ class Prompts(Turns):
         """
         return await expanding.offload(run, self._services, self.scope, text, max_tokens)
 
-    offload, aoffload = faces(_offload, needs=Right.WRITE)
+    aassemble = assemble.twin
+    ablocks = blocks.twin
+    acompact = compact.twin
+    asummary = summary.twin
+    areset = reset.twin
+    aexpand = expand.twin
+    afetch = fetch.twin
+    aoffload = offload.twin

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 from hybrid_memory import sharing
 from hybrid_memory.arguments import checked
-from hybrid_memory.config.memory import Weights
+from hybrid_memory.config import Weights
 from hybrid_memory.context import explain as explaining
 from hybrid_memory.context.summary import Line
 from hybrid_memory.display import progress_bar
-from hybrid_memory.errors import AccessDeniedError, InvalidInputError
+from hybrid_memory.errors import AccessDeniedError, InvalidInputError, StoreUnavailableError
 from hybrid_memory.facts import facts as knowing
 from hybrid_memory.facts import learn as learning
 from hybrid_memory.facts.fact import Category, Explanation, Fact, Facts
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.sheet import profile as profile_of_user
 from hybrid_memory.index.record import Record, RecordKind
-from hybrid_memory.log.event import Event
+from hybrid_memory.log.event import QUARANTINE, Event, EventKind
 from hybrid_memory.log.message import Origin
-from hybrid_memory.log.port import Receipt
+from hybrid_memory.log.port import Draft, Receipt, receipt_of
 from hybrid_memory.log.views import Horizon
-from hybrid_memory.memory.faces import faces
+from hybrid_memory.memory.faces import verb
 from hybrid_memory.memory.files import MemoryFiles
 from hybrid_memory.memory.prompts import Prompts
 from hybrid_memory.memory.runtime import Runtime, flush_owners
@@ -34,14 +34,22 @@ from hybrid_memory.recall.plan import Intent, Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tasks import PATIENT, at_priority
 from hybrid_memory.scope import Scope
-from hybrid_memory.sharing import Asked, Denial, Grant, Member, Right, Standing
+from hybrid_memory.sharing import TRUSTED, Asked, Denial, Grant, Member, Right, Standing
 from hybrid_memory.store import forget as forgetting
 from hybrid_memory.store import keepout as keeping
 from hybrid_memory.store import view as rolling
+from hybrid_memory.store.projection import append_revision, erased_since, head, revision_id
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import present
+from hybrid_memory.store.view import in_view, present
+from hybrid_memory.validation import checked_share, shown
 
 Forgettable = str | Hit | Fact | Line | Record
+Decision = Callable[[Standing], tuple[dict[str, Any], list[Draft]]]
+"""Given the current decisions: the new one and the events to write with it; may raise `InvalidInputError`."""
+
+RACES = 100
+"""How many decisions of other admins may interfere before the call fails."""
+
 P = TypeVar("P", bound=UserProfile)
 
 
@@ -52,7 +60,8 @@ class ScopedMemory(Prompts):
         scope: whose it is.
     """
 
-    async def _facts(
+    @verb(Right.READ)
+    async def facts(
         self,
         run: Runner,
         *,
@@ -77,21 +86,6 @@ class ScopedMemory(Prompts):
         )
         return Facts(known)
 
-    facts, afacts = faces(_facts, needs=Right.READ)
-
-    async def _profile(self, run: Runner, schema: type[Any] | None = None, *, names: Collection[str] = ()) -> Any:
-        """The profile of the user, with the sources and history of each value.
-
-        Args:
-            schema: a subclass of `UserProfile` with your own fields; by default the one given to `open_memory`.
-            names: further names of the user in the conversations, beside the ``user`` of the scope.
-
-        Raises:
-            InvalidConfigError: a field of the schema cannot be filled.
-            InvalidInputError: names is not a collection of names.
-        """
-        return await profile_of_user(run, self._services, self.scope, names=names, schema=schema)
-
     if TYPE_CHECKING:
 
         @overload
@@ -99,19 +93,35 @@ class ScopedMemory(Prompts):
         @overload
         def profile(self, schema: type[P], *, names: Collection[str] = ()) -> P: ...
         def profile(self, schema: Any = None, *, names: Collection[str] = ()) -> Any:
-            """See `_profile`."""
+            """See below."""
 
         @overload
         async def aprofile(self, *, names: Collection[str] = ()) -> UserProfile: ...
         @overload
         async def aprofile(self, schema: type[P], *, names: Collection[str] = ()) -> P: ...
         async def aprofile(self, schema: Any = None, *, names: Collection[str] = ()) -> Any:
-            """See `_profile`."""
+            """See below."""
 
     else:
-        profile, aprofile = faces(_profile, needs=Right.READ)
 
-    async def _resolve(self, run: Runner, fact: Fact, *, value: str | None = None, reject: bool = False) -> Receipt:
+        @verb(Right.READ)
+        async def profile(self, run: Runner, schema: type[Any] | None = None, *, names: Collection[str] = ()) -> Any:
+            """The profile of the user, with the sources and history of each value.
+
+            Args:
+                schema: a subclass of `UserProfile` with your own fields; by default the one given to `open_memory`.
+                names: further names of the user in the conversations, beside the ``user`` of the scope.
+
+            Raises:
+                InvalidConfigError: a field of the schema cannot be filled.
+                InvalidInputError: names is not a collection of names.
+            """
+            return await profile_of_user(run, self._services, self.scope, names=names, schema=schema)
+
+        aprofile = profile.twin
+
+    @verb(Right.WRITE)
+    async def resolve(self, run: Runner, fact: Fact, *, value: str | None = None, reject: bool = False) -> Receipt:
         """Approve a fact, correct or reject it; a dispute is decided in favour of an approved one.
 
         Decisions outlast reading the turns again, also by another extractor. What the user says later counts as new.
@@ -127,9 +137,8 @@ class ScopedMemory(Prompts):
         """
         return await knowing.settle(run, self._services, self.scope, fact, value, reject=reject)
 
-    resolve, aresolve = faces(_resolve, needs=Right.WRITE)
-
-    async def _why(
+    @verb(Right.READ)
+    async def why(
         self,
         run: Runner,
         what: Fact | Hit | Line | Record | str,
@@ -166,8 +175,6 @@ class ScopedMemory(Prompts):
         )  # fmt: skip
         return await explaining.why_not(run, self._services, request, self.scope, what)
 
-    why, awhy = faces(_why, needs=Right.READ)
-
     @checked
     def as_of(self, moment: datetime | int) -> Self:
         """A read-only view of this memory as it was: turns, recall, facts, profile and summary.
@@ -180,7 +187,8 @@ class ScopedMemory(Prompts):
         """
         return type(self)(self._runtime, self.scope, rolling.horizon(moment), remember=self.remembers)
 
-    async def _rollback(self, run: Runner, to: datetime | int) -> Receipt:
+    @verb(Right.ADMIN)
+    async def rollback(self, run: Runner, to: datetime | int) -> Receipt:
         """Return this owner's whole memory, all sessions, to its state at this position or instant.
 
         Later events are hidden, not destroyed. To restore them, roll back to the position before this rollback.
@@ -190,9 +198,8 @@ class ScopedMemory(Prompts):
         """
         return await rolling.rollback(run, self._services, self.scope, to)
 
-    rollback, arollback = faces(_rollback, needs=Right.ADMIN)
-
-    async def _forget(
+    @verb(Right.ADMIN)
+    async def forget(
         self,
         run: Runner,
         *,
@@ -241,9 +248,8 @@ class ScopedMemory(Prompts):
         )
         return await forgetting.forget(run, self._services, self.scope, request)
 
-    forget, aforget = faces(_forget, needs=Right.ADMIN)
-
-    async def _kept_out(self, run: Runner, *, lift: str | bool = False) -> int:
+    @verb(Right.ADMIN)
+    async def kept_out(self, run: Runner, *, lift: str | bool = False) -> int:
         """How many terms `forget` with ``keep_out`` keeps out of this memory.
 
         Args:
@@ -256,9 +262,8 @@ class ScopedMemory(Prompts):
             return len((await keeping.kept_out(run, self._services, self.scope)).digests)
         return await keeping.lift(run, present(self._services), self.scope.owner, lift)
 
-    kept_out, akept_out = faces(_kept_out, needs=Right.ADMIN)
-
-    async def _learn(self, run: Runner, *, again: bool = False, progress: bool | None = None) -> Receipt:
+    @verb(Right.WRITE)
+    async def learn(self, run: Runner, *, again: bool = False, progress: bool | None = None) -> Receipt:
         """Extract facts from all turns that were not read yet, with the language model too if there is one.
 
         Args:
@@ -275,9 +280,8 @@ class ScopedMemory(Prompts):
         with at_priority(PATIENT), progress_bar("learning", shown=progress) as advance:
             return Receipt(learned=await learning.learn_alone(run, services, self.scope.owner, advance))
 
-    learn, alearn = faces(_learn, needs=Right.WRITE)
-
-    async def _flush(self, run: Runner, *, progress: bool | None = None) -> Receipt:
+    @verb(Right.READ)
+    async def flush(self, run: Runner, *, progress: bool | None = None) -> Receipt:
         """Finish all background work now: index and learn from new turns, and compact sessions that are due.
 
         Args:
@@ -290,8 +294,6 @@ class ScopedMemory(Prompts):
         services = self._services if self.remembers else self._runtime.services  # of other sessions
         await self._runtime.compact_due(run, self.scope.owner)
         return await flush_owners(run, services, [self.scope.owner], progress)
-
-    flush, aflush = faces(_flush, needs=Right.READ)
 
     @checked
     def space(self, name: str, *, session: str | None = None) -> SpaceMemory:
@@ -309,12 +311,11 @@ class ScopedMemory(Prompts):
         scope = sharing.named(self._principal, name, session)
         return SpaceMemory(self._runtime, scope, self._horizon, principal=self._principal, remember=self.remembers)
 
-    async def _spaces(self, run: Runner) -> list[str]:
+    @verb()
+    async def spaces(self, run: Runner) -> list[str]:
         """The names of all spaces that this user and agent may read."""
         readable = await sharing.readable(run, self._runtime.services, self._principal)
         return [space.space for space in readable if space.space is not None]
-
-    spaces, aspaces = faces(_spaces)
 
     def files(self) -> MemoryFiles:
         """This memory as files: profile, facts, blocks, summaries, and free files that are found by recall."""
@@ -323,6 +324,16 @@ class ScopedMemory(Prompts):
     def __repr__(self) -> str:
         past = "" if self._horizon is None else f" as of {self._horizon}"
         return f"<ScopedMemory {self.scope} in {self._runtime}{past}>"
+
+    afacts = facts.twin
+    aresolve = resolve.twin
+    awhy = why.twin
+    arollback = rollback.twin
+    aforget = forget.twin
+    akept_out = kept_out.twin
+    alearn = learn.twin
+    aflush = flush.twin
+    aspaces = spaces.twin
 
 
 class SpaceMemory(ScopedMemory):
@@ -374,7 +385,8 @@ class SpaceMemory(ScopedMemory):
             self._runtime, self.scope, rolling.horizon(moment), principal=self._principal, remember=self.remembers
         )
 
-    async def _create(self, run: Runner) -> Self:
+    @verb()
+    async def create(self, run: Runner) -> SpaceMemory:
         """Create the space, with this user and agent as its admin, and return it.
 
         Raises:
@@ -383,12 +395,17 @@ class SpaceMemory(ScopedMemory):
         if not self.remembers:
             raise InvalidInputError("create: nothing is stored with remember=False: use scoped() without it")
         services = present(replace(self._runtime.services, horizon=self._horizon))
-        await sharing.create(run, services, self._member)
+        principal = self._member.principal
+        first = {"user": principal.user, "agent": principal.agent, "right": Right.ADMIN, "trust": 1.0}
+        revision = self._revision(services, Standing(), first)
+        if await append_revision(run, services, self._member.space, revision) is None:
+            raise InvalidInputError(
+                f"the space {self.scope.space!r} already exists: choose another name, or ask its admin"
+            )
         return self
 
-    create, acreate = faces(_create)
-
-    async def _grant(
+    @verb(Right.ADMIN)
+    async def grant(
         self,
         run: Runner,
         *,
@@ -413,41 +430,45 @@ class SpaceMemory(ScopedMemory):
             InvalidInputError: neither is named, the right does not exist, an admin would have too little trust, or the
                 space would have no admin.
         """
-        services = present(self._services)
-        return await sharing.grant(run, services, self._member, user=user, agent=agent, right=right, trust=trust)
+        return await self._give(run, user, agent, right, trust)
 
-    grant, agrant = faces(_grant, needs=Right.ADMIN)
-
-    async def _revoke(self, run: Runner, *, user: str | None = None, agent: str | None = None) -> Receipt:
+    @verb(Right.ADMIN)
+    async def revoke(self, run: Runner, *, user: str | None = None, agent: str | None = None) -> Receipt:
         """Revoke the grant of this user, agent, or both together; takes effect with the next call.
 
         Raises:
             AccessDeniedError: this user and agent are not an admin.
             InvalidInputError: there is no such grant, or the space would have no admin.
         """
-        return await sharing.grant(run, present(self._services), self._member, user=user, agent=agent, right=None)
+        return await self._give(run, user, agent, None)
 
-    revoke, arevoke = faces(_revoke, needs=Right.ADMIN)
-
-    async def _grants(self, run: Runner) -> list[Grant]:
+    @verb(Right.READ)
+    async def grants(self, run: Runner) -> list[Grant]:
         """The current grants, in the order in which they were given."""
         return list((await sharing.standing(run, present(self._services), self.scope.owner)).grants.values())
 
-    grants, agrants = faces(_grants, needs=Right.READ)
-
-    async def _audit(self, run: Runner) -> list[Denial]:
+    @verb(Right.ADMIN)
+    async def audit(self, run: Runner) -> list[Denial]:
         """All refused requests, oldest first."""
-        return await sharing.denials(run, present(self._services), self.scope.owner)
+        events = await run.call(present(self._services).truth.read, self.scope.owner, kinds=(EventKind.DENIED,))
+        return [
+            Denial(
+                event.author,
+                event.payload["verb"],
+                Right(event.payload["needed"]),
+                Right(held) if (held := event.payload["held"]) else None,
+                event.at,
+            )
+            for event in events
+        ]
 
-    audit, aaudit = faces(_audit, needs=Right.ADMIN)
-
-    async def _quarantined(self, run: Runner) -> list[Event]:
+    @verb(Right.ADMIN)
+    async def quarantined(self, run: Runner) -> list[Event]:
         """The messages that await approval, oldest first, each an event with ``id``, ``author`` and ``message``."""
-        return await sharing.quarantined(run, self._services, self.scope)
+        return await self._pending(run)
 
-    quarantined, aquarantined = faces(_quarantined, needs=Right.ADMIN)
-
-    async def _approve(self, run: Runner, which: str | Event | Collection[str | Event]) -> Receipt:
+    @verb(Right.ADMIN)
+    async def approve(self, run: Runner, which: str | Event | Collection[str | Event]) -> Receipt:
         """Release messages from quarantine: they become turns of their authors, with their original time.
 
         Args:
@@ -457,20 +478,102 @@ class SpaceMemory(ScopedMemory):
             InvalidInputError: one of them is not in quarantine. Nothing was approved.
             IdConflictError: another message has taken its id. Nothing was approved.
         """
-        return await sharing.approve(run, present(self._services), self.scope, self._member, which)
+        seen = await head(run, present(self._services), self.scope)
+        chosen = await self._chosen(run, which)
 
-    approve, aapprove = faces(_approve, needs=Right.ADMIN)
+        def decision(known: Standing) -> tuple[dict[str, Any], list[Draft]]:
+            drafts = []
+            for event in chosen:
+                if event.position in known.approved:
+                    raise InvalidInputError(f"{event.id!r} was approved by another admin meanwhile")
+                name = event.id.removeprefix(QUARANTINE)
+                drafts.append(replace(Draft.of(event), id=name, kind=EventKind.MESSAGE, sources=(event.id,)))
+            return {"approved": [event.position for event in chosen]}, drafts
 
-    async def _reject(self, run: Runner, which: str | Event | Collection[str | Event]) -> Receipt:
+        return await self._decide(run, "approve", decision, seen=seen)
+
+    @verb(Right.ADMIN)
+    async def reject(self, run: Runner, which: str | Event | Collection[str | Event]) -> Receipt:
         """Destroy messages in quarantine.
 
         Raises:
             InvalidInputError: one of them is not in quarantine. Nothing was destroyed.
         """
-        return await sharing.reject(run, present(self._services), self.scope, which)
+        handles = tuple(f"#{event.position}" for event in await self._chosen(run, which))
+        request = forgetting.ForgetRequest(ids=handles)
+        return await forgetting.forget(run, present(self._services), self.scope, request)
 
-    reject, areject = faces(_reject, needs=Right.ADMIN)
+    async def _give(
+        self, run: Runner, user: str | None, agent: str | None, right: str | None, trust: float = 1.0
+    ) -> Receipt:
+        """Give a right, or with None revoke it; the last decision for a grantee counts."""
+        if user is None and agent is None:
+            raise InvalidInputError("no member given: give user=, agent= or both")
+        grantee, share = Scope(user=user, agent=agent), checked_share("trust", trust)
+        if right == Right.ADMIN and share < TRUSTED:
+            raise InvalidInputError(f"an admin needs a trust of {TRUSTED} or more, got {trust}")
+
+        def decision(known: Standing) -> tuple[dict[str, Any], list[Draft]]:
+            current = known.grants.get((user, agent))
+            if right is None and current is None:
+                raise InvalidInputError(f"there is no grant for {grantee}: see grants()")
+            admins = [one for one in known.grants.values() if one.right is Right.ADMIN]
+            if admins == [current] and right != Right.ADMIN:
+                raise InvalidInputError(f"{grantee} is the last admin: appoint another one first")
+            return {"user": user, "agent": agent, "right": right, "trust": share}, []
+
+        return await self._decide(run, "revoke" if right is None else "grant", decision)
+
+    async def _decide(self, run: Runner, name: str, decision: Decision, *, seen: int | None = None) -> Receipt:
+        """Write a decision, based on the current ones; repeated if another admin was faster.
+
+        ``seen`` is the space's last position before the data that the decision copies was read.
+        """
+        services, space = present(self._services), self._member.space
+        for _ in range(RACES):
+            known = await sharing.admitted(run, services, self._member, Asked(name, Right.ADMIN, trusted=True))
+            payload, drafts = decision(known)
+            revision = self._revision(services, known, payload)
+            appended = await append_revision(run, services, space, revision, [revision, *drafts], seen=seen)
+            if appended is not None:
+                return receipt_of(appended[1:] or appended)
+            if seen is not None and await erased_since(run, services, space, seen):
+                raise InvalidInputError(f"{space} forgot something in the meantime: call quarantined() again")
+        raise StoreUnavailableError(f"other admins kept changing {space} at the same time: try again")
+
+    def _revision(self, services: Services, known: Standing, payload: dict[str, Any]) -> Draft:
+        name = revision_id("grant", known.number + 1)
+        return services.draft(EventKind.GRANT, payload, id=name, author=self._member.author)
+
+    async def _pending(self, run: Runner) -> list[Event]:
+        """Messages that were neither approved nor rejected, oldest first."""
+        view = await in_view(run, present(self._services), self.scope)
+        known = await sharing.standing(run, present(self._services), self.scope.owner)
+        events = await run.call(view.log.read, self.scope, kinds=(EventKind.QUARANTINED,))
+        return [event for event in events if event.position not in known.approved]
+
+    async def _chosen(self, run: Runner, which: str | Event | Collection[str | Event]) -> list[Event]:
+        pending = await self._pending(run)
+        chosen: dict[int, Event] = {}
+        for item in [which] if isinstance(which, str | Event) else which:
+            matching = [event for event in pending if item in (event.id, event)]
+            if len(matching) != 1:
+                advice = "several messages have this id, give events of" if matching else "see"
+                raise InvalidInputError(f"which one is {shown(item)}? {advice} quarantined()")
+            chosen[matching[0].position] = matching[0]
+        if not chosen:
+            raise InvalidInputError("no message given: give ids, or events from quarantined()")
+        return [chosen[position] for position in sorted(chosen)]
 
     def __repr__(self) -> str:
         past = "" if self._horizon is None else f" as of {self._horizon}"
         return f"<SpaceMemory {self.scope} for {self._member.author} in {self._runtime}{past}>"
+
+    acreate = create.twin
+    agrant = grant.twin
+    arevoke = revoke.twin
+    agrants = grants.twin
+    aaudit = audit.twin
+    aquarantined = quarantined.twin
+    aapprove = approve.twin
+    areject = reject.twin

@@ -23,13 +23,14 @@ from hybrid_memory.display import progress_bar
 from hybrid_memory.documents import items
 from hybrid_memory.documents.items import ItemOperation, ItemResult
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
-from hybrid_memory.facts.fact import FactExtractor
+from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.facts.learn import Extractors
+from hybrid_memory.facts.profiling import field_guide
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.port import Key, Receipt
 from hybrid_memory.log.views import ReadOnlyLog
-from hybrid_memory.memory.faces import Verbs, faces
+from hybrid_memory.memory.faces import Verbs, verb
 from hybrid_memory.memory.runtime import Runtime, flush_owners
 from hybrid_memory.memory.scoped import ScopedMemory
 from hybrid_memory.models.port import Embedder, LanguageModel
@@ -101,7 +102,8 @@ class ItemMemory(Verbs):
         self.scope = scope
         self.sweep_every = sweep_every
 
-    async def _batch(self, run: Runner, operations: Sequence[ItemOperation]) -> list[ItemResult]:
+    @verb()
+    async def batch(self, run: Runner, operations: Sequence[ItemOperation]) -> list[ItemResult]:
         """The results of `GetItem`, `FindItems`, `PutItem` and `ListNamespaces` operations, in their order.
 
         Reads see the state before the batch. Puts are durable when this returns, all or none; the last put under a key
@@ -113,16 +115,16 @@ class ItemMemory(Verbs):
         """
         return await items.batch(run, self._runtime.services, self.scope, operations, self.sweep_every)
 
-    batch, abatch = faces(_batch)
-
-    async def _sweep(self, run: Runner) -> int:
+    @verb()
+    async def sweep(self, run: Runner) -> int:
         """Destroy all expired items now and return their number."""
         return await items.sweep(run, self._runtime.services, self.scope)
 
-    sweep, asweep = faces(_sweep)
-
     def __repr__(self) -> str:
         return f"<ItemMemory {self.scope} in {self._runtime}>"
+
+    abatch = batch.twin
+    asweep = sweep.twin
 
 
 class HybridMemory(Verbs):
@@ -140,14 +142,13 @@ class HybridMemory(Verbs):
         services: Services,
         as_embedder: Callable[[Any], Embedder],
         rekey: Callable[[Key], None] | None = None,
-        as_reader: Callable[[LanguageModel], FactExtractor] | None = None,
         of: Runtime | None = None,
     ) -> None:
         self._runtime = Runtime(services, of)
         self._runtime.start()
         self._as_embedder = as_embedder
         self._rekey = rekey
-        self._as_reader = as_reader
+        self._of = of
 
     @property
     def _services(self) -> Services:
@@ -200,11 +201,15 @@ class HybridMemory(Verbs):
             InvalidInputError: it is not a language model, see `open_memory`.
         """
         services = self._services
-        if services.language_model is None and self._as_reader is not None:
-            model = self.language_model(language_model)
-            services.language_model = model
-            services.state(Extractors).reader = None if model is None else self._as_reader(model)
-            services.state(TextIndex).settled.clear()  # it reads all turns
+        settled = services.language_model is not None or self._of is not None
+        if settled or (model := self.language_model(language_model)) is None:
+            return
+        from hybrid_memory.facts.reader import ModelExtractor  # noqa: PLC0415 - only who has a model pays for it
+
+        services.language_model = model
+        fields = field_guide(services.state(FactsProjection).profile)
+        services.state(Extractors).reader = ModelExtractor(model, fields=fields)
+        services.state(TextIndex).settled.clear()  # it reads all turns
 
     def language_model(self, model: Any = None, *, timeout: timedelta | None = None) -> LanguageModel | None:
         """Wrap a model so that its calls are measured and limited; without an argument, the memory's own model or None.
@@ -287,7 +292,8 @@ class HybridMemory(Verbs):
         """
         return ItemMemory(self._runtime, Scope(tenant=tenant, agent=agent), sweep_every)
 
-    async def _condense(
+    @verb()
+    async def condense(
         self,
         run: Runner,
         texts: Sequence[str | Message],
@@ -313,35 +319,30 @@ class HybridMemory(Verbs):
         """
         return await condense(run, self._services, texts, query=query, max_tokens=max_tokens, how=how)
 
-    condense, acondense = faces(_condense)
-
-    async def _flush(self, run: Runner, *, progress: bool | None = None) -> Receipt:
+    @verb()
+    async def flush(self, run: Runner, *, progress: bool | None = None) -> Receipt:
         """Finish all background work now, for every owner; see `ScopedMemory.flush`."""
         await self._runtime.compact_due(run, None)
         return await flush_owners(run, self._services, None, progress)
 
-    flush, aflush = faces(_flush)
-
-    async def _owners(self, run: Runner) -> list[Scope]:
+    @verb()
+    async def owners(self, run: Runner) -> list[Scope]:
         """All owners that have any events, shared spaces included, sorted by name."""
         return sorted(await run.call(self._services.truth.heads), key=str)
 
-    owners, aowners = faces(_owners)
-
-    async def _heads(self, run: Runner) -> dict[Scope, int]:
+    @verb()
+    async def heads(self, run: Runner) -> dict[Scope, int]:
         """The last position of each owner's log."""
         return await run.call(self._services.truth.heads)
 
-    heads, aheads = faces(_heads)
-
-    async def _records(self, run: Runner, owner: Scope, positions: Collection[int]) -> list[Record]:
+    @verb()
+    async def records(self, run: Runner, owner: Scope, positions: Collection[int]) -> list[Record]:
         """The index records of the turns at these positions of an owner's log."""
         records = await run.call(self._services.index.get, list(positions))
         return [record for record in records if record.scope.owner == owner]
 
-    records, arecords = faces(_records)
-
-    async def _stats(self, run: Runner) -> Stats:
+    @verb()
+    async def stats(self, run: Runner) -> Stats:
         """What the store holds, and how far its index is behind the log."""
         services = self._services
         log = await run.call(services.log.size)
@@ -361,9 +362,8 @@ class HybridMemory(Verbs):
             **derived,
         )
 
-    stats, astats = faces(_stats)
-
-    async def _rebuild(self, run: Runner, *, embedder: Any = None, progress: bool | None = None) -> Receipt:
+    @verb()
+    async def rebuild(self, run: Runner, *, embedder: Any = None, progress: bool | None = None) -> Receipt:
         """Rebuild the index from the log, with another embedder if one is given.
 
         Recall keeps working meanwhile, by words, with a note on each hit. A new embedder applies to all handles of this
@@ -378,9 +378,8 @@ class HybridMemory(Verbs):
             model = services.embedder if embedder is None else await run.call(self._as_embedder, embedder)
             return await deriving.rebuild(run, services, model, advance)
 
-    rebuild, arebuild = faces(_rebuild)
-
-    async def _migrate(self, run: Runner, target: HybridMemory, *, progress: bool | None = None) -> Migration:
+    @verb()
+    async def migrate(self, run: Runner, target: HybridMemory, *, progress: bool | None = None) -> Migration:
         """Copy this memory into another one, with another engine or embedder, and compare the two.
 
         You can repeat it: after an interruption it continues, and later it copies only what is new.
@@ -402,17 +401,14 @@ class HybridMemory(Verbs):
             with progress_bar("indexing", shown=progress, unit="vector") as advance:
                 return await deriving.derived(run, source, copy, copied, advance)
 
-    migrate, amigrate = faces(_migrate)
-
-    async def _archive(self, run: Runner) -> Receipt:
+    @verb()
+    async def archive(self, run: Runner) -> Receipt:
         """Move messages beyond the configured age into the archive now, as the background does every hour.
 
         Raises:
             StoreUnavailableError: the archive cannot be reached; messages it did not take stay in the log.
         """
         return await forgetting.archive(run, self._services)
-
-    archive, aarchive = faces(_archive)
 
     def schedule(self, task: Task[T]) -> Job[T]:
         """Schedule your own work with the library's, by priority, deadline and scope, within the same limits.
@@ -428,7 +424,8 @@ class HybridMemory(Verbs):
         job.add_done_callback(lambda _: self._runtime)  # holds this memory until it is done
         return job
 
-    async def _forget(self, run: Runner, *, user: str, tenant: str | None = None, dry_run: bool = False) -> Receipt:
+    @verb()
+    async def forget(self, run: Runner, *, user: str, tenant: str | None = None, dry_run: bool = False) -> Receipt:
         """Destroy everything of a user: with every agent, and in shared spaces.
 
         Args:
@@ -442,8 +439,6 @@ class HybridMemory(Verbs):
         """
         scope = Scope(tenant=tenant, user=user)
         return await forgetting.forget_user(run, self._services, scope.user or "", scope.tenant, dry_run=dry_run)
-
-    forget, aforget = faces(_forget)
 
     def rekey(self, key: Key) -> None:
         """Encrypt the store with another key; other processes must open it again.
@@ -515,6 +510,17 @@ class HybridMemory(Verbs):
 
     def __repr__(self) -> str:
         return f"<HybridMemory {self._runtime}>"
+
+    acondense = condense.twin
+    aflush = flush.twin
+    aowners = owners.twin
+    aheads = heads.twin
+    arecords = records.twin
+    astats = stats.twin
+    arebuild = rebuild.twin
+    amigrate = migrate.twin
+    aarchive = archive.twin
+    aforget = forget.twin
 
 
 IN_MEMORY = "memory://"

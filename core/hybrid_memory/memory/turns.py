@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from hybrid_memory.config.memory import Weights
+from hybrid_memory.config import Weights
 from hybrid_memory.context import conversation as logged
 from hybrid_memory.context.layout import Host
 from hybrid_memory.errors import InvalidMessageError
@@ -14,7 +14,7 @@ from hybrid_memory.index.record import RecordKind
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message, Origin, Role
 from hybrid_memory.log.port import Receipt
-from hybrid_memory.memory.faces import Handle, faces
+from hybrid_memory.memory.faces import Handle, verb
 from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.recall.hit import Hits
 from hybrid_memory.recall.plan import Intent, Request
@@ -46,7 +46,9 @@ async def _recalled(run: Runner, services: Services, request: Request, principal
 class Turns(Handle):
     """Writing and recalling the turns of one owner."""
 
-    async def _remember(
+    # Takes no trust: what is written without it waits for an admin.
+    @verb(Right.WRITE, trusted=False, refusal=InvalidMessageError)
+    async def remember(
         self,
         run: Runner,
         content: Content,
@@ -84,10 +86,8 @@ class Turns(Handle):
         self._runtime.after_write(self.scope)
         return receipt
 
-    # Takes no trust: what is written without it waits for an admin.
-    remember, aremember = faces(_remember, needs=Right.WRITE, trusted=False, refusal=InvalidMessageError)
-
-    async def _mirror(
+    @verb(Right.WRITE, refusal=InvalidMessageError)
+    async def mirror(
         self, run: Runner, messages: Sequence[str | Message | Mapping[str, Any]], *, host: Host | None = None
     ) -> list[str | None]:
         """Add to the log what is new in a conversation that your program holds, such as an agent's state.
@@ -114,9 +114,8 @@ class Turns(Handle):
         self._runtime.after_write(self.scope)
         return ids
 
-    mirror, amirror = faces(_mirror, needs=Right.WRITE, refusal=InvalidMessageError)
-
-    async def _history(
+    @verb(Right.READ)
+    async def history(
         self,
         run: Runner,
         *,
@@ -140,9 +139,8 @@ class Turns(Handle):
             return await logged.conversation(run, self._services, self.scope, limit, since=since, until=until)
         return await reading.history(run, self._services, self.scope, limit=limit, since=since, until=until)
 
-    history, ahistory = faces(_history, needs=Right.READ)
-
-    async def _events(
+    @verb(Right.ADMIN)
+    async def events(
         self,
         run: Runner,
         *,
@@ -173,9 +171,8 @@ class Turns(Handle):
             run, self._services, self.scope, before=before, kinds=kinds, since=since, until=until, limit=limit
         )
 
-    events, aevents = faces(_events, needs=Right.ADMIN)
-
-    async def _recall(
+    @verb(Right.READ)
+    async def recall(
         self,
         run: Runner,
         query: str,
@@ -237,4 +234,8 @@ class Turns(Handle):
             self._runtime.after_recall()
         return hits
 
-    recall, arecall = faces(_recall, needs=Right.READ)
+    aremember = remember.twin
+    amirror = mirror.twin
+    ahistory = history.twin
+    aevents = events.twin
+    arecall = recall.twin

@@ -13,14 +13,13 @@ from typing import ParamSpec, TypeAlias, TypeVar
 import numpy as np
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.errors import ModelError
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.breaker import TimeLimit, limited
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tasks import INTERACTIVE, Condition, current_priority
 from hybrid_memory.runtime.tracing import traced_step
-from hybrid_memory.validation import whole
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -86,14 +85,12 @@ class BatchingEmbedder:
         statistics: Statistics | None = None,
     ) -> None:
         self._embedder = embedder
-        self._batch_size = whole("batch_size", batch_size, 1)
-        self._concurrency = whole("concurrency", concurrency, 1)
-        if not 0 <= window < float("inf"):
-            raise InvalidInputError(f"window must be 0 seconds or more, got {window!r}")
+        self._batch_size = batch_size
+        self._concurrency = concurrency
         self._window = window
         self._limit = limit
-        self._cache = cache
-        self._statistics = statistics
+        self._cache: LruCache[bytes, Floats] = LruCache(0) if cache is None else cache
+        self._statistics = statistics or Statistics()
         self._queries: Callable[[Sequence[str]], Floats] | None = getattr(embedder, "embed_queries", None)
         self._changed = Condition()
         self._texts: dict[Key, _Text] = {}
@@ -101,12 +98,10 @@ class BatchingEmbedder:
 
     @property
     def name(self) -> str:
-        """The name of the embedder."""
         return self._embedder.name
 
     @property
     def dim(self) -> int:
-        """The dimension of the embedder's vectors."""
         return self._called(lambda: self._embedder.dim)
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
@@ -124,7 +119,7 @@ class BatchingEmbedder:
         found: dict[str, Floats] = {}
         missing = []
         for text in dict.fromkeys(texts):
-            row = self._cache.get(self._cache_key((query, text))) if self._cache is not None else None
+            row = self._cache.get(self._cache_key((query, text)))
             if row is None:
                 missing.append((query, text))
             else:
@@ -231,9 +226,8 @@ class BatchingEmbedder:
             return
         with self._changed:
             for text, row in zip(batch, rows, strict=True):
-                if self._cache is not None:
-                    row = row.copy()  # noqa: PLW2901 - else one vector would keep those of its whole batch
-                    self._cache.put(self._cache_key(text.key), row)
+                row = row.copy()  # noqa: PLW2901 - else one vector would keep those of its whole batch
+                self._cache.put(self._cache_key(text.key), row)
                 self._unlist(text)
                 text.row = row
 
@@ -244,8 +238,7 @@ class BatchingEmbedder:
         ),
     )
     def _rows(self, texts: Sequence[str], *, query: bool) -> Sequence[Floats]:
-        if self._statistics is not None:
-            self._statistics.batch(len(texts))
+        self._statistics.batch(len(texts))
         if query and self._queries is None:
             return [self._called(self._embedder.embed_query, text) for text in texts]
         embed = self._queries if query and self._queries is not None else self._embedder.embed_documents

@@ -71,18 +71,15 @@ class LocalEmbedder:
                     os.environ["OMP_NUM_THREADS"] = before
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Unit rows of shape (n, 385)."""
         if not texts:
             return np.empty((0, self.dim), dtype=np.float32)
         rows = _each(lambda text: self._model.passage(_readable(text)), texts)
         return passages_in_script(np.stack(rows), texts)
 
     def embed_queries(self, texts: Sequence[str]) -> Floats:
-        """Unit rows of shape (n, 385)."""
         return np.array(_each(self.embed_query, texts), dtype=np.float32).reshape(-1, self.dim)
 
     def embed_query(self, text: str) -> Floats:
-        """A unit vector of shape (385,)."""
         return query_in_script(self._model.query(_readable(text)), text)
 
 
@@ -144,7 +141,6 @@ class HashingEmbedder:
         return unit_rows(rows)
 
     def embed_query(self, text: str) -> Floats:
-        """A unit vector of shape (dim,)."""
         row: Floats = self.embed_documents([text])[0]
         return row
 
@@ -196,7 +192,6 @@ class WrappedEmbedder:
         return self._checked(self._documents(list(texts)), len(texts))
 
     def embed_query(self, text: str) -> Floats:
-        """A unit vector of shape (dim,)."""
         row: Floats = self._checked([self._query(text)], 1)[0]
         return row
 

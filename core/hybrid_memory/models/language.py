@@ -266,18 +266,15 @@ class MeasuredModel:
 
     @property
     def name(self) -> str:
-        """The name of the model."""
         return self._model.name
 
     def complete(self, messages: Sequence[Message]) -> str:
-        """See `LanguageModel.complete`."""
         with self._statistics.timed("reasoning"):
             answer = self._model.complete(messages)
         self._counted(messages, answer)
         return answer
 
     def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
-        """See `LanguageModel.structured`."""
         with self._statistics.timed("reasoning"):
             answer = self._model.structured(messages, schema)
         self._counted(messages, json.dumps(schema, ensure_ascii=False), json.dumps(answer, ensure_ascii=False))

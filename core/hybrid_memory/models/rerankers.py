@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
 
 from hybrid_memory.arrays import Array
-from hybrid_memory.config.memory import Weights
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.embedders import name_of
 from hybrid_memory.models.port import Ranker
@@ -140,27 +139,3 @@ def _placed(ranked: Ranked, count: int) -> Array:
     scores = np.full(count, np.nan)
     scores[[*kept]] = told if np.isfinite(told).all() and (np.diff(told) <= 0).all() else by_place
     return scores
-
-
-class LimitedRanker:
-    """A ranker with a time limit; all its errors become `ModelError`."""
-
-    def __init__(self, model: Ranker, timeout: timedelta) -> None:
-        self._model = model
-        self._limit = model_limit(f"ranker {model.name!r}", timeout)
-
-    @property
-    def name(self) -> str:
-        """The name of the ranker."""
-        return self._model.name
-
-    def score(
-        self, query: str, signals: Mapping[str, Array], weights: Weights, texts: Callable[[Sequence[int]], list[str]]
-    ) -> Array:
-        """See `Ranker.score`."""
-        try:
-            return limited(self._limit, self._model.score, query, signals, weights, texts)
-        except ModelError:
-            raise
-        except Exception as error:
-            raise ModelError(f"ranker {self.name!r} failed: {type(error).__name__}: {error}") from error

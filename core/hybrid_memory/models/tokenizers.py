@@ -14,7 +14,6 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import cast
 
-from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.sockets import load
 from hybrid_memory.text.tokens import TokenCounter, estimate_tokens
 
@@ -42,31 +41,26 @@ _TABLES = {
 """By encoding: the SHA-256 of its table, and how it splits text before merging bytes."""
 
 
-def token_counter(encoding: str = "o200k_base") -> TokenCounter:
-    """A counter for the encoding: exact if tiktoken and the encoding's table are on this machine, else an estimate.
+def token_counter(choice: TokenCounter | str | None = None) -> TokenCounter:
+    """The counter itself, or one by name: ``o200k_base`` by default, ``cl100k_base``, ``estimate``, an installed one.
 
-    Nothing is downloaded. The first count loads the table in 0.2 s; the counter's ``name`` says which one it is.
+    For an encoding it is exact if tiktoken and the encoding's table are on this machine, else an estimate. Nothing is
+    downloaded. The first count loads the table in 0.2 s; the counter's ``name`` says which one it is.
 
     Raises:
-        InvalidInputError: the encoding is not one of cl100k_base and o200k_base.
+        InvalidConfigError: there is no counter of this name.
     """
+    if choice is not None and not isinstance(choice, str):
+        return choice
+    encoding = choice or "o200k_base"
     if encoding not in _TABLES:
-        raise InvalidInputError(f"encoding must be one of {', '.join(_TABLES)}, got {encoding!r}")
+        ours = {**dict.fromkeys(_TABLES, ""), "estimate": "hybrid_memory.text.tokens:estimate_tokens"}
+        return cast("TokenCounter", load("token counter", encoding, ours))
     # In tiktoken's cache or in LlamaIndex; tiktoken names files by the SHA-1 of their URL.
     address = f"https://openaipublic.blob.core.windows.net/encodings/{encoding}.tiktoken"
     name = hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
     folders = _table_folders() if _package("tiktoken") else ()
     return _Counter(encoding, next((folder / name for folder in folders if (folder / name).is_file()), None))
-
-
-def resolve_counter(choice: TokenCounter | str | None) -> TokenCounter:
-    """The counter itself, or the one with this name; o200k_base for None; raises `InvalidConfigError`."""
-    if choice is None or (isinstance(choice, str) and choice in _TABLES):
-        return token_counter(choice or "o200k_base")
-    if not isinstance(choice, str):
-        return choice
-    ours = dict.fromkeys(_TABLES, "") | {"estimate": "hybrid_memory.text.tokens:estimate_tokens"}
-    return cast("TokenCounter", load("token counter", choice, ours))
 
 
 class _Counter:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from hybrid_memory import display
-from hybrid_memory.config.memory import Weights
+from hybrid_memory.config import Weights
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.event import handle
 from hybrid_memory.log.message import Origin, lowest, spoken

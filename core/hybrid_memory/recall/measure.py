@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Array, Floats, Ids, Numbers
-from hybrid_memory.config.memory import Weights
+from hybrid_memory.config import Weights
 from hybrid_memory.facts.fact import USER
 from hybrid_memory.index.bm25 import idf
 from hybrid_memory.index.record import Record, RecordKind

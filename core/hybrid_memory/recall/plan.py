@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Self, TypeVar
 
-from hybrid_memory.config.memory import Weights
+from hybrid_memory.config import Weights
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.fact import Category
 from hybrid_memory.index.record import RecordKind, Scalar, Where

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Array
-from hybrid_memory.config.memory import Weights
+from hybrid_memory.config import Weights
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.index.derive import derive
 from hybrid_memory.index.record import Record, Where

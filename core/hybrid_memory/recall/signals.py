@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Array, Numbers
-from hybrid_memory.config.memory import Weights
+from hybrid_memory.config import Weights
 from hybrid_memory.index.bm25 import matches
 from hybrid_memory.recall.plan import DECIDING, Timing, vague
 from hybrid_memory.text.dates.calendar import TimeSpan

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.config.memory import Weights
+from hybrid_memory.config import Weights
 from hybrid_memory.context.lines import SummaryRoom
 from hybrid_memory.context.strategies import Strategy, SummaryJob, resolve_strategy
 from hybrid_memory.facts.fact import FactExtractor

@@ -14,9 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from hybrid_memory import __version__
-from hybrid_memory.apps.cli.chatting import chat
-from hybrid_memory.apps.cli.demo import demo
-from hybrid_memory.apps.cli.knowledge import facts, profile
+from hybrid_memory.apps.cli.knowledge import profile
 from hybrid_memory.apps.cli.maintenance import check, migrate, rebuild, stats, worker
 from hybrid_memory.apps.cli.stores import OWNER, AgentName, SessionName, StoreName, TenantName, open_store
 from hybrid_memory.apps.cli.transfer import export, import_chats
@@ -129,8 +127,8 @@ def mcp(
 
 
 PANELS: dict[str, dict[str, Callable[..., None]]] = {
-    "Start": {"demo": demo, "chat": chat, "import": import_chats, "remember": remember},
-    "Look": {"search": search, "why": why, "history": history, "facts": facts, "profile": profile},
+    "Start": {"import": import_chats, "remember": remember},
+    "Look": {"search": search, "why": why, "history": history, "profile": profile},
     "Maintain": {
         "stats": stats,
         "check": check,
@@ -145,7 +143,7 @@ PANELS: dict[str, dict[str, Callable[..., None]]] = {
 
 for _panel, _verbs in PANELS.items():
     for _name, _verb in _verbs.items():
-        app.command(_name, no_args_is_help=_verb is not demo, rich_help_panel=_panel)(_verb)
+        app.command(_name, no_args_is_help=True, rich_help_panel=_panel)(_verb)
 
 
 def _version(value: bool) -> None:

@@ -1,4 +1,4 @@
-"""``hybrid-memory profile`` and ``facts``: what is known about a user, and all facts that turns state."""
+"""``hybrid-memory profile``: what is known about a user and others, and the review of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hybrid_memory.apps.cli import printing as shapes
 from hybrid_memory.apps.cli.printing import print_json, show, show_rows
 from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, with_owner
 from hybrid_memory.errors import InvalidInputError
@@ -16,15 +15,16 @@ from hybrid_memory.errors import InvalidInputError
 if TYPE_CHECKING:
     from hybrid_memory import Fact, ProfileEntry, ScopedMemory, UserProfile
 
-STYLES = ("cyan", "", "dim", "")
-HEADS = ("conf.", "since", "value")
+ANYONE = "anyone"
 ANSWERS = ("y", "n", "e", "s", "q")
 KEYS = "y right, n wrong, e edit, s skip, q quit"
 
 History = Annotated[bool, typer.Option("--history", help="Also show former values.")]
 About = Annotated[
     str | None,
-    typer.Option("--about", metavar="WHO", help="Only facts about this person: user, or a name such as Lia."),
+    typer.Option(
+        "--about", metavar="WHO", help="All facts about this person instead: user, a name such as Lia, or anyone."
+    ),
 ]
 Review = Annotated[
     bool,
@@ -33,22 +33,50 @@ Review = Annotated[
 
 
 @with_owner(session=False)
-def profile(store: StoreName, *, history: History = False, owner: Owner, as_json: AsJson = False) -> None:
+def profile(
+    store: StoreName,
+    *,
+    about: About = None,
+    history: History = False,
+    review: Review = False,
+    owner: Owner,
+    as_json: AsJson = False,
+) -> None:
     """Show what is known of a user: each value with its confidence, since when it holds, and the turn that states it.
+
+    With --about it lists facts, also those about others; JSON has both.
 
     Example: hybrid-memory profile memory.db --user alice --history
     """
+    if review and not sys.stdin.isatty():
+        raise InvalidInputError("there is no terminal to review facts on: decide with resolve in Python")
     with owner.opened(store, derives=True) as scoped:
-        known, facts = scoped.profile(), scoped.facts(history=True)
+        known, facts = scoped.profile(), scoped.facts(subject=None if about == ANYONE else about, history=True)
+        if review:
+            _review(scoped, [fact for fact in facts if fact.current and not fact.reviewed])
+            return
+    chosen = facts if history else [fact for fact in facts if fact.current]
     if as_json:
-        current = facts if history else [fact for fact in facts if fact.current]
-        print_json({**shapes.profile(known, history=history), "facts": current})
+        former = {"history": {name: known.history(name) for name in type(known).model_fields}} if history else {}
+        print_json({"fields": known.model_dump(mode="json"), "sources": known.sources, **former, "facts": chosen})
         return
-    show_profile(known, facts, history=history)
+    if about is None:
+        rows = _of_profile(known, facts, history=history)
+    else:
+        rows = [
+            _row(
+                f"{one.subject} {one.attribute.replace('_', ' ')}", one, "" if one.current else one.state, one.positions
+            )
+            for one in chosen
+        ]
+    if rows:
+        show_rows(rows, heads=("about", "conf.", "since", "value"), styles=("cyan", "", "dim", ""))
+    else:
+        show("nothing is known yet" if about in (None, ANYONE) else f"nothing is known about {about}")
 
 
-def show_profile(known: UserProfile, facts: Sequence[Fact], *, history: bool = False) -> None:
-    """Print a row for each value, optionally including former values; the facts lead to the turns."""
+def _of_profile(known: UserProfile, facts: Sequence[Fact], *, history: bool) -> list[list[str]]:
+    """A row for each value, optionally including former values; the facts lead to the turns."""
     from hybrid_memory.analysis import first_said  # noqa: PLC0415 - half a second that help need not take
 
     turns = {fact.id: fact.positions for fact in facts}
@@ -60,43 +88,16 @@ def show_profile(known: UserProfile, facts: Sequence[Fact], *, history: bool = F
         for entry in [*current, *former]:
             places = sorted({place for number in entry.facts for place in turns.get(number, ())})
             rows.append(_row(name.replace("_", " "), entry, "" if entry.state.standing else str(entry.state), places))
-    if rows:
-        show_rows(rows, heads=("field", *HEADS), styles=STYLES)
-    else:
-        show("nothing is known yet")
+    return rows
 
 
-@with_owner(session=False)
-def facts(
-    store: StoreName,
-    *,
-    about: About = None,
-    history: History = False,
-    review: Review = False,
-    owner: Owner,
-    as_json: AsJson = False,
-) -> None:
-    """List the facts that were learned, about the user and about others, each with the turns that state it.
-
-    Example: hybrid-memory facts memory.db --about user
-    """
-    if review and not sys.stdin.isatty():
-        raise InvalidInputError("there is no terminal to review facts on: decide with resolve in Python")
-    with owner.opened(store, derives=True) as scoped:
-        known: Sequence[Fact] = scoped.facts(subject=about, history=history)
-        if review:
-            _review(scoped, [fact for fact in known if fact.current and not fact.reviewed])
-            return
-    if as_json:
-        print_json(known)
-    elif known:
-        rows = []
-        for fact in known:
-            about = f"{fact.subject} {fact.attribute.replace('_', ' ')}"
-            rows.append(_row(about, fact, "" if fact.current else str(fact.state), fact.positions))
-        show_rows(rows, heads=("about", *HEADS), styles=STYLES)
-    else:
-        show("nothing is known yet" if about is None else f"nothing is known about {about}")
+def _row(about: str, entry: ProfileEntry | Fact, state: str, places: Sequence[int]) -> list[str]:
+    """What a value is about, its confidence and time; the value with its former state and the first turn of it."""
+    until = "" if entry.valid_to is None else f" to {entry.valid_to:%Y-%m-%d}"
+    more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+    notes = "; ".join(filter(None, (state, f"from #{places[0]}{more}" if places else "")))
+    value = f"{entry.value} ({notes})" if notes else str(entry.value)
+    return [about, f"{entry.confidence:.2f}", f"{entry.valid_from:%Y-%m-%d}{until}", value]
 
 
 def _review(scoped: ScopedMemory, facts: Sequence[Fact]) -> None:
@@ -116,12 +117,3 @@ def _review(scoped: ScopedMemory, facts: Sequence[Fact]) -> None:
         decided += answer != "s"
     if facts:
         show(f"{decided} decided")
-
-
-def _row(about: str, entry: ProfileEntry | Fact, state: str, places: Sequence[int]) -> list[str]:
-    """What a value is about, its confidence and time; the value with its former state and the first turn of it."""
-    until = "" if entry.valid_to is None else f" to {entry.valid_to:%Y-%m-%d}"
-    more = f" and {len(places) - 1} more" if len(places) > 1 else ""
-    notes = "; ".join(filter(None, (state, f"from #{places[0]}{more}" if places else "")))
-    value = f"{entry.value} ({notes})" if notes else str(entry.value)
-    return [about, f"{entry.confidence:.2f}", f"{entry.valid_from:%Y-%m-%d}{until}", value]

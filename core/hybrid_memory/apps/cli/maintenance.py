@@ -130,13 +130,13 @@ def rebuild(store: StoreName, *, embedder: EmbeddedBy = AUTO, as_json: AsJson = 
     print_work(receipt)
 
 
-Pause = Annotated[
-    float, typer.Option("--pause", metavar="SECONDS", min=0.0, help="How long to wait between two looks.")
-]
+SECONDS = 1.0
+"""How long the worker waits between two looks."""
+
 Once = Annotated[bool, typer.Option("--once", help="Do what there is to do, and end.")]
 
 
-def worker(store: StoreName, *, pause: Pause = 1.0, once: Once = False) -> None:
+def worker(store: StoreName, *, once: Once = False) -> None:
     """Index, embed and learn what other processes write to a store, until it is stopped.
 
     In those, set background to false in the sections orchestration and learning: then this process does the work.
@@ -158,7 +158,7 @@ def worker(store: StoreName, *, pause: Pause = 1.0, once: Once = False) -> None:
                         print_work(done)
                 if once:
                     break
-                time.sleep(pause)
+                time.sleep(SECONDS)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
 

@@ -17,7 +17,7 @@ from hybrid_memory.errors import InvalidInputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hybrid_memory import Event, Hit, Message, UserProfile
+    from hybrid_memory import Event, Hit, Message
 
 WIDTH = 80
 """The width without a terminal."""
@@ -46,9 +46,9 @@ def when(at: datetime | None) -> str:
     return "" if at is None else f"{at:%Y-%m-%d %H:%M}"
 
 
-def bar(share: float, cells: int = BAR_CELLS) -> str:
-    """A bar of so many cells, filled for a share in [0, 1]."""
-    return (("█" if _encodes("█") else "#") * round(min(max(share, 0.0), 1.0) * cells)).ljust(cells)
+def bar(share: float) -> str:
+    """A bar that is filled for a share in [0, 1]."""
+    return (("█" if _encodes("█") else "#") * round(min(max(share, 0.0), 1.0) * BAR_CELLS)).ljust(BAR_CELLS)
 
 
 def _encodes(text: str) -> bool:
@@ -77,10 +77,8 @@ def show(text: str, *, style: str = "", indent: int = 0, err: bool = False) -> N
         out.print(Text(" " * indent) + line, soft_wrap=True)
 
 
-def show_rows(
-    rows: Iterable[Sequence[str]], *, heads: Sequence[str] = (), right: Sequence[int] = (), styles: Sequence[str] = ()
-) -> None:
-    """Print a table without lines, the columns in ``right`` to the right; the last takes the remaining width."""
+def show_rows(rows: Iterable[Sequence[str]], *, heads: Sequence[str] = (), styles: Sequence[str] = ()) -> None:
+    """Print a table without lines; the last column takes the remaining width."""
     from rich.table import Table  # noqa: PLC0415 - see above
     from rich.text import Text  # noqa: PLC0415 - see above
 
@@ -91,7 +89,6 @@ def show_rows(
         last = number == columns - 1
         table.add_column(
             heads[number] if heads else "",
-            justify="right" if number in right else "left",
             style=styles[number] if number < len(styles) else "",
             no_wrap=not last,
             overflow="fold",
@@ -158,9 +155,3 @@ def hit(result: Hit) -> dict[str, Any]:
     record = result.record
     ours = {"handle": f"#{record.turn}", "text": record.text, "weights": result.weights, "metadata": record.metadata}
     return {**result.as_metadata(), **ours}
-
-
-def profile(known: UserProfile, *, history: bool) -> dict[str, Any]:
-    """``fields`` with their values, ``sources`` by field, and ``history`` by field where it is asked for."""
-    former = {"history": {name: known.history(name) for name in type(known).model_fields}} if history else {}
-    return {"fields": known.model_dump(mode="json"), "sources": known.sources, **former}

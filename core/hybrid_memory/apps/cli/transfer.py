@@ -47,55 +47,52 @@ def read_transcripts(paths: Sequence[Path], form: Any, refusals: list[str] | Non
     ]
 
 
-def read_sessions(paths: Sequence[Path], form: str, refusals: list[str] | None = None) -> list[Transcript]:
+def read_sessions(paths: Sequence[Path], form: str, refusals: list[str]) -> list[Transcript]:
     """The sessions to import: one for each conversation, named after it; exported sessions as they were."""
-    own = [path for path in paths if path.is_file() and (form == OWN or (form == "auto" and _is_own(path)))]
-    others = [path for path in paths if path not in own]
-    chats = read_transcripts(others, form, refusals) if others else []
-    return [
-        *(session for path in own for session in _own(path, refusals)),
-        *(replace(chat, name=chat.key or chat.name) for chat in chats),
-    ]
-
-
-def _is_own(path: Path) -> bool:
     from hybrid_memory.apps.transcripts.documents import records  # noqa: PLC0415 - see above
 
-    first = next((record.value for record in records(path, [])), None)
-    return isinstance(first, Mapping) and {"session", "role", "content"} <= first.keys()
+    exported: list[Transcript] = []
+    others: list[Path] = []
+    for path in paths:
+        own = path.is_file() and form == OWN
+        if path.is_file() and form == "auto":
+            first = next((record.value for record in records(path, [])), None)
+            own = isinstance(first, Mapping) and {"session", "role", "content"} <= first.keys()
+        if own:
+            exported += _exported(path, refusals)
+        else:
+            others.append(path)
+    chats = read_transcripts(others, form, refusals) if others else []
+    return [*exported, *(replace(chat, name=chat.key or chat.name) for chat in chats)]
 
 
-def _own(path: Path, refusals: list[str] | None) -> list[Transcript]:
+def _exported(path: Path, refusals: list[str]) -> list[Transcript]:
     """The sessions that `export` wrote: runs of messages of one session, in log order; empty names for none."""
     from hybrid_memory import Message  # noqa: PLC0415 - see above
     from hybrid_memory.apps.transcripts import Transcript, file_time  # noqa: PLC0415 - see above
     from hybrid_memory.apps.transcripts.documents import records  # noqa: PLC0415 - see above
     from hybrid_memory.apps.transcripts.messages import dated  # noqa: PLC0415 - see above
 
-    numbers: Counter[str | None] = Counter()
-    messages: list[tuple[str | None, Message]] = []
+    numbers: Counter[str] = Counter()
+    messages: list[tuple[str, Message]] = []
     for record in records(path, refusals):
         value = record.value
         if not isinstance(value, Mapping) or not isinstance(value.get("session", 0), str | None):
             record.refuse("not a message with a session, as written by hybrid-memory export")
             continue
         fields = dict(value)
-        session = fields.pop("session")
+        session = fields.pop("session") or ""
         numbers[session] += 1
         try:  # without an id it gets its number, by which later imports find it
             messages.append((session, Message.of({"id": f"turn-{numbers[session]}", **fields})))
         except InvalidMessageError as error:
             record.refuse(str(error))
-    runs = [(session, [message for _, message in run]) for session, run in groupby(messages, key=itemgetter(0))]
-    return [
-        Transcript(
-            session or "",
-            tuple(dated(run, file_time(path))),
-            form=OWN,
-            undated=frozenset(one.id for one in run if one.at is None),
-        )
-        for session, run in runs
-    ]
+    results: list[Transcript] = []
+    for session, rows in groupby(messages, key=itemgetter(0)):
+        run = [message for _, message in rows]
+        undated = frozenset(one.id for one in run if one.at is None)
+        results.append(Transcript(session, tuple(dated(run, file_time(path))), form=OWN, undated=undated))
+    return results
 
 
 TAKES = (

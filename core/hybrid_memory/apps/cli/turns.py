@@ -21,7 +21,6 @@ from hybrid_memory.apps.cli.printing import (
     print_json,
     printable,
     show,
-    show_rows,
     when,
 )
 from hybrid_memory.apps.cli.stores import (
@@ -186,7 +185,6 @@ def turn_named(scoped: ScopedMemory, what: str) -> list[Event]:
 
 
 Newest = Annotated[int, typer.Option("--limit", "-n", min=0, help="How many turns; 0 for all.")]
-Sessions = Annotated[bool, typer.Option("--sessions", help="List the conversations instead, the newest first.")]
 
 
 @with_owner()
@@ -196,32 +194,17 @@ def history(
     limit: Newest = 20,
     since: Since = None,
     until: Until = None,
-    sessions: Sessions = False,
     owner: Owner,
     as_json: AsJson = False,
 ) -> None:
-    """Show the newest turns in order, each with its handle; or the conversations, with their turns and dates.
+    """Show the newest turns in order, each with its handle.
 
     Example: hybrid-memory history memory.db --since 2026-03-01 -n 50
     """
     from hybrid_memory.analysis import spoken  # noqa: PLC0415 - see above
 
-    most = None if sessions else limit or None
     with owner.opened(store, embedder="none") as scoped:
-        events = scoped.events(kinds=["message"], since=since, until=until, limit=most)
-    if sessions:
-        times: dict[str | None, list[str]] = {}
-        for event in events:
-            times.setdefault(event.scope.session, []).append(when(event.message.at or event.at))
-        rows = [(name, len(all_of), min(all_of), max(all_of)) for name, all_of in times.items()]
-        rows.sort(key=lambda row: row[-1], reverse=True)
-        heads = ("session", "turns", "first", "last")
-        if as_json:
-            print_json([dict(zip(heads, row, strict=True)) for row in rows])
-        else:
-            cells = [(one_line(name or "-"), f"{turns:,}", first, last) for name, turns, first, last in rows]
-            show_rows(cells, heads=heads, right=(1,), styles=("cyan",))
-        return
+        events = scoped.events(kinds=["message"], since=since, until=until, limit=limit or None)
     if as_json:
         print_json([shapes.turn(event) for event in events])
         return

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
 from hybrid_memory import Message, Role, ToolCall, as_messages
-from hybrid_memory.apps.transcripts.documents import MAX_LOOKED_AT, PLAIN_FILES, Reader, Record, records, refuse
+from hybrid_memory.apps.transcripts.documents import MAX_LOOKED_AT, PLAIN_FILES, Reader, Record, records
 from hybrid_memory.apps.transcripts.exports import CHATGPT, CLAUDE_AI, OF_ACCOUNTS
 from hybrid_memory.apps.transcripts.messages import (
     dated,
@@ -61,11 +61,10 @@ def read_transcript(
     """
     if form != "auto" and form not in _READERS:
         raise InvalidInputError(f"unknown format {shown(form)}: choose auto, {_KNOWN}")
-    path, before = Path(path), len(refusals or ())
-    found: list[Transcript] = []
-    for file in _files(path, form, refusals):
+    path, found, refused = Path(path), list[Transcript](), list[str]()
+    for file in _files(path, form, refused):
         name = file.relative_to(path).as_posix() if path.is_dir() else file.name
-        values = records(file, refusals)
+        values = records(file, refused)
         detected, values = _detected(values) if form == "auto" else (form, values)
         said = [] if detected is None else [chat for chat in _READERS[detected].read(values) if chat.messages]
         chats, single = list[Transcript](), len(said) == 1 and not said[0].name
@@ -78,8 +77,12 @@ def read_transcript(
             oldest = min([file_time(file), *times])
             chats = [replace(chat, messages=tuple(dated(chat.messages, oldest))) for chat in chats]
         found += chats
-    if not found and len(refusals or ()) == before:
-        refuse(f"{path} holds no messages", refusals)
+    if not found and not refused:
+        refused.append(f"{path} holds no messages")
+    if refused and refusals is None:
+        raise InvalidInputError("; ".join(refused))
+    if refusals is not None:
+        refusals += refused
     return found
 
 
@@ -88,10 +91,10 @@ def file_time(file: Path) -> datetime:
     return datetime.fromtimestamp(file.stat().st_mtime, UTC)
 
 
-def _files(path: Path, form: Form | Literal["auto"], refusals: list[str] | None) -> list[Path]:
-    """The file, or those of a folder that may be of this form; see `Record` for what refusals are."""
+def _files(path: Path, form: Form | Literal["auto"], refusals: list[str]) -> list[Path]:
+    """The file, or those of a folder that may be of this form."""
     if not path.exists():
-        refuse(f"{path}: no such file or folder", refusals)
+        refusals.append(f"{path}: no such file or folder")
         return []
     if not path.is_dir():
         return [path]
@@ -100,7 +103,7 @@ def _files(path: Path, form: Form | Literal["auto"], refusals: list[str] | None)
     files = sorted(file for file in matching if file.is_file() and not file.name.startswith("."))
     files = [file for file in files if form != "auto" or file.name not in OF_ACCOUNTS]
     if not files:
-        refuse(f"{path} has no file named {' or '.join(patterns)}", refusals)
+        refusals.append(f"{path} has no file named {' or '.join(patterns)}")
     return files
 
 

@@ -22,59 +22,51 @@ class Record:
 
     Attributes:
         where: the file, with the line if there are several; for errors.
-        refusals: what could not be read, with its place; None raises the first.
+        refusals: gets what cannot be read, with its place.
     """
 
     value: Any
     where: str
-    refusals: list[str] | None = None
+    refusals: list[str]
 
     def part(self, value: Any, where: str) -> Record:
         """A value in this one."""
         return Record(value, f"{self.where}, {where}", self.refusals)
 
     def refuse(self, what: str) -> None:
-        """Note that this record cannot be read; see `refuse`."""
-        refuse(f"{self.where}: {what}", self.refusals)
+        """Note that this record cannot be read."""
+        self.refusals.append(f"{self.where}: {what}")
 
 
-def refuse(what: str, refusals: list[str] | None) -> None:
-    """Note what cannot be read; without a list for it, raise `InvalidInputError`."""
-    if refusals is None:
-        raise InvalidInputError(what)
-    refusals.append(what)
-
-
-def records(path: Path, refusals: list[str] | None = None) -> Iterator[Record]:
-    """The values of a file; JSONL is parsed line by line. Errors name the line; for ``refusals`` see `Record`.
+def records(path: Path, refusals: list[str]) -> Iterator[Record]:
+    """The values of a file; JSONL is parsed line by line. Refusals name the line.
 
     Half of a split character becomes a question mark, since stores do not accept it.
     """
     try:
         content = path.read_bytes()
     except OSError as error:
-        refuse(f"{path} cannot be read: {error.strerror or error}", refusals)
+        refusals.append(f"{path} cannot be read: {error.strerror or error}")
         return
     lines = [(row, line) for row, line in enumerate(content.split(b"\n"), 1) if line.strip(b"\xef\xbb\xbf \t\r\n")]
     if not lines:
-        refuse(f"{path} is empty", refusals)
+        refusals.append(f"{path} is empty")
     if len(lines) > 1 and not _is_json(lines[0][1]):  # one value over several lines, or a broken first line
         try:
-            whole = _parsed(content, path)
+            yield Record(_parsed(content, path), str(path), refusals)
         except InvalidInputError as error:
             if not _is_json(lines[1][1]):
-                refuse(str(error), refusals)
+                refusals.append(str(error))
                 return
         else:
-            yield Record(whole, str(path), refusals=refusals)
             return
     for number, line in lines:
         try:
             value = _parsed(line, path, number)
         except InvalidInputError as error:
-            refuse(str(error), refusals)
+            refusals.append(str(error))
         else:
-            yield Record(value, f"{path}, line {number}", refusals=refusals)
+            yield Record(value, f"{path}, line {number}", refusals)
 
 
 def _is_json(line: bytes) -> bool:
