@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -128,16 +129,12 @@ def render(ledger: Ledger, *, max_tokens: int, count: TokenCounter) -> str:
     lines: dict[str, str] = {}
     left = max_tokens
     for label in _KEEPING:
-        items = groups[label]
-        low, high = 0, len(items) if left > 0 else 0
-        while low < high:
-            middle = (low + high + 1) // 2
-            fits = count(_line(label, items, middle)) <= left
-            low, high = (middle, high) if fits else (low, middle - 1)
-        line = _line(label, items, low) if low else ""
-        if line:
-            lines[label] = line
-            left -= count(line) + 1
+        items = groups[label] if left > 0 else []
+        fewer = range(1, len(items) + 1)
+        shown = bisect_right(fewer, left, key=lambda newest: count(_line(label, items, newest)))
+        if shown:
+            lines[label] = _line(label, items, shown)
+            left -= count(lines[label]) + 1
     return "\n".join(lines[label] for label in groups if label in lines)
 
 

@@ -150,7 +150,7 @@ async def compact_units(
     span = [event for event in fresh_events(session, units) if event.message.event != PRESSURE]
     state = old
     if span:
-        models = services if ask else replace(services, language_model=None, compressor=None)
+        models = services if ask else replace(services, language_model=None)
         state = await _summarised(run, models, way, old, span, max_tokens=max_tokens)
     # The opening instructions stay, and turns kept by a reset that are not compacted yet.
     left = {event.position for unit in rest for event in unit.events}
@@ -269,11 +269,18 @@ async def summarise(
     """
     lines: list[Line] | None = None
     failed = filled = 0
-    try:
-        lines = await _ask(run, services, way, job)
-    except ModelError as error:
-        _log.warning("%s; summarised without the model", error)
-        failed = 1
+    questions, model = way.prompt(job), services.language_model
+    if questions and model is not None:
+        try:
+            if way.schema is None:
+                answer: object = await run.call(model.complete, questions)
+            else:
+                answer = await run.call(model.structured, questions, way.schema)
+            lines = _related(way.read(answer, job), job)
+        except Exception as error:  # noqa: BLE001 - whatever a model or a strategy fails with
+            problem = error if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
+            _log.warning("no summary by %s: %s; summarised without the model", way.name, problem)
+            failed = 1
     if lines is None:
         lines = _attributed(way.extract(job), job)
     else:
@@ -288,30 +295,6 @@ async def summarise(
     standing = set(job.standing)
     fresh = iter(measured([line for line in lines if line not in standing], job.span))
     return [line if line in standing else next(fresh) for line in lines], failed, filled
-
-
-async def _ask(run: Runner, services: Services, way: Strategy, job: SummaryJob) -> list[Line] | None:
-    """The lines after calling a model; None if there is none; any failure raises `ModelError`."""
-    questions = way.prompt(job)
-    if not questions or not job.span:
-        return None
-    try:
-        if way.model == "compressor":
-            if services.compressor is None:
-                return None
-            text = questions[0].text
-            answer: object = await run.call(services.compressor.compress, text, max_tokens=job.room.shown)
-        elif services.language_model is None:
-            return None
-        elif way.schema is None:
-            answer = await run.call(services.language_model.complete, questions)
-        else:
-            answer = await run.call(services.language_model.structured, questions, way.schema)
-        return _related(way.read(answer, job), job)
-    except ModelError:
-        raise
-    except Exception as error:
-        raise ModelError(f"no summary by {way.name}: {type(error).__name__}: {error}") from error
 
 
 def _related(lines: list[Line], job: SummaryJob) -> list[Line]:

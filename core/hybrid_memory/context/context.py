@@ -253,7 +253,7 @@ def _pieces(plan: PromptPlan, memories: Memories) -> Iterator[Piece]:
 def _turns(plan: PromptPlan) -> Iterator[Piece]:
     seen = plan.seen
     notes = {message.id: note for message, note in plan.parts.turns}
-    for unit in seen.units:
+    for unit, note in zip(seen.units, seen.notes, strict=True):
         for place, event in enumerate(unit.events):
             message, tokens = seen.costs.whole(event)
             what, name = f"{message.speaker}: {_few(message.text)}", handle(event.position, event.position)
@@ -266,7 +266,7 @@ def _turns(plan: PromptPlan) -> Iterator[Piece]:
                 way = "whole, but for media behind handles" if event.position in seen.costs.handles else "whole"
                 yield Piece("turns", what, tokens, way, name)
             if place == 0 and unit.note and notes.get(message.id) == "":
-                yield Piece("recalled", _few(unit.note), seen.note_tokens(unit), "left out: newer notes", shown=False)
+                yield Piece("recalled", _few(unit.note), note, "left out: newer notes", shown=False)
 
 
 def _recalled(plan: PromptPlan, memories: Memories) -> Iterator[Piece]:
