@@ -302,42 +302,28 @@ class PromptRequest:
     wait: bool = True
     paging: PagingConfig | None = None
     marks: PromptConfig = field(default_factory=PromptConfig)
-    spaces: tuple[Scope, ...] = ()
-    rules: tuple[Voice, ...] = ()
+    spaces: Sequence[Scope] = ()
+    rules: Sequence[Voice] = ()
 
     @classmethod
-    def of(
-        cls, query: Any, *, max_tokens: Any, k: Any, layout: Any, tools: Any, blocks: Any, host: Any = None,
-        reader: Any = None, wait: bool = True, paging: Any = None, spaces: Sequence[Scope] = (),
-        rules: Sequence[Voice] = (), **texts: Any,
-    ) -> Self:  # fmt: skip
+    def of(cls, query: Any, *, blocks: Any, host: Host | None = None, reader: Any = None, **given: Any) -> Self:
         """The request; raises `InvalidInputError` if an argument is invalid."""
         if query is not None and not query.strip():
             raise InvalidInputError(f"the query must be text, or None for the user's last turn; got {shown(query)}")
-        for name, text in texts.items():
-            if text is not None:
-                checked_text(name, text)
-        for tool in tools:
+        for name in ("identity", "instructions", "profile"):
+            if given.get(name) is not None:
+                checked_text(name, given[name])
+        for tool in given["tools"]:
             try:
                 storable(dict(tool))
             except (TypeError, ValueError) as error:
                 raise InvalidInputError(f"a tool must be a schema in JSON, got {shown(tool)}: {error}") from None
         if isinstance(reader, str) and not reader.strip():
             raise InvalidInputError(f"reader must be the name of a tool, a Reader or None, got {shown(reader)}")
-        request = cls(
-            query=query,
-            host=_checked(host or Host()),
-            reader=Reader(reader) if isinstance(reader, str) else reader,
-            wait=bool(wait),
-            paging=paging,
-            max_tokens=whole("max_tokens", max_tokens, LEAST_TOKENS),
-            k=whole("k", k, 0),
-            layout=layout,
-            tools=tuple(tools),
-            spaces=tuple(spaces),
-            rules=tuple(rules),
-            **texts,
-        )
+        given["max_tokens"] = whole("max_tokens", given["max_tokens"], LEAST_TOKENS)
+        given["k"] = whole("k", given["k"], 0)
+        reader = Reader(reader) if isinstance(reader, str) else reader
+        request = cls(query, host=_checked(host or Host()), reader=reader, **given)
         return request if blocks is None else request.showing(blocks)
 
     def showing(self, blocks: Mapping[str, str | Block]) -> Self:

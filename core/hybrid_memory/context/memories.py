@@ -163,11 +163,7 @@ def memory_note(
     A question with its own line is not repeated with its answer. Empty without either, unless ``bare``: then only the
     heading. ``unsure`` says that the turns may not answer the query.
     """
-    asked = frozenset(terms(query))
-    ids = {source for hit in hits for source in hit.record.sources}
-    ordered = without_questions(sorted(hits, key=lambda hit: hit.record.id), ids)
-    turns = [memory_line(hit, asked) for hit in ordered]
-    sentences = by_day(statements)
+    turns, sentences = _turn_lines(hits, query), by_day(statements)
     language = prompt_language(query or "".join([*sentences, *turns]))
     heading = MEMORY_HEADINGS[language] + (UNSURE[language] if unsure and turns else "")
     introduced = [SAID_HEADINGS[language], *sentences] if sentences else []
@@ -176,15 +172,19 @@ def memory_note(
 
 def shared_note(hits: Sequence[Hit], query: str) -> str:
     """The turns of shared spaces, oldest first, under a heading for each space; each line names who said it."""
-    asked = frozenset(terms(query))
     lines: list[str] = []
     for space in sorted({hit.record.scope.space or "" for hit in hits}):
-        chosen = sorted((hit for hit in hits if hit.record.scope.space == space), key=lambda hit: hit.record.id)
-        turns = [
-            memory_line(hit, asked) for hit in without_questions(chosen, {hit.record.sources[0] for hit in chosen})
-        ]
+        turns = _turn_lines([hit for hit in hits if hit.record.scope.space == space], query)
         lines += [SPACE_HEADINGS[prompt_language(query or "".join(turns))].format(space=repr(space)), *turns]
     return "\n".join(lines)
+
+
+def _turn_lines(hits: Sequence[Hit], query: str) -> list[str]:
+    """Oldest first, and no question with its answer that has its own line."""
+    ids = {source for hit in hits for source in hit.record.sources}
+    ordered = sorted(without_questions(hits, ids), key=lambda hit: hit.record.id)
+    words = frozenset(terms(query))
+    return [memory_line(hit, words) for hit in ordered]
 
 
 def memory_line(hit: Hit, words: frozenset[str]) -> str:
@@ -262,7 +262,7 @@ class Asking:
     standing: frozenset[int] = frozenset()
     beside: str | None = None
     within: Literal["user", "session"] = "user"
-    spaces: tuple[Scope, ...] = ()
+    spaces: Sequence[Scope] = ()
     only_spaces: bool = False
 
 
@@ -325,15 +325,7 @@ async def _shared(run: Runner, services: Services, asked: Asking) -> tuple[Hit, 
     distinct: dict[str, Hit] = {}  # what several members repeat word for word takes one line
     for hit in await recall(run, services, query, asked.spaces[1:]):
         distinct.setdefault(hit.record.text.strip(), hit)
-    hits = [
-        hit
-        for text, hit in distinct.items()
-        if text not in asked.texts
-        and text not in asked.notes
-        and asked.visible.isdisjoint(hit.record.sources)
-        and (hit.confidence is None or hit.confidence >= asked.marks.min_confidence)
-        and is_worth_a_line(hit)
-    ]
+    hits = [hit for text, hit in distinct.items() if text not in asked.notes and _is_fresh(hit, asked)]
     return tuple(hits[: asked.k])
 
 
@@ -360,15 +352,8 @@ async def _memories(run: Runner, services: Services, asked: Asking) -> Memories:
         query = replace(query, where=replace(query.where, hidden=((asked.turn, MAX_POSITION),)))
     hits = [hit for hit in await recall(run, services, query) if asked.turn is None or hit.record.turn < asked.turn]
     statements = await _nearest(run, services, asked, hits)
-    fresh = [
-        hit
-        for hit in hits
-        if asked.visible.isdisjoint(hit.record.sources)
-        and hit.record.text.strip() not in asked.texts
-        and (hit.confidence is None or hit.confidence >= asked.marks.min_confidence)
-        and is_worth_a_line(hit)
-        and _may_show(hit.record.scope.session, asked)
-    ][: SPARE * asked.k]
+    fresh = [hit for hit in hits if _is_fresh(hit, asked) and _may_show(hit.record.scope.session, asked)]
+    fresh = fresh[: SPARE * asked.k]
     # Messages that only call tools say nothing without their results, which are found themselves.
     said = [hit.record.sources[0] for hit in fresh if hit.record.speaker == Role.ASSISTANT]
     events = await run.call(services.log.get, asked.scope.owner, said) if said else []
@@ -502,6 +487,16 @@ def is_worth_a_line(hit: Hit) -> bool:
     if record.origin is Origin.TOOL and len(terms(record.text)) < RESULT_WORDS:
         return False
     return is_memory(record.text) and not record.text.lstrip().startswith(STEPS)
+
+
+def _is_fresh(hit: Hit, asked: Asking) -> bool:
+    """Whether a turn is sure enough, says something, and is not in the prompt anyway."""
+    return (
+        asked.visible.isdisjoint(hit.record.sources)
+        and hit.record.text.strip() not in asked.texts
+        and (hit.confidence is None or hit.confidence >= asked.marks.min_confidence)
+        and is_worth_a_line(hit)
+    )
 
 
 def _may_show(session: str | None, asked: Asking) -> bool:

@@ -145,18 +145,9 @@ class QueueState:
 
     def as_payload(self) -> dict[str, Any]:
         """The state as JSON, without the number."""
-        return {
-            "cursor": self.cursor,
-            "kept": list(self.kept),
-            "anchor": self.anchor,
-            "lines": [asdict(line) for line in self.lines],
-            "ledger": ledger_payload(self.ledger),
-            "stretches": [list(stretch) for stretch in self.stretches],
-            "audit": asdict(self.audit),
-            "latest": asdict(self.latest),
-            "strategy": self.strategy,
-            "episode": self.episode,
-        }
+        values = asdict(self)
+        del values["number"]
+        return {**values, "ledger": ledger_payload(self.ledger)}
 
     @classmethod
     def of(cls, event: Event | None) -> Self:
