@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
@@ -106,26 +105,24 @@ def render(ledger: Ledger, *, max_tokens: int, count: TokenCounter) -> str:
     What does not fit is left out, the oldest of a kind first, in this order of kinds: commands, files that were only
     read, addresses, ids, errors, tests, deleted files, and finally created, renamed or modified ones.
     """
-    files: dict[str, list[Mention]] = defaultdict(list)
+    groups: dict[str, list[Mention]] = {
+        **{change: [] for change in _CHANGES},
+        "tests": [
+            Mention(text=run.outcome + (f" ({', '.join(run.failing)})" if run.failing else ""))
+            for run in ledger.tests[-SHOWN_TESTS:]
+        ],
+        "errors": [*ledger.errors],
+        "ids": [*ledger.ids],
+        "urls": [*ledger.urls],
+        "read": [],
+        "commands": [*ledger.commands],
+    }
     moved = {state.moved_from for state in ledger.files if state.operation is Operation.RENAMED}
     for state in ledger.files:
         if state.operation is Operation.RENAMED:
-            files[state.operation].append(Mention(text=f"{state.moved_from} -> {state.path}"))
+            groups[state.operation].append(Mention(text=f"{state.moved_from} -> {state.path}"))
         elif state.operation is not Operation.DELETED or state.path not in moved:
-            files[state.operation].append(Mention(text=state.path))
-    tests = [
-        Mention(text=run.outcome + (f" ({', '.join(run.failing)})" if run.failing else ""))
-        for run in ledger.tests[-SHOWN_TESTS:]
-    ]
-    groups = {
-        **{change: files[change] for change in _CHANGES},
-        "tests": tests,
-        "errors": list(ledger.errors),
-        "ids": list(ledger.ids),
-        "urls": list(ledger.urls),
-        "read": files["read"],
-        "commands": list(ledger.commands),
-    }
+            groups[state.operation].append(Mention(text=state.path))
     lines: dict[str, str] = {}
     left = max_tokens
     for label in _KEEPING:

@@ -108,15 +108,9 @@ class _Reader:
 
     def _result(self, message: Message, text: str, source: str) -> None:
         result = outcome(text)
-        action = next(
-            (
-                one
-                for one in self.pending
-                if None in (message.tool_call_id, one.call) or one.call == message.tool_call_id
-            ),
-            None,
-        )
-        if action is not None:
+        called = message.tool_call_id
+        answered = (action for action in self.pending if None in (called, action.call) or action.call == called)
+        if (action := next(answered, None)) is not None:
             self.pending.remove(action)
             self.runs_fences |= action.fenced
             self._conclude(action, result)
@@ -189,14 +183,8 @@ class _Reader:
         elif file.operation is Operation.RENAMED and not moved_from:
             operation = Operation.RENAMED
         if verb != "read" or is_new or operation is Operation.READ:
-            sources = bounded((*file.sources, source))
-            update = {
-                "operation": operation,
-                "existed": file.existed,
-                "sources": sources,
-                "moved_from": moved_from or file.moved_from,
-            }
-            file = file.model_copy(update=update)
+            sources, moved_from = bounded((*file.sources, source)), moved_from or file.moved_from
+            file = file.model_copy(update={"operation": operation, "sources": sources, "moved_from": moved_from})
         self.files[key] = file
         return file
 

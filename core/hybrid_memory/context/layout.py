@@ -126,7 +126,7 @@ class Parts:
             language = prompt_language(self.summary or self.artifacts)
             more = f" {readable(language, self.reader, text)}" if self.reader else ""
             text = f"{SUMMARY_HEADINGS[language]}{more}\n{text}"
-        return _apart(marked("user_profile", profile), marked("summary", text), self.spoken)
+        return "\n\n".join(filter(None, (marked("user_profile", profile), marked("summary", text), self.spoken)))
 
 
 def messages(parts: Parts, layout: Layout) -> list[Message]:
@@ -137,7 +137,7 @@ def messages(parts: Parts, layout: Layout) -> list[Message]:
         fronted = _fronted(turns, parts.standing, apart=layout == "queue")
         return [*parts.system, *_written(_begun(fronted, parts))]
     # The memories for the question come before the conversation, and turns have no notes.
-    front = _apart(parts.standing, memory_mark(parts.note, parts.marks))
+    front = "\n\n".join(filter(None, (parts.standing, memory_mark(parts.note, parts.marks))))
     turns = [(message, "") for message, _ in parts.turns]
     asked: list[_Turn] = [] if parts.question is None else [(parts.question, "")]
     fronted = _begun(_fronted(turns or asked, front), parts)
@@ -179,13 +179,8 @@ def _written(turns: Sequence[_Turn]) -> list[Message]:
     ]
 
 
-def _apart(*texts: str) -> str:
-    """Those of the texts that are not empty, with a blank line between them."""
-    return "\n\n".join(filter(None, texts))
-
-
 def _system(*texts: str) -> list[Message]:
-    text = _apart(*texts)
+    text = "\n\n".join(filter(None, texts))
     return [Message(role=Role.SYSTEM, content=text)] if text else []
 
 
