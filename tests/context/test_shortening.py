@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import Message, Role, ToolCall
+from hybrid_memory.context.context import PromptPlan, plan
 from hybrid_memory.context.memories import Memories
-from hybrid_memory.context.plan import PromptPlan, plan
 from hybrid_memory.context.shortening import READ_BEFORE, excerpt, shortened, with_handles
 from hybrid_memory.context.view import LEAST_INLINE, LEAST_ROOM, PromptView, relieved
 from hybrid_memory.log.exchanges import OWN_TOOLS
