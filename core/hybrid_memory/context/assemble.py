@@ -12,13 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from hybrid_memory.config import PagingConfig
-from hybrid_memory.context.compact import compact_units
+from hybrid_memory.context.compact import compact_units, due, due_now
 from hybrid_memory.context.context import Context, PromptPlan, context_of, plan
 from hybrid_memory.context.layout import PromptRequest
 from hybrid_memory.context.memories import Memories, memory_note, recalled
 from hybrid_memory.context.queue import STATES, QueueProjection, Session, load
 from hybrid_memory.context.strategies import resolve_strategy
-from hybrid_memory.context.triggers import due, due_now
 from hybrid_memory.context.view import look
 from hybrid_memory.documents.document import DocumentsProjection
 from hybrid_memory.documents.editing import Owned, blocks
