@@ -416,10 +416,10 @@ def context_of(made: PromptPlan, memories: Memories) -> Context:
 
 def _pieces(made: PromptPlan, memories: Memories) -> Iterator[Piece]:
     seen, parts, count = made.seen, made.parts, made.seen.costs.count
-    for section in ("identity", "instructions", "profile", "summary", "artifacts"):
+    for section, reason in _WHY.items():
         text = getattr(parts, section)
         if text:
-            yield Piece(section, _few(text), count(text), _WHY[section])
+            yield Piece(section, _few(text), count(text), reason)
         elif (lost := getattr(seen.parts, section)) != "":
             yield Piece(section, _few(lost), count(lost), "left out: no space", shown=False)
     for label, text in parts.blocks.items():
