@@ -315,10 +315,19 @@ class PromptRequest:
                 raise InvalidInputError(f"a tool must be a schema in JSON, got {shown(tool)}: {error}") from None
         if isinstance(reader, str) and not reader.strip():
             raise InvalidInputError(f"reader must be the name of a tool, a Reader or None, got {shown(reader)}")
+        host = host or Host()
+        for name, value in (("began", host.began), ("beside", host.beside)):
+            if not isinstance(value, str | None):
+                raise InvalidInputError(f"{name} must be text or None, got {shown(value)}")
+        among: Any = host.among
+        texts = not isinstance(among, str) and isinstance(among, Collection | None)
+        if not texts or not all(isinstance(value, str) for value in among or ()):
+            raise InvalidInputError(f"among must be a list of message ids, got {shown(among)}")
+        host = replace(host, among=None if among is None else frozenset(among))
         given["max_tokens"] = whole("max_tokens", given["max_tokens"], LEAST_TOKENS)
         given["k"] = whole("k", given["k"], 0)
         reader = Reader(reader) if isinstance(reader, str) else reader
-        request = cls(query, host=_checked(host or Host()), reader=reader, **given)
+        request = cls(query, host=host, reader=reader, **given)
         return request if blocks is None else request.showing(blocks)
 
     def showing(self, blocks: Mapping[str, str | Block]) -> Self:
@@ -331,14 +340,3 @@ class PromptRequest:
             else:
                 words[label] = block
         return replace(self, blocks=words, writers=writers)
-
-
-def _checked(host: Host) -> Host:
-    for name in ("began", "beside"):
-        if not isinstance(value := getattr(host, name), str | None):
-            raise InvalidInputError(f"{name} must be text or None, got {shown(value)}")
-    among: Any = host.among
-    texts = not isinstance(among, str) and isinstance(among, Collection | None)
-    if not texts or not all(isinstance(value, str) for value in among or ()):
-        raise InvalidInputError(f"among must be a list of message ids, got {shown(among)}")
-    return replace(host, among=None if among is None else frozenset(among))

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 
 from hybrid_memory.artifacts.results import is_observation
 from hybrid_memory.config import CleaningLevel
@@ -200,11 +201,7 @@ def judged(sentence: str) -> Judged:
     characters give fifteen terms and count as six words.
     """
     found = _cues(sentence)
-    specifics = 0
-    for _ in _SPECIFIC.finditer(sentence):
-        specifics += 1
-        if specifics == MAX_SPECIFICS:
-            break
+    specifics = len(list(islice(_SPECIFIC.finditer(sentence), MAX_SPECIFICS)))
     words = sum(CJK_WORDS if term[0] >= "\u2e80" else 1.0 for term in terms(sentence))
     content = 0.7 * min(words / 8, 1)
     asks = _QUESTION.search(sentence.rstrip()[-2:]) is not None

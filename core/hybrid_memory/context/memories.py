@@ -308,7 +308,15 @@ async def memories(run: Runner, services: Services, asked: Asking) -> Memories:
             if float(emptiness(rows)[0]) >= IDLE:
                 return Memories()
     own = Memories() if asked.only_spaces else await _memories(run, services, asked)
-    return replace(own, shared=await _shared(run, services, asked)) if asked.spaces else own
+    if not asked.spaces:
+        return own
+    # One ranking of all spaces; unlike the owner's own, also of what was said after the question.
+    query = _turns_for(asked.spaces[0], asked.words, SPARE * asked.k)
+    distinct: dict[str, Hit] = {}  # what several members repeat word for word takes one line
+    for hit in await recall(run, services, query, asked.spaces[1:]):
+        distinct.setdefault(hit.record.text.strip(), hit)
+    shared = [hit for text, hit in distinct.items() if text not in asked.notes and _is_fresh(hit, asked)]
+    return replace(own, shared=tuple(shared[: asked.k]))
 
 
 def _turns_for(scope: Scope, words: str, k: int, within: Literal["user", "session"] = "user") -> RecallRequest:
@@ -317,16 +325,6 @@ def _turns_for(scope: Scope, words: str, k: int, within: Literal["user", "sessio
         scope, words, k=k, within=within, kinds=(RecordKind.TURN,), categories=(), since=None, until=None,
         metadata=None, weights=None,
     )  # fmt: skip
-
-
-async def _shared(run: Runner, services: Services, asked: Asking) -> tuple[Hit, ...]:
-    """The best turns of the spaces, in one ranking; unlike the owner's own, also those said after the question."""
-    query = _turns_for(asked.spaces[0], asked.words, SPARE * asked.k)
-    distinct: dict[str, Hit] = {}  # what several members repeat word for word takes one line
-    for hit in await recall(run, services, query, asked.spaces[1:]):
-        distinct.setdefault(hit.record.text.strip(), hit)
-    hits = [hit for text, hit in distinct.items() if text not in asked.notes and _is_fresh(hit, asked)]
-    return tuple(hits[: asked.k])
 
 
 async def asking_turn(run: Runner, services: Services, scope: Scope, words: str) -> int | None:

@@ -88,6 +88,9 @@ class PromptView:
         parts: the parts of the prompt except turns; profile, summary and artifacts cut to their shares.
         lines: the summary lines that may be shown.
         tools: tokens of the tool schemas, including the reader's.
+        own: tokens of the caller's own parts: the system message and the tools.
+        budget: tokens of the whole prompt: ``max_tokens``, or more if the caller's own parts leave too little.
+        share: the base of the budget's shares: less than ``max_tokens`` if the caller's parts take most of it.
         sheet: the user's statements; None if a prompt shows none.
         standing: ids of those that stand before the conversation.
         left_out: ids of messages that the host shows no more.
@@ -104,6 +107,9 @@ class PromptView:
     parts: Parts
     lines: tuple[Line, ...]
     tools: int
+    own: int
+    budget: int
+    share: int
     sheet: Sheet | None = None
     standing: frozenset[int] = frozenset()
     left_out: frozenset[str] = frozenset()
@@ -113,11 +119,6 @@ class PromptView:
         """Ids of the events whose words the prompt shows anyway, and of those that are left out on purpose."""
         said = (source for unit in self.units for source in (*(event.id for event in unit.events), *unit.recalled))
         return self.left_out.union(said)
-
-    @cached_property
-    def budget(self) -> int:
-        """Tokens of the whole prompt: ``max_tokens``, or more if the caller's own parts leave too little."""
-        return max(self.request.max_tokens, self.own + int(LEAST_ROOM * self.request.max_tokens))
 
     @cached_property
     def fixed(self) -> int:
@@ -130,16 +131,6 @@ class PromptView:
     def room(self) -> int:
         """Tokens for the turns and memories."""
         return self.budget - self.fixed
-
-    @property
-    def share(self) -> int:
-        """The base of the budget's shares: less than ``max_tokens`` if the caller's parts take most of it."""
-        return min(self.request.max_tokens, 2 * max(self.budget - self.own, 0))
-
-    @cached_property
-    def own(self) -> int:
-        """Tokens of the caller's own parts: the system message and the tools."""
-        return self.costs.of(self.parts.system) + self.costs.count(self.parts.spoken) + self.tools + PRIMING
 
     @property
     def next_round(self) -> int:
@@ -256,12 +247,29 @@ def view(
     handles = {events[number].position: blocks for number, blocks in lines_of.items()}
     costs = replace(costs, handles=handles, reader=reader)
 
+    parts = _own_parts(session, costs, request, reader if lines else "")
+    tools = schema_tokens(request.tools, costs.count) if request.tools else 0
+    if request.reader is not None and request.reader.schema:
+        tools += schema_tokens([request.reader.schema], costs.count)
+    own = costs.of(parts.system) + costs.count(parts.spoken) + tools + PRIMING
+    budget = max(request.max_tokens, own + int(LEAST_ROOM * request.max_tokens))
+    share = min(request.max_tokens, 2 * max(budget - own, 0))
+    made = PromptView(
+        session=session, costs=costs, config=config, request=request, units=units, question=question,
+        words=words.strip(), asked=asked, parts=parts, lines=tuple(lines), tools=tools,
+        own=own, budget=budget, share=share,
+    )  # fmt: skip
+    return replace(made, parts=made.with_summary(1.0))
+
+
+def _own_parts(session: Session, costs: Costs, request: PromptRequest, reader: str) -> Parts:
+    """The parts that stand in every prompt, without the summary."""
     instructions, others = [request.instructions], [*request.rules]
     for unit in session.queue.instructions:
         event, text = unit.events[0], unit.messages[0].text
         limit = int(OPENING_SHARE * request.max_tokens)
         if costs.count(text) > limit:
-            text = excerpt(text, limit, words=terms(query or ""), count=costs.count)
+            text = excerpt(text, limit, words=terms(request.query or ""), count=costs.count)
         if event.origin is Origin.OPERATOR:
             instructions.append(text)
         else:
@@ -273,7 +281,7 @@ def view(
             blocks[label] = text
         else:
             others.append(Voice(label, text, writer.value))
-    parts = Parts(
+    return Parts(
         identity=request.identity,
         instructions="\n\n".join(filter(None, instructions)),
         blocks=blocks,
@@ -281,17 +289,8 @@ def view(
         profile=request.profile or "",
         marks=request.marks,
         assistant_first=request.host.assistant_first,
-        reader=reader if lines else "",
+        reader=reader,
     )
-    tools = schema_tokens(request.tools, costs.count) if request.tools else 0
-    if request.reader is not None and request.reader.schema:
-        tools += schema_tokens([request.reader.schema], costs.count)
-    made = PromptView(
-        session=session, costs=costs, config=config, request=request, units=units, question=question,
-        words=words.strip(), asked=asked,
-        parts=parts, lines=tuple(lines), tools=tools,
-    )  # fmt: skip
-    return replace(made, parts=made.with_summary(1.0))
 
 
 def budget_of(window: int, answer: int | None = None) -> int:
