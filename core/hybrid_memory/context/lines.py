@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 
-from hybrid_memory.artifacts.results import is_observation
+from hybrid_memory.artifacts.reading import is_observation
 from hybrid_memory.config import CleaningLevel
 from hybrid_memory.context.summary import Line, Section
 from hybrid_memory.log.event import Event
