@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.artifacts import read_ledger, render
+from hybrid_memory.artifacts.ledger import render
+from hybrid_memory.artifacts.reading import read_ledger
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.context import queue as queues
 from hybrid_memory.context.layout import PromptRequest

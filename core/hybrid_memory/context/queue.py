@@ -12,8 +12,8 @@ from functools import cache, cached_property
 from itertools import takewhile
 from typing import Any, Self
 
-from hybrid_memory.artifacts import read_ledger
 from hybrid_memory.artifacts.ledger import Ledger
+from hybrid_memory.artifacts.reading import read_ledger
 from hybrid_memory.context.lines import candidates
 from hybrid_memory.context.shortening import Costs, Shown
 from hybrid_memory.context.summary import Audit, Line

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from hybrid_memory.artifacts import render
+from hybrid_memory.artifacts.ledger import render
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.context.layout import RECORD, Parts, PromptRequest, Voice, memory_mark, prompt_language
 from hybrid_memory.context.lines import shown
