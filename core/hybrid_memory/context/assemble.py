@@ -194,7 +194,7 @@ async def _keep_note(run: Runner, services: Services, session: Session, made: Pr
         EventKind.RECALLED,
         {
             "query": seen.words,
-            "text": memory_note(own.hits, seen.words, statements=own.statements, unsure=own.unsure),
+            "text": memory_note(own, seen.words),
             "origin": lowest((Origin.ASSISTANT, *(hit.origin for hit in own.hits))),
             "tokens": made.tokens,
             "max_tokens": seen.request.max_tokens,

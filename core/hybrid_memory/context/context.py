@@ -246,7 +246,7 @@ def _attempts(seen: PromptView, memories: Memories) -> Iterator[PromptPlan]:
     while True:
         own = seen.shown_note
         if own is None:
-            own = memory_note(kept.hits, seen.words, statements=kept.statements, unsure=kept.unsure)
+            own = memory_note(kept, seen.words)
         note = "\n".join(filter(None, (own, shared_note(kept.shared, seen.words) if kept.shared else "")))
         relief = relieved(seen, seen.costs.count(memory_mark(note, seen.request.marks)) + 1 if note else 0)
         yield _with_turns(seen, relief.short, relief.bare, note, kept=kept)

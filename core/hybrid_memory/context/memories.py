@@ -155,19 +155,18 @@ class Memories:
         return replace(self, statements=self.statements[:-1])
 
 
-def memory_note(
-    hits: Sequence[Hit], query: str = "", *, statements: Sequence[Fact] = (), unsure: bool = False, bare: bool = False
-) -> str:
+def memory_note(memories: Memories, query: str = "") -> str:
     """The user's sentences by day, then recalled turns, oldest first, under a heading in the language of the query.
 
-    A question with its own line is not repeated with its answer. Empty without either, unless ``bare``: then only the
-    heading. ``unsure`` says that the turns may not answer the query.
+    A question with its own line is not repeated with its answer. Empty without either.
     """
-    turns, sentences = _turn_lines(hits, query), by_day(statements)
+    turns, sentences = _turn_lines(memories.hits, query), by_day(memories.statements)
+    if not turns and not sentences:
+        return ""
     language = prompt_language(query or "".join([*sentences, *turns]))
-    heading = MEMORY_HEADINGS[language] + (UNSURE[language] if unsure and turns else "")
+    heading = MEMORY_HEADINGS[language] + (UNSURE[language] if memories.unsure and turns else "")
     introduced = [SAID_HEADINGS[language], *sentences] if sentences else []
-    return "\n".join([heading, *introduced, *turns]) if sentences or turns or bare else ""
+    return "\n".join([heading, *introduced, *turns])
 
 
 def shared_note(hits: Sequence[Hit], query: str) -> str:
@@ -424,7 +423,7 @@ def fitting(memories: Memories, words: str, room: int, count: TokenCounter, befo
         rest = replace(memories, shared=())
         return replace(fitting(rest, words, room, count) if rest else rest, shared=tuple(kept))
     asked = frozenset(terms(words))
-    room -= count(memory_note((), words, bare=True))
+    room -= count(MEMORY_HEADINGS[prompt_language(words)])
     hits = sorted(memories.hits, key=lambda hit: -(hit.confidence or 0.0))
     # Lines counted one by one may come to a token more than the note, never to less.
     lines = [(line := memory_line(hit, asked), count(line) + 1) for hit in hits]
