@@ -283,7 +283,7 @@ def said_anew(log: Sequence[Message], given: Sequence[Message]) -> tuple[list[st
     """
     if not given or given[-1].role is not Role.USER or all(message.role is Role.USER for message in given):
         return None
-    (ours, words), (theirs, copied) = _said(log), _said(given)
+    (ours, words), (theirs, copied) = _speech(log), _speech(given)
     size = end = 0
     for until in range(len(words), 0, -1):
         common = _common(words[:until], copied)
@@ -297,7 +297,7 @@ def said_anew(log: Sequence[Message], given: Sequence[Message]) -> tuple[list[st
     return named, list(log[ours[end - 1] + 1 :])
 
 
-def _said(messages: Sequence[Message]) -> tuple[list[int], list[tuple[Role, str, str | None]]]:
+def _speech(messages: Sequence[Message]) -> tuple[list[int], list[tuple[Role, str, str | None]]]:
     """What user and assistant said: the rows, and the words of each."""
     spoken = (Role.USER, Role.ASSISTANT)
     rows = [row for row, message in enumerate(messages) if message.role in spoken and not message.tool_calls]
@@ -315,7 +315,7 @@ def said_before(log: Sequence[Message], given: Sequence[Message]) -> list[str | 
 
     Compares the words of user and assistant; either side may lack tool calls and results.
     """
-    (ours, words), (theirs, copied) = _said(log), _said(given)
+    (ours, words), (theirs, copied) = _speech(log), _speech(given)
     size = _common(words, copied)
     named: list[str | None] = [None] * len(given)
     if not size:
