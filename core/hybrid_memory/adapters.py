@@ -125,7 +125,7 @@ class Portion:
         summary = written(self.lines, chinese=chinese, handles=False)
         parts = Parts(profile=self.profile, summary=summary, others=self.rules)
         chosen = self.memories
-        own = memory_note(chosen.hits, self.query, statements=chosen.statements, unsure=chosen.unsure)
+        own = memory_note(chosen, self.query)
         note = "\n".join(part for part in (own, shared_note(chosen.shared, self.query)) if part)
         return "\n\n".join(part for part in (parts.standing, memory_mark(note, self.marks)) if part)
 

@@ -6,10 +6,8 @@ do not need it. Its contents may change whenever the library gets better at read
 
 from __future__ import annotations
 
-from hybrid_memory.artifacts import read_ledger
 from hybrid_memory.artifacts.ledger import FileState, Ledger, Operation, TestRun
-from hybrid_memory.artifacts.reading import actions
-from hybrid_memory.artifacts.results import errors, is_observation, outcome, refused
+from hybrid_memory.artifacts.reading import actions, errors, is_observation, outcome, read_ledger, refused
 from hybrid_memory.context.compact import critical_items
 from hybrid_memory.context.layout import LEAST_TOKENS, RECALLED_TURNS, as_event
 from hybrid_memory.context.lines import MAX_LINE_CHARS, candidates, chosen, prose

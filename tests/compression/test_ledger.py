@@ -3,8 +3,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import Message, Role
-from hybrid_memory.artifacts import read_ledger, render
-from hybrid_memory.artifacts.ledger import LIMITS, Ledger
+from hybrid_memory.artifacts.ledger import LIMITS, Ledger, render
+from hybrid_memory.artifacts.reading import read_ledger
 from tests.doubles import assert_linear
 from tests.world import rows
 

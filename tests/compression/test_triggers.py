@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import CompactionConfig
-from hybrid_memory.context.triggers import drift, keep_rounds
+from hybrid_memory.context.compact import drift, keep_rounds
 from hybrid_memory.ports import Floats
 
 SHARES = st.floats(0, 1)

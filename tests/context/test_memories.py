@@ -83,16 +83,16 @@ def test_a_second_result_of_a_call_is_left_out() -> None:
     ],
 )
 def test_the_heading_is_in_the_language_of_the_query_or_memories(query: str, text: str, language: Language) -> None:
-    assert memory_note([hit(1, text)], query).splitlines()[0] == MEMORY_HEADINGS[language]
+    assert memory_note(Memories((hit(1, text),)), query).splitlines()[0] == MEMORY_HEADINGS[language]
 
 
 def test_a_memory_is_shown_in_the_words_that_were_said() -> None:
-    (_, line) = memory_note([hit(1, "Um, dois, três; x  # fix")]).splitlines()
+    (_, line) = memory_note(Memories((hit(1, "Um, dois, três; x  # fix"),))).splitlines()
     assert line == "- [2024-05-02] user: Um, dois, três; x # fix"
 
 
 def test_a_note_is_one_bounded_line_a_hit() -> None:
-    _, line, short = memory_note([hit(1, "word \n" * 1000), hit(2, "a\n\nb")]).splitlines()
+    _, line, short = memory_note(Memories((hit(1, "word \n" * 1000), hit(2, "a\n\nb")))).splitlines()
     assert line.endswith("…")
     assert len(line) < MEMORY_CHARS + 50
     assert short.endswith("user: a b")

@@ -11,10 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import CompactionConfig, Context, Hit, HybridMemory, Line, Message, Role, Section
-from hybrid_memory.context.context import context_of
+from hybrid_memory.context.context import context_of, plan
 from hybrid_memory.context.layout import SUMMARY_HEADINGS
 from hybrid_memory.context.memories import Memories
-from hybrid_memory.context.plan import plan
 from hybrid_memory.context.view import LEAST_ROOM, PromptView
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.context.conftest import See, page

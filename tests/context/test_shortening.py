@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import Message, Role, ToolCall
+from hybrid_memory.context.context import PromptPlan, plan
 from hybrid_memory.context.memories import Memories
-from hybrid_memory.context.plan import PromptPlan, plan
 from hybrid_memory.context.shortening import READ_BEFORE, excerpt, shortened, with_handles
 from hybrid_memory.context.view import LEAST_INLINE, LEAST_ROOM, PromptView, relieved
 from hybrid_memory.log.exchanges import OWN_TOOLS
@@ -306,8 +306,8 @@ def test_of_what_was_recalled_for_earlier_turns_the_oldest_goes_first(see: See) 
     bare = sorted(position // 10 - 1 for position in relieved(seen, 0).bare)
     assert bare == [2 * row for row in range(len(bare))]
     assert 0 < len(bare) < 6
-    kept = sum(seen.note_tokens(unit) for unit in seen.units) - sum(
-        seen.note_tokens(unit) for unit in seen.units if unit.first // 10 - 1 in bare
+    kept = sum(seen.notes) - sum(
+        note for unit, note in zip(seen.units, seen.notes, strict=True) if unit.first // 10 - 1 in bare
     )
     assert kept <= seen.config.recall_ratio * seen.share
 

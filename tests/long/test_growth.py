@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
-from hybrid_memory.artifacts import read_ledger
 from hybrid_memory.artifacts.ledger import Ledger
-from hybrid_memory.artifacts.reading import MAX_CHANGED
+from hybrid_memory.artifacts.reading import MAX_CHANGED, read_ledger
 from hybrid_memory.context.compact import MAX_STRETCHES
 from hybrid_memory.context.shortening import excerpt as shortened_to
 from hybrid_memory.facts.profile import UserProfile

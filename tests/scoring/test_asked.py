@@ -10,7 +10,7 @@ import pytest
 
 from hybrid_memory import Hit, HybridMemory, Message, ScopedMemory, open_memory
 from hybrid_memory.apps.cli import printing, turns
-from hybrid_memory.context.memories import memory_line, memory_note
+from hybrid_memory.context.memories import Memories, memory_line, memory_note
 from hybrid_memory.recall.measure import demand
 from hybrid_memory.tools import MEMORY_TOOLS
 from langchain_hybrid_memory.documents import document
@@ -93,7 +93,8 @@ def test_a_note_tells_a_question_once_and_whose_it_is(memory: HybridMemory) -> N
     hit = answer(hits)
     assert memory_line(hit, frozenset()) == f"- [2026-03-02] web (ann): {QUESTION} -> bob: {ANSWER}"
     assert hit.origin == "web"
-    assert memory_note(hits, LATER).count(QUESTION) == memory_note([hit], LATER).count(QUESTION) == 1
+    notes = [memory_note(Memories(shown), LATER) for shown in (tuple(hits), (hit,))]
+    assert [note.count(QUESTION) for note in notes] == [1, 1]
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
@@ -105,39 +105,33 @@ def render(ledger: Ledger, *, max_tokens: int, count: TokenCounter) -> str:
     What does not fit is left out, the oldest of a kind first, in this order of kinds: commands, files that were only
     read, addresses, ids, errors, tests, deleted files, and finally created, renamed or modified ones.
     """
-    files: dict[str, list[Mention]] = defaultdict(list)
+    groups: dict[str, list[Mention]] = {
+        **{change: [] for change in _CHANGES},
+        "tests": [
+            Mention(text=run.outcome + (f" ({', '.join(run.failing)})" if run.failing else ""))
+            for run in ledger.tests[-SHOWN_TESTS:]
+        ],
+        "errors": [*ledger.errors],
+        "ids": [*ledger.ids],
+        "urls": [*ledger.urls],
+        "read": [],
+        "commands": [*ledger.commands],
+    }
     moved = {state.moved_from for state in ledger.files if state.operation is Operation.RENAMED}
     for state in ledger.files:
         if state.operation is Operation.RENAMED:
-            files[state.operation].append(Mention(text=f"{state.moved_from} -> {state.path}"))
+            groups[state.operation].append(Mention(text=f"{state.moved_from} -> {state.path}"))
         elif state.operation is not Operation.DELETED or state.path not in moved:
-            files[state.operation].append(Mention(text=state.path))
-    tests = [
-        Mention(text=run.outcome + (f" ({', '.join(run.failing)})" if run.failing else ""))
-        for run in ledger.tests[-SHOWN_TESTS:]
-    ]
-    groups = {
-        **{change: files[change] for change in _CHANGES},
-        "tests": tests,
-        "errors": list(ledger.errors),
-        "ids": list(ledger.ids),
-        "urls": list(ledger.urls),
-        "read": files["read"],
-        "commands": list(ledger.commands),
-    }
+            groups[state.operation].append(Mention(text=state.path))
     lines: dict[str, str] = {}
     left = max_tokens
     for label in _KEEPING:
-        items = groups[label]
-        low, high = 0, len(items) if left > 0 else 0
-        while low < high:
-            middle = (low + high + 1) // 2
-            fits = count(_line(label, items, middle)) <= left
-            low, high = (middle, high) if fits else (low, middle - 1)
-        line = _line(label, items, low) if low else ""
-        if line:
-            lines[label] = line
-            left -= count(line) + 1
+        items = groups[label] if left > 0 else []
+        fewer = range(1, len(items) + 1)
+        shown = bisect_right(fewer, left, key=lambda newest: count(_line(label, items, newest)))
+        if shown:
+            lines[label] = _line(label, items, shown)
+            left -= count(lines[label]) + 1
     return "\n".join(lines[label] for label in groups if label in lines)
 
 

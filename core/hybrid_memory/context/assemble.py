@@ -11,15 +11,12 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from hybrid_memory.config import PagingConfig
-from hybrid_memory.context.compact import compact_units
-from hybrid_memory.context.context import Context, context_of
+from hybrid_memory.context.compact import compact_units, due, due_now
+from hybrid_memory.context.context import Context, PromptPlan, context_of, plan
 from hybrid_memory.context.layout import PromptRequest
 from hybrid_memory.context.memories import Memories, memory_note, recalled
-from hybrid_memory.context.plan import PromptPlan, plan
 from hybrid_memory.context.queue import STATES, QueueProjection, Session, load
 from hybrid_memory.context.strategies import resolve_strategy
-from hybrid_memory.context.triggers import due, due_now
 from hybrid_memory.context.view import look
 from hybrid_memory.documents.document import DocumentsProjection
 from hybrid_memory.documents.editing import Owned, blocks
@@ -99,11 +96,9 @@ async def assemble(run: Runner, services: Services, scope: Scope, request: Promp
 async def _assembled(run: Runner, services: Services, scope: Scope, request: PromptRequest) -> Assembled:
     began = time.perf_counter()
     state: LogState | None = await run.call(services.truth.state, scope.owner, PROMPT_KINDS)
-    services = await in_view(run, services, scope, state)
-    request = await _with_blocks(run, services, scope, request, state)
+    services, request = await _prepared(run, services, scope, request, state)
     await run.call(services.count, "")  # a counter may have tables to load, off the event loop
     if request.paging is not None:
-        services = await paged(run, services, request.paging)
         request = bounded(services, request, int(request.paging.blocks * request.max_tokens))
     request = replace(request, marks=services.config.prompt)
     reason = ""
@@ -140,10 +135,7 @@ async def compact_ahead(run: Runner, services: Services, scope: Scope, request: 
     With paging, only what does not fit is compacted. Nothing is compacted between a question and its answer, so that
     all prompts of a round begin alike.
     """
-    services = await in_view(run, present(services), scope)
-    request = await _with_blocks(run, services, scope, request)
-    if request.paging is not None:
-        services = await paged(run, services, request.paging)
+    services, request = await _prepared(run, present(services), scope, request)
     request = replace(request, query="?", host=replace(request.host, among=None), k=0)
     for _ in range(COMPACTIONS):
         session = await load(run, services, scope)
@@ -160,16 +152,20 @@ async def compact_ahead(run: Runner, services: Services, scope: Scope, request: 
     return True
 
 
-async def _with_blocks(
-    run: Runner, services: View, scope: Scope, request: PromptRequest, state: LogState | None = None
-) -> PromptRequest:
-    """The request with the owner's blocks, if none are given; whoever edits them sees empty ones, too."""
-    if request.blocks is not None:
-        return request
-    there = await blocks(run, Owned(services, scope), state)
-    return request.showing(
-        {label: block for label, block in there.items() if request.paging is not None or block.value}
-    )
+async def _prepared(
+    run: Runner, services: Services, scope: Scope, request: PromptRequest, state: LogState | None = None
+) -> tuple[View, PromptRequest]:
+    """The view with the settings of a request's paging, and the request with the owner's blocks, if none are given."""
+    view = await in_view(run, services, scope, state)
+    if request.blocks is None:
+        there = await blocks(run, Owned(view, scope), state)
+        filled = {label: block for label, block in there.items() if block.value}
+        request = request.showing(filled if request.paging is None else there)  # who edits them sees empty ones, too
+    if request.paging is not None:
+        compaction = request.paging.applied(view.config.compaction)
+        await run.call(resolve_strategy, compaction.strategy)  # imports it, off the event loop
+        view = replace(view, config=view.config.model_copy(update={"compaction": compaction}))
+    return view, request
 
 
 def _reported(services: Services, made: PromptPlan, memories: Memories) -> Context:
@@ -198,7 +194,7 @@ async def _keep_note(run: Runner, services: Services, session: Session, made: Pr
         EventKind.RECALLED,
         {
             "query": seen.words,
-            "text": memory_note(own.hits, seen.words, statements=own.statements, unsure=own.unsure),
+            "text": memory_note(own, seen.words),
             "origin": lowest((Origin.ASSISTANT, *(hit.origin for hit in own.hits))),
             "tokens": made.tokens,
             "max_tokens": seen.request.max_tokens,
@@ -210,13 +206,6 @@ async def _keep_note(run: Runner, services: Services, session: Session, made: Pr
     )
     with suppress(OutdatedError):
         await run.call(services.log.append, session.scope.owner, [draft], seen=session.seen)
-
-
-async def paged(run: Runner, services: View, paging: PagingConfig) -> View:
-    """The view with the settings of a request's paging."""
-    compaction = paging.applied(services.config.compaction)
-    await run.call(resolve_strategy, compaction.strategy)  # imports it, off the event loop
-    return replace(services, config=services.config.model_copy(update={"compaction": compaction}))
 
 
 def bounded(services: Services, request: PromptRequest, share: int) -> PromptRequest:

@@ -1,6 +1,7 @@
 """Compaction: moves the oldest turns of a session into its summary, and the cursor past them, in one write.
 
-A span is summarised by a language model, whose answer is checked, or deterministically; an audit says what survived.
+It is due with too many tokens or rounds, too much important content, or a change of topic. A span is summarised by a
+language model, whose answer is checked, or deterministically; an audit says what survived.
 """
 
 from __future__ import annotations
@@ -11,29 +12,53 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from hybrid_memory.artifacts import read_ledger, render
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_memory.arrays import Floats
+from hybrid_memory.artifacts.ledger import render
+from hybrid_memory.artifacts.reading import read_ledger
+from hybrid_memory.config import CompactionConfig
 from hybrid_memory.context import queue as queues
 from hybrid_memory.context.layout import PromptRequest
-from hybrid_memory.context.lines import SummaryRoom, candidates, judged, merged, prose, selected
+from hybrid_memory.context.lines import SummaryRoom, candidates, importance, judged, merged, prose, selected
 from hybrid_memory.context.lines import shown as shown_lines
-from hybrid_memory.context.queue import QueueState, Session, Unit, costs_of
+from hybrid_memory.context.queue import QueueState, Session, Unit, costs_of, cut
 from hybrid_memory.context.strategies import Strategy, SummaryJob, resolve_strategy
 from hybrid_memory.context.summary import Audit, Line, Section, Summary, written
-from hybrid_memory.context.triggers import excess
-from hybrid_memory.context.view import view
-from hybrid_memory.errors import ModelError, StoreUnavailableError
+from hybrid_memory.context.view import PromptView, view
+from hybrid_memory.errors import HybridMemoryError, ModelError, StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.message import PRESSURE, Origin, lowest
+from hybrid_memory.log.message import PRESSURE, Origin, Role, lowest
 from hybrid_memory.log.port import Receipt
 from hybrid_memory.log.views import outermost, within
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
+from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import cjk_share, terms
 from hybrid_memory.validation import whole
+
+WORTH = 0.1
+"""The least share of the excess that a compaction must free."""
+
+DRIFT_TURNS = 60
+"""How many of the user's newest turns are searched for a change of topic; replies say more of the model than of it."""
+
+SMALL_TALK = 0.2
+"""A round whose most important message is below this is small talk."""
+
+WINDOW = 6
+"""The number of turns on either side of a boundary that are compared."""
+
+PRIOR = 2.0
+"""This many average pairs are added to each mean, as a few pairs may be similar by chance."""
+
+LEAST_SPREAD = 1e-3
+"""Turns whose similarities differ by less are the same except for rounding."""
 
 MAX_STRETCHES = 64
 """A state stores all its stretches: beyond this many, each compaction joins the two oldest."""
@@ -96,6 +121,149 @@ _NEEDS = (("@:", _ADDRESSES), ("./", _FILES), ("0123456789", _FIGURES), ("", _NA
 
 _log = logging.getLogger(__name__)
 
+_Rows = npt.NDArray[np.int64]
+
+_Values = npt.NDArray[np.float64]
+
+
+async def due_now(run: Runner, services: Services, seen: PromptView, needed: int, budget: int) -> tuple[str, int]:
+    """The part of `due` worth doing: for what the model has answered, and enough of what does not fit."""
+    reason, count = await due(run, services, seen, needed, budget)
+    units = seen.session.queue.units
+    last = next((row for row in reversed(range(len(units))) if units[row].role is Role.ASSISTANT), None)
+    if last is not None:  # what follows was not read yet, such as the results of its calls
+        count = min(count, last if units[last].messages[0].tool_calls else last + 1)
+    if sum(seen.unit_costs[:count]) < WORTH * (needed - budget):
+        return "", 0  # what does not fit is one long message, which is shortened
+    return reason, count
+
+
+async def due(run: Runner, services: Services, seen: PromptView, needed: int, max_tokens: int) -> tuple[str, int]:
+    """Why to compact now, and how many units; empty and 0 if there is no need or nothing to compact.
+
+    The prompt needs ``needed`` tokens of its budget ``max_tokens``.
+    """
+    config, rounds = services.config.compaction, seen.session.queue.rounds
+    units, limit = seen.session.queue.evictable, round(config.flush * max_tokens)
+    if len(units) < 2:  # noqa: PLR2004 - the newest always stays
+        return "", 0
+    density = 0.0
+    if config.density is not None:
+        leaving = units[: excess(services, seen, max_tokens, by_tokens=False)]
+        density = float(np.mean([importance(message.text) for unit in leaving for message in unit.messages] or [0.0]))
+    if needed > limit:
+        reason = f"tokens: {needed} of {limit}"
+    elif config.rounds is not None and rounds >= config.rounds:
+        reason = f"rounds: {rounds} of {config.rounds}"
+    elif config.density is not None and density >= config.density and rounds >= 2 * config.keep_rounds:
+        # Twice as many, so that as many new rounds follow each compaction.
+        reason = f"density: {density:.2f} of {config.density:.2f}"
+    else:
+        return await _drifted(run, services, units, rounds)
+    count = excess(services, seen, max_tokens, by_tokens=needed > limit)
+    # The turn that the rest answers is shown as long as any of that is: compacted alone it would only be told twice.
+    alone = count == 1 and units[0].opens and not units[1].opens
+    return ("", 0) if alone else (reason, count)
+
+
+def excess(services: Services, seen: PromptView, max_tokens: int, *, by_tokens: bool, rounds: int | None = None) -> int:
+    """How many units to compact so that the rest fits its share of the budget, or this many rounds."""
+    config = services.config.compaction
+    units = seen.session.queue.evictable
+    room = max_tokens - seen.fixed
+    if by_tokens:
+        return cut(units, seen.unit_costs, max_tokens=int(config.keep_ratio * room))
+    if rounds is None:
+        worth: list[float] = []  # by round, of its most important message
+        for unit in units:
+            most = max(importance(message.text) for message in unit.messages)
+            if unit.opens:
+                worth.append(most)
+            elif worth:
+                worth[-1] = max(worth[-1], most)
+        rounds = keep_rounds(config, worth)
+    room -= int((config.recall_ratio + config.summary_ratio) * max_tokens)
+    return cut(units, seen.unit_costs, max_tokens=max(room, 1), max_rounds=rounds)
+
+
+async def _drifted(run: Runner, services: Services, units: Sequence[Unit], rounds: int) -> tuple[str, int]:
+    """The clearest change of topic in the user's turns, if it is clear enough and has enough rounds on both sides."""
+    config = services.config.compaction
+    if config.drift is None:
+        return "", 0
+    owner = units[0].events[0].scope.owner
+    rows = [row for row, unit in enumerate(units) if unit.opens][-DRIFT_TURNS:]
+    try:
+        _, note = await services.state(TextIndex).catch_up(run, services, owner)
+        ids = np.array([units[row].first for row in rows], dtype=np.int64)
+        change = None if note else drift(await run.call(services.index.likeness, owner, ids))
+    except HybridMemoryError:
+        return "", 0
+    if change is None or change[0] < config.drift:
+        return "", 0
+    strength, row = change
+    before = sum(unit.opens for unit in units[: rows[row]])
+    if min(before, rounds - before) < config.keep_least:
+        return "", 0
+    return f"drift: {strength:.2f} of {config.drift:.2f}", rows[row]
+
+
+def keep_rounds(config: CompactionConfig, importances: Sequence[float]) -> int:
+    """How many of the last rounds stay verbatim; the importance of each round is in [0, 1], oldest first.
+
+    All of ``keep_rounds``, unless more than half of that many newest rounds are small talk: then proportionally fewer,
+    down to ``keep_least``.
+    """
+    newest = importances[-config.keep_rounds :]
+    worth = sum(importance >= SMALL_TALK for importance in newest) / max(len(newest), 1)
+    return config.keep_least + round((config.keep_rounds - config.keep_least) * min(2 * worth, 1.0))
+
+
+def drift(likeness: Floats, *, least: int = 4) -> tuple[float, int] | None:
+    """The clearest change of topic between two stretches of at least ``least`` turns, the latest of equals.
+
+    How clear it is, in [0, 1], and the first turn of the new topic; None if fewer than ``2 * least`` turns have a
+    vector. ``likeness`` holds the inner products of the turns' embeddings, shape (n, n), oldest first, 0 if a vector is
+    missing.
+
+    At each boundary, up to 6 turns before it and after it are compared, as in TextTiling (Hearst 1997): the gap is the
+    mean likeness within both sides minus that across. What is usual for each turn is subtracted first, so that short
+    turns, which resemble all others or none, count no more than others. The rest is measured in its standard deviation,
+    so that the embedder's scale cancels out. The strength is ``gap / (1 + gap)``, 0 for no gap.
+    """
+    rows = np.flatnonzero(likeness.diagonal() > 0)
+    n = len(rows)
+    if n < 2 * least:
+        return None
+    others = 1 - np.eye(n)
+    values = likeness[np.ix_(rows, rows)]
+    values = (values - (values * others).sum() / max(n * (n - 1), 1)) * others
+    # Each row sums to n - 2 times the part of its turn, where likeness is the sum of a part for either turn.
+    usual = values.sum(axis=1) / max(n - 2, 1)
+    values = np.triu(values - usual[:, np.newaxis] - usual, k=1)
+    spread = np.sqrt((values**2).sum() / max(n * (n - 1) / 2, 1))
+    centred: _Values = values / max(spread, LEAST_SPREAD)
+    sums, counts = _prefix(centred), _prefix(np.triu(np.ones((n, n)), k=1))
+    at = np.arange(least, n - least + 1)
+    start, end = np.maximum(at - WINDOW, 0), np.minimum(at + WINDOW, n)
+
+    def mean(top: _Rows, bottom: _Rows, left: _Rows, right: _Rows) -> _Values:
+        total, count = (
+            table[bottom, right] - table[top, right] - table[bottom, left] + table[top, left]
+            for table in (sums, counts)
+        )
+        return total / (count + PRIOR)
+
+    gaps = (mean(start, at, start, at) + mean(at, end, at, end)) / 2 - mean(start, at, at, end)
+    best = len(gaps) - 1 - int(gaps[::-1].argmax())
+    gap = max(float(gaps[best]), 0.0)
+    return gap / (1 + gap), int(rows[at[best]])
+
+
+def _prefix(table: _Values) -> _Values:
+    """Sums of all rows and columns before each place, shape (n + 1, n + 1)."""
+    return np.pad(table.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
+
 
 async def compact(
     run: Runner, services: Services, scope: Scope, *, strategy: str | Strategy | None, keep: int | None
@@ -150,7 +318,7 @@ async def compact_units(
     span = [event for event in fresh_events(session, units) if event.message.event != PRESSURE]
     state = old
     if span:
-        models = services if ask else replace(services, language_model=None, compressor=None)
+        models = services if ask else replace(services, language_model=None)
         state = await _summarised(run, models, way, old, span, max_tokens=max_tokens)
     # The opening instructions stay, and turns kept by a reset that are not compacted yet.
     left = {event.position for unit in rest for event in unit.events}
@@ -269,11 +437,18 @@ async def summarise(
     """
     lines: list[Line] | None = None
     failed = filled = 0
-    try:
-        lines = await _ask(run, services, way, job)
-    except ModelError as error:
-        _log.warning("%s; summarised without the model", error)
-        failed = 1
+    questions, model = way.prompt(job), services.language_model
+    if questions and model is not None:
+        try:
+            if way.schema is None:
+                answer: object = await run.call(model.complete, questions)
+            else:
+                answer = await run.call(model.structured, questions, way.schema)
+            lines = _related(way.read(answer, job), job)
+        except Exception as error:  # noqa: BLE001 - whatever a model or a strategy fails with
+            problem = error if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
+            _log.warning("no summary by %s: %s; summarised without the model", way.name, problem)
+            failed = 1
     if lines is None:
         lines = _attributed(way.extract(job), job)
     else:
@@ -288,30 +463,6 @@ async def summarise(
     standing = set(job.standing)
     fresh = iter(measured([line for line in lines if line not in standing], job.span))
     return [line if line in standing else next(fresh) for line in lines], failed, filled
-
-
-async def _ask(run: Runner, services: Services, way: Strategy, job: SummaryJob) -> list[Line] | None:
-    """The lines after calling a model; None if there is none; any failure raises `ModelError`."""
-    questions = way.prompt(job)
-    if not questions or not job.span:
-        return None
-    try:
-        if way.model == "compressor":
-            if services.compressor is None:
-                return None
-            text = questions[0].text
-            answer: object = await run.call(services.compressor.compress, text, max_tokens=job.room.shown)
-        elif services.language_model is None:
-            return None
-        elif way.schema is None:
-            answer = await run.call(services.language_model.complete, questions)
-        else:
-            answer = await run.call(services.language_model.structured, questions, way.schema)
-        return _related(way.read(answer, job), job)
-    except ModelError:
-        raise
-    except Exception as error:
-        raise ModelError(f"no summary by {way.name}: {type(error).__name__}: {error}") from error
 
 
 def _related(lines: list[Line], job: SummaryJob) -> list[Line]:

@@ -281,23 +281,27 @@ def said_anew(log: Sequence[Message], given: Sequence[Message]) -> tuple[list[st
     None if it is not such a window, because it has no answer of the model or does not end with the user's words, or if
     the log simply ends with its beginning.
     """
-    theirs = [row for row, message in enumerate(given) if _spoken(message)]
     if not given or given[-1].role is not Role.USER or all(message.role is Role.USER for message in given):
         return None
-    ours = [row for row, message in enumerate(log) if _spoken(message)]
-    words, copied = [_words(log[row]) for row in ours], [_words(given[row]) for row in theirs]
-    best = (0, 0)
-    for end in range(len(words), 0, -1):
-        size = _common(words[:end], copied)
-        if size > best[0] and any(role is Role.ASSISTANT for role, _, _ in copied[:size]):
-            best = size, end
-    size, end = best
+    (ours, words), (theirs, copied) = _speech(log), _speech(given)
+    size = end = 0
+    for until in range(len(words), 0, -1):
+        common = _common(words[:until], copied)
+        if common > size and any(role is Role.ASSISTANT for role, _, _ in copied[:common]):
+            size, end = common, until
     if not size or end == len(words):
         return None
     named: list[str | None] = [None] * len(given)
     for ours_row, theirs_row in zip(ours[end - size : end], theirs[:size], strict=True):
         named[theirs_row] = log[ours_row].id
     return named, list(log[ours[end - 1] + 1 :])
+
+
+def _speech(messages: Sequence[Message]) -> tuple[list[int], list[tuple[Role, str, str | None]]]:
+    """What user and assistant said: the rows, and the words of each."""
+    spoken = (Role.USER, Role.ASSISTANT)
+    rows = [row for row, message in enumerate(messages) if message.role in spoken and not message.tool_calls]
+    return rows, [_words(messages[row]) for row in rows]
 
 
 def _common(words: Sequence[object], copied: Sequence[object]) -> int:
@@ -311,10 +315,7 @@ def said_before(log: Sequence[Message], given: Sequence[Message]) -> list[str | 
 
     Compares the words of user and assistant; either side may lack tool calls and results.
     """
-    ours = [row for row, message in enumerate(log) if _spoken(message)]
-    theirs = [row for row, message in enumerate(given) if _spoken(message)]
-    words = [_words(log[row]) for row in ours]
-    copied = [_words(given[row]) for row in theirs]
+    (ours, words), (theirs, copied) = _speech(log), _speech(given)
     size = _common(words, copied)
     named: list[str | None] = [None] * len(given)
     if not size:
@@ -347,10 +348,6 @@ def _details(message: Message) -> dict[str, Any]:
     """All that a correction may change, and the words."""
     extra = {key: value for key, value in message.extra.items() if key not in {*OWN_EXTRA, "made_of"}}
     return {**message.model_dump(mode="json", exclude={"id"}), "extra": extra}
-
-
-def _spoken(message: Message) -> bool:
-    return message.role in {Role.USER, Role.ASSISTANT} and not message.tool_calls
 
 
 def _words(message: Message) -> tuple[Role, str, str | None]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -124,22 +124,33 @@ async def why(run: Runner, services: Services, scope: Scope, what: Any) -> Expla
     """What a fact, hit, summary line or profile field is: how it was extracted, what it replaced, the words."""
     fields = services.state(FactsProjection).profile.model_fields
     if isinstance(what, Fact):
-        history = {fact.id: fact for fact in await facts(run, services, scope, history=True)}
-        if what.id not in history:
-            raise InvalidInputError(f"{scope.owner} has no such fact: {what!r}")
-        return await _of_fact(run, services, scope, history[what.id], history)
-    if isinstance(what, Hit):
-        return await _of_hit(run, services, scope, what)
-    if isinstance(what, Line):
-        return await _of_line(run, services, scope, what)
-    if isinstance(what, str) and what in fields:
-        return await _of_field(run, services, scope, what)
-    raise InvalidInputError(
-        f"give a fact, a hit, a summary line or a profile field ({', '.join(fields)}), got {shown(what)}"
-    )
+        about, steps, positions, behind = await _of_fact(run, services, scope, what)
+    elif isinstance(what, Hit):
+        scope = await origin(run, services, scope, what.record.scope, "why")
+        about, steps, positions, behind = await _of_hit(run, services, scope, what)
+    elif isinstance(what, Line):
+        about, steps, positions, behind = await _of_line(run, services, scope, what)
+    elif isinstance(what, str) and what in fields:
+        about, steps, positions, behind = await _of_field(run, services, scope, what)
+    else:
+        raise InvalidInputError(
+            f"give a fact, a hit, a summary line or a profile field ({', '.join(fields)}), got {shown(what)}"
+        )
+    events = await at_positions(run, await in_view(run, services, scope), scope.owner, sorted(set(positions)))
+    messages = [event for event in events if event.kind is EventKind.MESSAGE]
+    turns = tuple((handle(event.position, event.position), event.message) for event in messages)
+    return Explanation(about=about, steps=tuple(steps), turns=turns, facts=tuple(behind))
 
 
-async def _of_fact(run: Runner, services: Services, scope: Scope, fact: Fact, history: dict[int, Fact]) -> Explanation:
+_Explained: TypeAlias = tuple[str, Sequence[str], Sequence[int], Sequence[Fact]]
+"""What is explained, in which steps, the positions of the turns and the facts behind it."""
+
+
+async def _of_fact(run: Runner, services: Services, scope: Scope, given: Fact) -> _Explained:
+    history = {fact.id: fact for fact in await facts(run, services, scope, history=True)}
+    if given.id not in history:
+        raise InvalidInputError(f"{scope.owner} has no such fact: {given!r}")
+    fact = history[given.id]
     chain = [fact]
     while len(chain) < MAX_CHAIN and (before := history.get(chain[-1].supersedes or 0)) is not None:
         chain.append(before)
@@ -147,9 +158,7 @@ async def _of_fact(run: Runner, services: Services, scope: Scope, fact: Fact, hi
     if fact.superseded_by in history:
         steps.append(f"replaced by {_described(history[fact.superseded_by])}")
     steps += [f"disputed with {_described(history[rival])}" for rival in fact.rivals if rival in history]
-    positions = [position for link in chain for position in link.positions]
-    turns = await _turns(run, services, scope, positions)
-    return Explanation(about=str(fact), steps=tuple(steps), turns=turns, facts=tuple(chain))
+    return str(fact), steps, [position for link in chain for position in link.positions], chain
 
 
 def _described(fact: Fact) -> str:
@@ -161,10 +170,8 @@ def _described(fact: Fact) -> str:
     )
 
 
-async def _of_hit(run: Runner, services: Services, scope: Scope, hit: Hit) -> Explanation:
-    home = await origin(run, services, scope, hit.record.scope, "why")
-    view = await in_view(run, services, home)
-    known = (await knowledge(run, view)).facts
+async def _of_hit(run: Runner, services: Services, scope: Scope, hit: Hit) -> _Explained:
+    known = (await knowledge(run, await in_view(run, services, scope))).facts
     place = hit.record.id
     behind = [
         fact
@@ -172,42 +179,27 @@ async def _of_hit(run: Runner, services: Services, scope: Scope, hit: Hit) -> Ex
         if place in fact.records or (hit.record.kind is RecordKind.TURN and place in fact.positions)
     ]
     steps = [hit.why(), *(f"{'says' if fact.current else 'once said'} {_described(fact)}" for fact in behind)]
-    turns = await _turns(run, services, home, [hit.record.turn])
-    return Explanation(about=repr(hit), steps=tuple(steps), turns=turns, facts=tuple(behind))
+    return repr(hit), steps, [hit.record.turn], behind
 
 
-async def _of_line(run: Runner, services: Services, scope: Scope, line: Line) -> Explanation:
+async def _of_line(run: Runner, services: Services, scope: Scope, line: Line) -> _Explained:
     view = await in_view(run, services, scope)
     events = await run.call(view.log.get, scope, list(line.sources))
     if not events:
         raise InvalidInputError(f"{scope} has no turn behind {line!r}")
     words = "word for word" if line.coverage == 1 else f"{line.coverage:.0%} in the words of the turns"
-    steps = (f"summarises {line.handle} in {line.section}, importance {line.importance:.2f}, {words}",)
-    positions = [event.position for event in events]
-    return Explanation(about=line.text, steps=steps, turns=await _turns(run, services, scope, positions))
+    steps = [f"summarises {line.handle} in {line.section}, importance {line.importance:.2f}, {words}"]
+    return line.text, steps, [event.position for event in events], ()
 
 
-async def _of_field(run: Runner, services: Services, scope: Scope, field: str) -> Explanation:
+async def _of_field(run: Runner, services: Services, scope: Scope, field: str) -> _Explained:
     mine = await profile(run, services, scope)
     known = {fact.id: fact for fact in await facts(run, services, scope, history=True)}
     behind = [known[number] for entry in mine.history(field) for number in entry.facts if number in known]
-    positions = [position for fact in behind for position in fact.positions]
     values = "; ".join(str(entry.value) for entry in mine.sources.get(field, ()))
-    return Explanation(
-        about=f"{field.replace('_', ' ')}: {values or 'nothing is known'}",
-        steps=tuple(_described(fact) for fact in behind),
-        turns=await _turns(run, services, scope, positions),
-        facts=tuple(behind),
-    )
-
-
-async def _turns(
-    run: Runner, services: Services, scope: Scope, positions: Iterable[int]
-) -> tuple[tuple[str, Message], ...]:
-    view = await in_view(run, services, scope)
-    events: Sequence[Any] = await at_positions(run, view, scope.owner, sorted(set(positions)))
-    messages = [event for event in events if event.kind is EventKind.MESSAGE]
-    return tuple((handle(event.position, event.position), event.message) for event in messages)
+    about = f"{field.replace('_', ' ')}: {values or 'nothing is known'}"
+    positions = [position for fact in behind for position in fact.positions]
+    return about, [_described(fact) for fact in behind], positions, behind
 
 
 async def why_not(run: Runner, services: Services, request: Request, scope: Scope, what: Any) -> Explanation:

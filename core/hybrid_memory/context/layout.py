@@ -126,7 +126,7 @@ class Parts:
             language = prompt_language(self.summary or self.artifacts)
             more = f" {readable(language, self.reader, text)}" if self.reader else ""
             text = f"{SUMMARY_HEADINGS[language]}{more}\n{text}"
-        return _apart(marked("user_profile", profile), marked("summary", text), self.spoken)
+        return "\n\n".join(filter(None, (marked("user_profile", profile), marked("summary", text), self.spoken)))
 
 
 def messages(parts: Parts, layout: Layout) -> list[Message]:
@@ -137,7 +137,7 @@ def messages(parts: Parts, layout: Layout) -> list[Message]:
         fronted = _fronted(turns, parts.standing, apart=layout == "queue")
         return [*parts.system, *_written(_begun(fronted, parts))]
     # The memories for the question come before the conversation, and turns have no notes.
-    front = _apart(parts.standing, memory_mark(parts.note, parts.marks))
+    front = "\n\n".join(filter(None, (parts.standing, memory_mark(parts.note, parts.marks))))
     turns = [(message, "") for message, _ in parts.turns]
     asked: list[_Turn] = [] if parts.question is None else [(parts.question, "")]
     fronted = _begun(_fronted(turns or asked, front), parts)
@@ -179,13 +179,8 @@ def _written(turns: Sequence[_Turn]) -> list[Message]:
     ]
 
 
-def _apart(*texts: str) -> str:
-    """Those of the texts that are not empty, with a blank line between them."""
-    return "\n\n".join(filter(None, texts))
-
-
 def _system(*texts: str) -> list[Message]:
-    text = _apart(*texts)
+    text = "\n\n".join(filter(None, texts))
     return [Message(role=Role.SYSTEM, content=text)] if text else []
 
 
@@ -302,42 +297,37 @@ class PromptRequest:
     wait: bool = True
     paging: PagingConfig | None = None
     marks: PromptConfig = field(default_factory=PromptConfig)
-    spaces: tuple[Scope, ...] = ()
-    rules: tuple[Voice, ...] = ()
+    spaces: Sequence[Scope] = ()
+    rules: Sequence[Voice] = ()
 
     @classmethod
-    def of(
-        cls, query: Any, *, max_tokens: Any, k: Any, layout: Any, tools: Any, blocks: Any, host: Any = None,
-        reader: Any = None, wait: bool = True, paging: Any = None, spaces: Sequence[Scope] = (),
-        rules: Sequence[Voice] = (), **texts: Any,
-    ) -> Self:  # fmt: skip
+    def of(cls, query: Any, *, blocks: Any, host: Host | None = None, reader: Any = None, **given: Any) -> Self:
         """The request; raises `InvalidInputError` if an argument is invalid."""
         if query is not None and not query.strip():
             raise InvalidInputError(f"the query must be text, or None for the user's last turn; got {shown(query)}")
-        for name, text in texts.items():
-            if text is not None:
-                checked_text(name, text)
-        for tool in tools:
+        for name in ("identity", "instructions", "profile"):
+            if given.get(name) is not None:
+                checked_text(name, given[name])
+        for tool in given["tools"]:
             try:
                 storable(dict(tool))
             except (TypeError, ValueError) as error:
                 raise InvalidInputError(f"a tool must be a schema in JSON, got {shown(tool)}: {error}") from None
         if isinstance(reader, str) and not reader.strip():
             raise InvalidInputError(f"reader must be the name of a tool, a Reader or None, got {shown(reader)}")
-        request = cls(
-            query=query,
-            host=_checked(host or Host()),
-            reader=Reader(reader) if isinstance(reader, str) else reader,
-            wait=bool(wait),
-            paging=paging,
-            max_tokens=whole("max_tokens", max_tokens, LEAST_TOKENS),
-            k=whole("k", k, 0),
-            layout=layout,
-            tools=tuple(tools),
-            spaces=tuple(spaces),
-            rules=tuple(rules),
-            **texts,
-        )
+        host = host or Host()
+        for name, value in (("began", host.began), ("beside", host.beside)):
+            if not isinstance(value, str | None):
+                raise InvalidInputError(f"{name} must be text or None, got {shown(value)}")
+        among: Any = host.among
+        texts = not isinstance(among, str) and isinstance(among, Collection | None)
+        if not texts or not all(isinstance(value, str) for value in among or ()):
+            raise InvalidInputError(f"among must be a list of message ids, got {shown(among)}")
+        host = replace(host, among=None if among is None else frozenset(among))
+        given["max_tokens"] = whole("max_tokens", given["max_tokens"], LEAST_TOKENS)
+        given["k"] = whole("k", given["k"], 0)
+        reader = Reader(reader) if isinstance(reader, str) else reader
+        request = cls(query, host=host, reader=reader, **given)
         return request if blocks is None else request.showing(blocks)
 
     def showing(self, blocks: Mapping[str, str | Block]) -> Self:
@@ -350,14 +340,3 @@ class PromptRequest:
             else:
                 words[label] = block
         return replace(self, blocks=words, writers=writers)
-
-
-def _checked(host: Host) -> Host:
-    for name in ("began", "beside"):
-        if not isinstance(value := getattr(host, name), str | None):
-            raise InvalidInputError(f"{name} must be text or None, got {shown(value)}")
-    among: Any = host.among
-    texts = not isinstance(among, str) and isinstance(among, Collection | None)
-    if not texts or not all(isinstance(value, str) for value in among or ()):
-        raise InvalidInputError(f"among must be a list of message ids, got {shown(among)}")
-    return replace(host, among=None if among is None else frozenset(among))

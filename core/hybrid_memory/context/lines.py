@@ -7,8 +7,9 @@ from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 
-from hybrid_memory.artifacts.results import is_observation
+from hybrid_memory.artifacts.reading import is_observation
 from hybrid_memory.config import CleaningLevel
 from hybrid_memory.context.summary import Line, Section
 from hybrid_memory.log.event import Event
@@ -200,11 +201,7 @@ def judged(sentence: str) -> Judged:
     characters give fifteen terms and count as six words.
     """
     found = _cues(sentence)
-    specifics = 0
-    for _ in _SPECIFIC.finditer(sentence):
-        specifics += 1
-        if specifics == MAX_SPECIFICS:
-            break
+    specifics = len(list(islice(_SPECIFIC.finditer(sentence), MAX_SPECIFICS)))
     words = sum(CJK_WORDS if term[0] >= "\u2e80" else 1.0 for term in terms(sentence))
     content = 0.7 * min(words / 8, 1)
     asks = _QUESTION.search(sentence.rstrip()[-2:]) is not None
@@ -257,8 +254,13 @@ def candidates(span: Sequence[Event], cleaning: CleaningLevel) -> list[Line]:
     for row, event in enumerate(span):
         answer = next((later for later in span[row + 1 :] if later.message.speaker != event.message.speaker), None)
         deferred = answer is not None and _DEFERS.search(answer.message.text[:MAX_LINE_CHARS].lower()) is not None
+        weight = OF_ASSISTANT if event.message.role is Role.ASSISTANT else 1.0
+        rules = event.message.role is Role.SYSTEM and not event.message.event
         for text, verdict in _statements(prose(event.message), cleaning):
-            line = line_of(event, text, verdict.section, _importance(event.message, verdict.score))
+            own = max(weight * verdict.score, min(verdict.score, THRESHOLD))
+            if event.message.importance is not None:  # halfway to the message's own
+                own += OF_THE_TURN * (event.message.importance - own)
+            line = line_of(event, text, verdict.section, max(own, CRITICAL) if rules else own)
             if line.section is Section.QUESTIONS:
                 if event.message.role is Role.ASSISTANT or not (answer is None or deferred):
                     continue
@@ -266,15 +268,6 @@ def candidates(span: Sequence[Event], cleaning: CleaningLevel) -> list[Line]:
             if line.importance >= THRESHOLD and len(_key(line.text)) >= MIN_TERMS:
                 lines.append(line)
     return lines
-
-
-def _importance(message: Message, score: float) -> float:
-    """The importance of a sentence with this score: halfway to the message's own value, if it has one."""
-    weight = OF_ASSISTANT if message.role is Role.ASSISTANT else 1.0
-    own = max(weight * score, min(score, THRESHOLD))
-    if message.importance is not None:
-        own += OF_THE_TURN * (message.importance - own)
-    return max(own, CRITICAL) if message.role is Role.SYSTEM and not message.event else own
 
 
 @lru_cache(maxsize=4096)

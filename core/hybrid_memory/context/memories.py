@@ -155,36 +155,35 @@ class Memories:
         return replace(self, statements=self.statements[:-1])
 
 
-def memory_note(
-    hits: Sequence[Hit], query: str = "", *, statements: Sequence[Fact] = (), unsure: bool = False, bare: bool = False
-) -> str:
+def memory_note(memories: Memories, query: str = "") -> str:
     """The user's sentences by day, then recalled turns, oldest first, under a heading in the language of the query.
 
-    A question with its own line is not repeated with its answer. Empty without either, unless ``bare``: then only the
-    heading. ``unsure`` says that the turns may not answer the query.
+    A question with its own line is not repeated with its answer. Empty without either.
     """
-    asked = frozenset(terms(query))
-    ids = {source for hit in hits for source in hit.record.sources}
-    ordered = without_questions(sorted(hits, key=lambda hit: hit.record.id), ids)
-    turns = [memory_line(hit, asked) for hit in ordered]
-    sentences = by_day(statements)
+    turns, sentences = _turn_lines(memories.hits, query), by_day(memories.statements)
+    if not turns and not sentences:
+        return ""
     language = prompt_language(query or "".join([*sentences, *turns]))
-    heading = MEMORY_HEADINGS[language] + (UNSURE[language] if unsure and turns else "")
+    heading = MEMORY_HEADINGS[language] + (UNSURE[language] if memories.unsure and turns else "")
     introduced = [SAID_HEADINGS[language], *sentences] if sentences else []
-    return "\n".join([heading, *introduced, *turns]) if sentences or turns or bare else ""
+    return "\n".join([heading, *introduced, *turns])
 
 
 def shared_note(hits: Sequence[Hit], query: str) -> str:
     """The turns of shared spaces, oldest first, under a heading for each space; each line names who said it."""
-    asked = frozenset(terms(query))
     lines: list[str] = []
     for space in sorted({hit.record.scope.space or "" for hit in hits}):
-        chosen = sorted((hit for hit in hits if hit.record.scope.space == space), key=lambda hit: hit.record.id)
-        turns = [
-            memory_line(hit, asked) for hit in without_questions(chosen, {hit.record.sources[0] for hit in chosen})
-        ]
+        turns = _turn_lines([hit for hit in hits if hit.record.scope.space == space], query)
         lines += [SPACE_HEADINGS[prompt_language(query or "".join(turns))].format(space=repr(space)), *turns]
     return "\n".join(lines)
+
+
+def _turn_lines(hits: Sequence[Hit], query: str) -> list[str]:
+    """Oldest first, and no question with its answer that has its own line."""
+    ids = {source for hit in hits for source in hit.record.sources}
+    ordered = sorted(without_questions(hits, ids), key=lambda hit: hit.record.id)
+    words = frozenset(terms(query))
+    return [memory_line(hit, words) for hit in ordered]
 
 
 def memory_line(hit: Hit, words: frozenset[str]) -> str:
@@ -262,7 +261,7 @@ class Asking:
     standing: frozenset[int] = frozenset()
     beside: str | None = None
     within: Literal["user", "session"] = "user"
-    spaces: tuple[Scope, ...] = ()
+    spaces: Sequence[Scope] = ()
     only_spaces: bool = False
 
 
@@ -308,7 +307,15 @@ async def memories(run: Runner, services: Services, asked: Asking) -> Memories:
             if float(emptiness(rows)[0]) >= IDLE:
                 return Memories()
     own = Memories() if asked.only_spaces else await _memories(run, services, asked)
-    return replace(own, shared=await _shared(run, services, asked)) if asked.spaces else own
+    if not asked.spaces:
+        return own
+    # One ranking of all spaces; unlike the owner's own, also of what was said after the question.
+    query = _turns_for(asked.spaces[0], asked.words, SPARE * asked.k)
+    distinct: dict[str, Hit] = {}  # what several members repeat word for word takes one line
+    for hit in await recall(run, services, query, asked.spaces[1:]):
+        distinct.setdefault(hit.record.text.strip(), hit)
+    shared = [hit for text, hit in distinct.items() if text not in asked.notes and _is_fresh(hit, asked)]
+    return replace(own, shared=tuple(shared[: asked.k]))
 
 
 def _turns_for(scope: Scope, words: str, k: int, within: Literal["user", "session"] = "user") -> RecallRequest:
@@ -317,24 +324,6 @@ def _turns_for(scope: Scope, words: str, k: int, within: Literal["user", "sessio
         scope, words, k=k, within=within, kinds=(RecordKind.TURN,), categories=(), since=None, until=None,
         metadata=None, weights=None,
     )  # fmt: skip
-
-
-async def _shared(run: Runner, services: Services, asked: Asking) -> tuple[Hit, ...]:
-    """The best turns of the spaces, in one ranking; unlike the owner's own, also those said after the question."""
-    query = _turns_for(asked.spaces[0], asked.words, SPARE * asked.k)
-    distinct: dict[str, Hit] = {}  # what several members repeat word for word takes one line
-    for hit in await recall(run, services, query, asked.spaces[1:]):
-        distinct.setdefault(hit.record.text.strip(), hit)
-    hits = [
-        hit
-        for text, hit in distinct.items()
-        if text not in asked.texts
-        and text not in asked.notes
-        and asked.visible.isdisjoint(hit.record.sources)
-        and (hit.confidence is None or hit.confidence >= asked.marks.min_confidence)
-        and is_worth_a_line(hit)
-    ]
-    return tuple(hits[: asked.k])
 
 
 async def asking_turn(run: Runner, services: Services, scope: Scope, words: str) -> int | None:
@@ -360,15 +349,8 @@ async def _memories(run: Runner, services: Services, asked: Asking) -> Memories:
         query = replace(query, where=replace(query.where, hidden=((asked.turn, MAX_POSITION),)))
     hits = [hit for hit in await recall(run, services, query) if asked.turn is None or hit.record.turn < asked.turn]
     statements = await _nearest(run, services, asked, hits)
-    fresh = [
-        hit
-        for hit in hits
-        if asked.visible.isdisjoint(hit.record.sources)
-        and hit.record.text.strip() not in asked.texts
-        and (hit.confidence is None or hit.confidence >= asked.marks.min_confidence)
-        and is_worth_a_line(hit)
-        and _may_show(hit.record.scope.session, asked)
-    ][: SPARE * asked.k]
+    fresh = [hit for hit in hits if _is_fresh(hit, asked) and _may_show(hit.record.scope.session, asked)]
+    fresh = fresh[: SPARE * asked.k]
     # Messages that only call tools say nothing without their results, which are found themselves.
     said = [hit.record.sources[0] for hit in fresh if hit.record.speaker == Role.ASSISTANT]
     events = await run.call(services.log.get, asked.scope.owner, said) if said else []
@@ -441,7 +423,7 @@ def fitting(memories: Memories, words: str, room: int, count: TokenCounter, befo
         rest = replace(memories, shared=())
         return replace(fitting(rest, words, room, count) if rest else rest, shared=tuple(kept))
     asked = frozenset(terms(words))
-    room -= count(memory_note((), words, bare=True))
+    room -= count(MEMORY_HEADINGS[prompt_language(words)])
     hits = sorted(memories.hits, key=lambda hit: -(hit.confidence or 0.0))
     # Lines counted one by one may come to a token more than the note, never to less.
     lines = [(line := memory_line(hit, asked), count(line) + 1) for hit in hits]
@@ -502,6 +484,16 @@ def is_worth_a_line(hit: Hit) -> bool:
     if record.origin is Origin.TOOL and len(terms(record.text)) < RESULT_WORDS:
         return False
     return is_memory(record.text) and not record.text.lstrip().startswith(STEPS)
+
+
+def _is_fresh(hit: Hit, asked: Asking) -> bool:
+    """Whether a turn is sure enough, says something, and is not in the prompt anyway."""
+    return (
+        asked.visible.isdisjoint(hit.record.sources)
+        and hit.record.text.strip() not in asked.texts
+        and (hit.confidence is None or hit.confidence >= asked.marks.min_confidence)
+        and is_worth_a_line(hit)
+    )
 
 
 def _may_show(session: str | None, asked: Asking) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -94,23 +95,15 @@ def page(text: str, where: str | tuple[int, int] | None = None, *, max_chars: in
         raise InvalidInputError(
             f"the place {shown(where)} has no {unit}: ask for a range within {place['chars'] or ''}1-{total}"
         )
-    span = first - 1, last
-    if not place["chars"]:
-        start = _line_start(text, first)
-        span = start, len(text) if last == total else _line_start(text, last + 1, first, start)
-    return _cut(text, span, max_chars)
+    if place["chars"]:
+        return _cut(text, (first - 1, last), max_chars)
+    ends = [0, *(newline.end() for newline in re.finditer("\n", text))]
+    return _cut(text, (ends[first - 1], len(text) if last == total else ends[last]), max_chars)
 
 
 def count_lines(text: str) -> int:
     """How many lines a text has, where only a newline ends a line."""
     return text.count("\n") + (not text.endswith("\n") and text != "")
-
-
-def _line_start(text: str, line: int, known: int = 1, start: int = 0) -> int:
-    """The start of a line, searched from the known start of an earlier one."""
-    for _ in range(line - known):
-        start = text.index("\n", start) + 1
-    return start
 
 
 def _cut(text: str, span: tuple[int, int], max_chars: int) -> Page:
@@ -339,18 +332,15 @@ def _filled(rows: Sequence[_Row], head: str, foot: str, max_tokens: int, count: 
     def written(kept: Sequence[int]) -> str:
         return "\n".join([head, *(texts[at] for at in sorted(kept)), foot])
 
-    low, high = 0, len(order)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if count(written(order[:middle])) <= max_tokens else (low, middle - 1)
-    best = written(order[:low])
-    if low == len(order):
+    most = bisect_right(range(1, len(order) + 1), max_tokens, key=lambda rows: count(written(order[:rows])))
+    best = written(order[:most])
+    if most == len(order):
         return best
-    whole = texts[order[low]]
+    whole = texts[order[most]]
     length = len(whole) // 2
     while length >= MIN_CUT_CHARS:
-        texts[order[low]] = f"{whole[:length]}…"
-        if count(cut := written(order[: low + 1])) <= max_tokens:
+        texts[order[most]] = f"{whole[:length]}…"
+        if count(cut := written(order[: most + 1])) <= max_tokens:
             return cut
         length //= 2
     return best

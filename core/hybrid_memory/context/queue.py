@@ -12,8 +12,8 @@ from functools import cache, cached_property
 from itertools import takewhile
 from typing import Any, Self
 
-from hybrid_memory.artifacts import read_ledger
 from hybrid_memory.artifacts.ledger import Ledger
+from hybrid_memory.artifacts.reading import read_ledger
 from hybrid_memory.context.lines import candidates
 from hybrid_memory.context.shortening import Costs, Shown
 from hybrid_memory.context.summary import Audit, Line
@@ -145,18 +145,9 @@ class QueueState:
 
     def as_payload(self) -> dict[str, Any]:
         """The state as JSON, without the number."""
-        return {
-            "cursor": self.cursor,
-            "kept": list(self.kept),
-            "anchor": self.anchor,
-            "lines": [asdict(line) for line in self.lines],
-            "ledger": ledger_payload(self.ledger),
-            "stretches": [list(stretch) for stretch in self.stretches],
-            "audit": asdict(self.audit),
-            "latest": asdict(self.latest),
-            "strategy": self.strategy,
-            "episode": self.episode,
-        }
+        values = asdict(self)
+        del values["number"]
+        return {**values, "ledger": ledger_payload(self.ledger)}
 
     @classmethod
     def of(cls, event: Event | None) -> Self:

@@ -247,8 +247,7 @@ class Costs:
     def whole(self, event: Event) -> Shown:
         """The message in full, except for media behind handles; a later system message becomes an event."""
         rows = self.handles.get(event.position, frozenset())
-        key = event.scope.owner, event.position, event.id, rows, self.reader if rows else ""
-        return self._remembered(key, lambda: _spoken(self._handled(event, rows), event, self.author), event)
+        return self._remembered(event, (rows, self.reader if rows else ""), lambda: self._handled(event, rows))
 
     def short(self, event: Event, limit: int, question: str, *, fresh: bool) -> Shown:
         """The message with each text in at most ``limit`` tokens; ``fresh`` if it is not answered yet.
@@ -260,19 +259,14 @@ class Costs:
             rows = frozenset(media_blocks(message.content))
 
         def made() -> Message:
-            return _spoken(
-                shortened(
-                    self._handled(event, rows), handle=handle(event.position, event.position), max_tokens=limit,
-                    count=self.count, reader=self.reader, words=terms(question[:QUESTION_CHARS]), fresh=fresh,
-                ),
-                event,
-                self.author,
+            return shortened(
+                self._handled(event, rows), handle=handle(event.position, event.position), max_tokens=limit,
+                count=self.count, reader=self.reader, words=terms(question[:QUESTION_CHARS]), fresh=fresh,
             )  # fmt: skip
 
         # Of a digest the question changes nothing.
         about = "" if self.reader and not fresh else question
-        key = event.scope.owner, event.position, event.id, rows, limit, self.reader, about, fresh
-        return self._remembered(key, made, event)
+        return self._remembered(event, (rows, limit, self.reader, about, fresh), made)
 
     def of(self, laid: Sequence[Message]) -> int:
         """The tokens of these messages."""
@@ -281,11 +275,11 @@ class Costs:
     def _handled(self, event: Event, rows: Collection[int]) -> Message:
         return with_handles(event.message, rows, handle(event.position, event.position), self.reader)
 
-    def _remembered(self, key: tuple[object, ...], made: Callable[[], Message], event: Event) -> Shown:
-        key = (*key, self.author) if event.author else key
+    def _remembered(self, event: Event, how: tuple[object, ...], made: Callable[[], Message]) -> Shown:
+        key = event.scope.owner, event.position, event.id, *how, self.author if event.author else ""
         shown = self.kept.get(key)
         if shown is None:
-            message = made()
+            message = _spoken(made(), event, self.author)
             shown = message, message_tokens(message, self.count)
             self.kept.put(key, shown)
         return shown

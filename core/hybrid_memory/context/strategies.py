@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from hybrid_memory.context.lines import (
     MAX_LINE_CHARS,
@@ -33,15 +33,13 @@ from hybrid_memory.text.speakers import escaped, speaker_of
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import shown
 
-ModelKind: TypeAlias = Literal["language", "compressor"]
-
 STRATEGIES = {
     name: f"{__name__}:{kind}"
     for name, kind in (("anchored", "Anchored"), ("recursive", "Recursive"), ("window", "WindowOnly"))
 }
 """The library's own, by name; packages add theirs as entry points of ``hybrid_memory.strategies``."""
 
-_PARTS = ("name", "schema", "model", "extract", "prompt", "read")
+_PARTS = ("name", "schema", "extract", "prompt", "read")
 
 TURN_CHARS = 1200
 """Of a longer turn a model sees only head and tail."""
@@ -77,12 +75,10 @@ class Strategy(Protocol):
     Attributes:
         name: the name by which it is selected and shown in the summary.
         schema: JSON schema of a language model's answer; None if the answer is text.
-        model: what ``prompt`` is for: the language model, or the `TextCompressor`, which shortens the first message.
     """
 
     name: str
     schema: Mapping[str, Any] | None
-    model: ModelKind
 
     def extract(self, job: SummaryJob, /) -> list[Line]:
         """All lines after this span, without a model; deterministic."""
@@ -138,7 +134,6 @@ class WindowOnly:
 
     name = "window"
     schema: Mapping[str, Any] | None = None
-    model: ModelKind = "language"
 
     def extract(self, _job: SummaryJob, /) -> list[Line]:
         """No lines."""
@@ -195,7 +190,6 @@ class Anchored:
 
     name = "anchored"
     schema: Mapping[str, Any] | None = SCHEMA
-    model: ModelKind = "language"
 
     def extract(self, job: SummaryJob, /) -> list[Line]:
         """The most important sentences of the span, added to the existing lines."""
@@ -272,7 +266,6 @@ class Recursive:
 
     name = "recursive"
     schema: Mapping[str, Any] | None = None
-    model: ModelKind = "language"
     share = 1.0
     task = (
         "Write the summary of a conversation so that somebody can go on with it: first what the summary so far says, "

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from hybrid_memory.artifacts import render
+from hybrid_memory.artifacts.ledger import render
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.context.layout import RECORD, Parts, PromptRequest, Voice, memory_mark, prompt_language
 from hybrid_memory.context.lines import shown
@@ -88,6 +88,9 @@ class PromptView:
         parts: the parts of the prompt except turns; profile, summary and artifacts cut to their shares.
         lines: the summary lines that may be shown.
         tools: tokens of the tool schemas, including the reader's.
+        own: tokens of the caller's own parts: the system message and the tools.
+        budget: tokens of the whole prompt: ``max_tokens``, or more if the caller's own parts leave too little.
+        share: the base of the budget's shares: less than ``max_tokens`` if the caller's parts take most of it.
         sheet: the user's statements; None if a prompt shows none.
         standing: ids of those that stand before the conversation.
         left_out: ids of messages that the host shows no more.
@@ -104,6 +107,9 @@ class PromptView:
     parts: Parts
     lines: tuple[Line, ...]
     tools: int
+    own: int
+    budget: int
+    share: int
     sheet: Sheet | None = None
     standing: frozenset[int] = frozenset()
     left_out: frozenset[str] = frozenset()
@@ -113,11 +119,6 @@ class PromptView:
         """Ids of the events whose words the prompt shows anyway, and of those that are left out on purpose."""
         said = (source for unit in self.units for source in (*(event.id for event in unit.events), *unit.recalled))
         return self.left_out.union(said)
-
-    @cached_property
-    def budget(self) -> int:
-        """Tokens of the whole prompt: ``max_tokens``, or more if the caller's own parts leave too little."""
-        return max(self.request.max_tokens, self.own + int(LEAST_ROOM * self.request.max_tokens))
 
     @cached_property
     def fixed(self) -> int:
@@ -132,16 +133,6 @@ class PromptView:
         return self.budget - self.fixed
 
     @property
-    def share(self) -> int:
-        """The base of the budget's shares: less than ``max_tokens`` if the caller's parts take most of it."""
-        return min(self.request.max_tokens, 2 * max(self.budget - self.own, 0))
-
-    @cached_property
-    def own(self) -> int:
-        """Tokens of the caller's own parts: the system message and the tools."""
-        return self.costs.of(self.parts.system) + self.costs.count(self.parts.spoken) + self.tools + PRIMING
-
-    @property
     def next_round(self) -> int:
         """Tokens that the next round may need: those of the largest recent one, including its memories."""
         rounds: list[int] = []
@@ -154,9 +145,8 @@ class PromptView:
     @cached_property
     def whole(self) -> list[int]:
         """Tokens of each unit in full, including its memories."""
-        return [
-            sum(self.costs.whole(event)[1] for event in unit.events) + self.note_tokens(unit) for unit in self.units
-        ]
+        words = [sum(self.costs.whole(event)[1] for event in unit.events) for unit in self.units]
+        return [tokens + note for tokens, note in zip(words, self.notes, strict=True)]
 
     @property
     def unit_costs(self) -> list[int]:
@@ -164,18 +154,11 @@ class PromptView:
         by_position = {unit.first: cost for unit, cost in zip(self.units, self.whole, strict=True)}
         return [by_position.get(unit.first, 0) for unit in self.session.queue.evictable]
 
-    def note_tokens(self, unit: Unit) -> int:
-        """Tokens of a unit's memories."""
-        return self.notes[unit.events[0].id] if unit.note else 0
-
     @cached_property
-    def notes(self) -> dict[str, int]:
-        """Tokens of the units' memories, by the id of their first message."""
-        return {
-            unit.events[0].id: self.costs.count(memory_mark(unit.note, self.request.marks)) + 1
-            for unit in self.units
-            if unit.note
-        }
+    def notes(self) -> list[int]:
+        """Tokens of each unit's memories."""
+        marks = self.request.marks
+        return [self.costs.count(memory_mark(unit.note, marks)) + 1 if unit.note else 0 for unit in self.units]
 
     @property
     def question_id(self) -> str | None:
@@ -264,12 +247,29 @@ def view(
     handles = {events[number].position: blocks for number, blocks in lines_of.items()}
     costs = replace(costs, handles=handles, reader=reader)
 
+    parts = _own_parts(session, costs, request, reader if lines else "")
+    tools = schema_tokens(request.tools, costs.count) if request.tools else 0
+    if request.reader is not None and request.reader.schema:
+        tools += schema_tokens([request.reader.schema], costs.count)
+    own = costs.of(parts.system) + costs.count(parts.spoken) + tools + PRIMING
+    budget = max(request.max_tokens, own + int(LEAST_ROOM * request.max_tokens))
+    share = min(request.max_tokens, 2 * max(budget - own, 0))
+    made = PromptView(
+        session=session, costs=costs, config=config, request=request, units=units, question=question,
+        words=words.strip(), asked=asked, parts=parts, lines=tuple(lines), tools=tools,
+        own=own, budget=budget, share=share,
+    )  # fmt: skip
+    return replace(made, parts=made.with_summary(1.0))
+
+
+def _own_parts(session: Session, costs: Costs, request: PromptRequest, reader: str) -> Parts:
+    """The parts that stand in every prompt, without the summary."""
     instructions, others = [request.instructions], [*request.rules]
     for unit in session.queue.instructions:
         event, text = unit.events[0], unit.messages[0].text
         limit = int(OPENING_SHARE * request.max_tokens)
         if costs.count(text) > limit:
-            text = excerpt(text, limit, words=terms(query or ""), count=costs.count)
+            text = excerpt(text, limit, words=terms(request.query or ""), count=costs.count)
         if event.origin is Origin.OPERATOR:
             instructions.append(text)
         else:
@@ -281,7 +281,7 @@ def view(
             blocks[label] = text
         else:
             others.append(Voice(label, text, writer.value))
-    parts = Parts(
+    return Parts(
         identity=request.identity,
         instructions="\n\n".join(filter(None, instructions)),
         blocks=blocks,
@@ -289,17 +289,8 @@ def view(
         profile=request.profile or "",
         marks=request.marks,
         assistant_first=request.host.assistant_first,
-        reader=reader if lines else "",
+        reader=reader,
     )
-    tools = schema_tokens(request.tools, costs.count) if request.tools else 0
-    if request.reader is not None and request.reader.schema:
-        tools += schema_tokens([request.reader.schema], costs.count)
-    made = PromptView(
-        session=session, costs=costs, config=config, request=request, units=units, question=question,
-        words=words.strip(), asked=asked,
-        parts=parts, lines=tuple(lines), tools=tools,
-    )  # fmt: skip
-    return replace(made, parts=made.with_summary(1.0))
 
 
 def budget_of(window: int, answer: int | None = None) -> int:
@@ -323,90 +314,71 @@ class Long:
     question: str
 
 
+@dataclass
 class Relief:
-    """The turns of a conversation in the available space; processes them in order, shortening as necessary.
+    """What makes space for the turns of a conversation.
 
     Attributes:
         short: the shortened messages, by position.
         bare: positions of the turns whose recalled note is left out.
-        tokens: of all turns with their notes.
     """
 
-    def __init__(self, seen: PromptView) -> None:
-        self.short: dict[int, Long] = {}
-        self.bare: set[int] = set()
-        self.tokens = 0
-        self._seen = seen
-        self._most = seen.config.recall_ratio * seen.share
-        self._question = ""
-        self._fresh: list[Long] = []  # long messages that were not answered yet
-        self._ready: deque[Long] = deque()
-        self._notes: deque[tuple[int, int]] = deque()
-
-    def pass_by(self, unit: Unit, note: int) -> None:
-        """Process a unit, with a note of this many tokens."""
-        seen = self._seen
-        if unit.opens:
-            self._question = unit.messages[0].text
-        self.add_note(unit.first, note)
-        if unit.role is Role.ASSISTANT:
-            # While the model calls tools, the user's turn is still unanswered.
-            calls = bool(unit.messages[0].tool_calls)
-            waiting = [long for long in self._fresh if calls and long.event.message.role is Role.USER]
-            self._ready += [long for long in self._fresh if long not in waiting]
-            self._fresh = waiting
-        most = max(LEAST_INLINE, min(seen.config.offload_tokens, int(INLINE_SHARE * seen.request.max_tokens)))
-        for event in unit.events:
-            message, tokens = seen.costs.whole(event)
-            self.tokens += tokens
-            limit = USERS * most if message.role is Role.USER else most
-            if tokens > WORTH * limit or media_blocks(message.content):
-                self._fresh.append(Long(event, tokens, limit, self._question))
-        self.relieve()
-
-    def add_note(self, position: int, tokens: int) -> None:
-        """Process a note; if there are too many, drop the oldest."""
-        if not tokens:
-            return
-        self._notes.append((position, tokens))
-        self.tokens += tokens
-        total = sum(size for _, size in self._notes)
-        if total > self._most:
-            while len(self._notes) > 1 and total > LEFT_NOTES * self._most:
-                place, size = self._notes.popleft()
-                self.bare.add(place)
-                total -= size
-                self.tokens -= size
-
-    def relieve(self) -> None:
-        """Shorten answered messages, oldest first, if not everything fits."""
-        seen = self._seen
-        if self.tokens <= seen.room:
-            return
-        while self._ready and self.tokens > RELIEF * seen.room:
-            long = self._ready.popleft()
-            tokens = seen.costs.short(long.event, long.limit, long.question, fresh=False)[1]
-            self.short[long.event.position] = long
-            self.tokens -= max(long.tokens - tokens, 0)
+    short: dict[int, Long] = field(default_factory=dict)
+    bare: set[int] = field(default_factory=set)
 
 
 def relieved(seen: PromptView, note: int) -> Relief:
-    """The turns in the available space, as far as answered messages can be shortened.
+    """What gives way so that the turns fit, as far as answered messages can be shortened.
 
     ``note`` are the tokens of the memories recalled for the question now.
     """
-    own = seen.note_tokens(seen.units[seen.asked]) if note and seen.asked is not None else 0
-    tokens, noted = sum(seen.whole) + note - own, sum(seen.notes.values()) + note - own
-    relief = Relief(seen)
-    if tokens <= seen.room and noted <= seen.config.recall_ratio * seen.share:
-        relief.tokens = tokens  # what fits at the end fitted all the way
-        return relief
-    for row, unit in enumerate(seen.units):
-        relief.pass_by(unit, note if note and row == seen.asked else seen.note_tokens(unit))
-    if seen.asked is None:
-        relief.add_note(0, note)
-        relief.relieve()
+    relief, most = Relief(), seen.config.recall_ratio * seen.share
+    notes = [note if note and row == seen.asked else before for row, before in enumerate(seen.notes)]
+    words = [whole - before for whole, before in zip(seen.whole, seen.notes, strict=True)]
+    late = note if seen.asked is None else 0  # of a question that comes after all turns
+    if sum(words) + sum(notes) + late <= seen.room and sum(notes) + late <= most:
+        return relief  # what fits at the end fitted all the way
+    steps = zip([unit.first for unit in seen.units], notes, words, _answered(seen), strict=True)
+    ready: deque[Long] = deque()
+    shown: deque[tuple[int, int]] = deque()
+    tokens = noted = 0
+    for position, own, size, longs in [*steps, (0, late, 0, [])]:
+        tokens, noted = tokens + own + size, noted + own
+        ready += longs
+        if own:
+            shown.append((position, own))
+        target = LEFT_NOTES * most if noted > most else noted
+        while len(shown) > 1 and noted > target:
+            place, freed = shown.popleft()
+            relief.bare.add(place)
+            tokens, noted = tokens - freed, noted - freed
+        target = RELIEF * seen.room if tokens > seen.room else tokens
+        while ready and tokens > target:
+            long = ready.popleft()
+            relief.short[long.event.position] = long
+            short = seen.costs.short(long.event, long.limit, long.question, fresh=False)[1]
+            tokens -= max(long.tokens - short, 0)
     return relief
+
+
+def _answered(seen: PromptView) -> Iterator[list[Long]]:
+    """For each unit, the long messages that it answers."""
+    most = max(LEAST_INLINE, min(seen.config.offload_tokens, int(INLINE_SHARE * seen.request.max_tokens)))
+    fresh: list[Long] = []
+    question = ""
+    for unit in seen.units:
+        question = unit.messages[0].text if unit.opens else question
+        answers = unit.role is Role.ASSISTANT
+        # While the model calls tools, the user's turn is still unanswered.
+        calls = bool(unit.messages[0].tool_calls)
+        waiting = [long for long in fresh if not answers or (calls and long.event.message.role is Role.USER)]
+        yield [long for long in fresh if long not in waiting]
+        fresh = waiting
+        for event in unit.events:
+            message, tokens = seen.costs.whole(event)
+            limit = USERS * most if message.role is Role.USER else most
+            if tokens > WORTH * limit or media_blocks(message.content):
+                fresh.append(Long(event, tokens, limit, question))
 
 
 def note_room(seen: PromptView) -> int:
@@ -416,6 +388,6 @@ def note_room(seen: PromptView) -> int:
     """
     bare = relieved(seen, 0).bare
     most = min(seen.request.marks.memory_tokens, int(seen.config.recall_ratio * seen.share))
-    before = sum(seen.note_tokens(unit) for unit in seen.units if unit.first not in bare)
+    before = sum(note for unit, note in zip(seen.units, seen.notes, strict=True) if unit.first not in bare)
     least = max(int(LATER_SHARE * most), min(LEAST_NOTE, most))
     return max(most - seen.costs.count(seen.parts.profile) - before, least)

@@ -54,11 +54,6 @@ class Breaker:
         self._probing = False
         self._next_probe = 0.0
 
-    @property
-    def refusing(self) -> bool:
-        """Whether calls are refused, except for an occasional probe."""
-        return self.failure is not None
-
     def call(self, run: Callable[[], T], *, probe: Callable[[], object], answered: Callable[[Exception], bool]) -> T:
         """The result of the call; while calls are refused, an immediate `StoreUnavailableError`.
 
@@ -94,7 +89,7 @@ class Breaker:
     def admit(self) -> Admission:
         """Whether to make a call now."""
         with self._lock:
-            if not self.refusing:
+            if self.failure is None:
                 return Admission.YES
             if self._clock() < self._next_probe:
                 return Admission.NO
@@ -109,7 +104,7 @@ class Breaker:
     def failed(self, error: Exception) -> None:
         """Record a failure."""
         with self._lock:
-            if self.refusing and self._clock() < self._next_probe and not self._probing:
+            if self.failure is not None and self._clock() < self._next_probe and not self._probing:
                 return  # begun before the calls were refused: it says nothing new
             self._probing, self.failure = False, error
             self._next_probe = self._clock() + min(self._pause * 2.0 ** min(self._rounds, 32), self._longest)

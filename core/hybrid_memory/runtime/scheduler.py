@@ -297,26 +297,23 @@ class Timer:
         return self._thread is None or joined(self._thread, until)
 
     def _run(self) -> None:
-        while (action := self._next()) is not None:
+        while True:
+            with self._changed:
+                if self._closed:
+                    return
+                now = self._clock()
+                if not self._heap or self._heap[0][0] > now:
+                    self._changed.wait(min(self._heap[0][0] - now, LONGEST_WAIT) if self._heap else None)
+                    continue
+                planned = heapq.heappop(self._heap)[2]
+                action, planned.action = planned.action, None
+                if action is None:
+                    self._cancelled -= 1
+                    continue
             try:
                 action()
             except Exception:  # noqa: BLE001 - the next one is due all the same
                 _log.exception("an action failed; the timer continues")
-
-    def _next(self) -> Callable[[], object] | None:
-        """The next action, once it is due; None after `close`."""
-        with self._changed:
-            while not self._closed:
-                now = self._clock()
-                if self._heap and self._heap[0][0] <= now:
-                    planned = heapq.heappop(self._heap)[2]
-                    action, planned.action = planned.action, None
-                    if action is not None:
-                        return action
-                    self._cancelled -= 1
-                else:
-                    self._changed.wait(min(self._heap[0][0] - now, LONGEST_WAIT) if self._heap else None)
-            return None
 
 
 def joined(thread: threading.Thread, until: float | None) -> bool:

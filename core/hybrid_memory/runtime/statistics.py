@@ -159,12 +159,6 @@ class CacheStats:
     hits: int
     misses: int
 
-    @property
-    def hit_rate(self) -> float | None:
-        """Share of hits; None before the first use."""
-        asked = self.hits + self.misses
-        return self.hits / asked if asked else None
-
 
 @dataclass(frozen=True, slots=True)
 class WorkStats:

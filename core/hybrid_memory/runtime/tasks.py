@@ -109,11 +109,9 @@ class Condition(threading.Condition):
     """A `threading.Condition` whose ``with`` acquires and releases the lock in C code.
 
     The original's methods are Python code: an asynchronous exception such as a `KeyboardInterrupt` may hit after the
-    lock is acquired but before the block begins, or before it is released.
+    lock is acquired but before the block begins, or before it is released. The lock is an RLock, which refuses to be
+    given back by a thread that lost it while it waited.
     """
-
-    def __init__(self, lock: threading.RLock | None = None) -> None:
-        super().__init__(lock)  # an RLock, which refuses to be given back by a thread that lost it while it waited
 
     if not TYPE_CHECKING:
         # Looked up by ``with`` before anything is locked.

@@ -19,7 +19,7 @@ from hybrid_memory import (
     sockets,
 )
 from hybrid_memory.context.lines import SummaryRoom, cost
-from hybrid_memory.context.strategies import ModelKind, SummaryJob, resolve_strategy
+from hybrid_memory.context.strategies import SummaryJob, resolve_strategy
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.testing import ScriptedModel
 from hybrid_memory.text.tokens import estimate_tokens
@@ -143,7 +143,6 @@ class Shouting:
 
     name = "shouting"
     schema: Mapping[str, Any] | None = None
-    model: ModelKind = "language"
 
     def extract(self, job: SummaryJob, /) -> list[Line]:
         new = [

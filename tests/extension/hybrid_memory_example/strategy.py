@@ -15,7 +15,6 @@ class Headlines:
 
     name = "headlines"
     schema: Mapping[str, Any] | None = None
-    model = "language"
 
     def extract(self, job: SummaryJob, /) -> list[Line]:
         """All lines after this span."""
