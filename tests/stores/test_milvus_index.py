@@ -183,7 +183,7 @@ def test_more_records_than_a_query_hands_out(index: MilvusIndex, monkeypatch: py
     assert index.search(VECTOR, Where(ALICE, hidden=((50, 250),)), 60).ids.tolist() == newest[201:]
     assert index.latest(Where(ALICE), 999).tolist() == newest
     assert len(index.matching(["cat"], Where(ALICE), 999).ids) == 100
-    index._vectors._state.put({f"sum:{owner_key(ALICE)}": None})
+    index._catalog.put_documents({f"sum:{owner_key(ALICE)}": None})
     index.train(ALICE)
     assert index.status(ALICE, sums=True).vectors == 250
     waiting = [entry_of(make_record(number, "dog")) for number in range(251, 501)]

@@ -12,7 +12,7 @@ import numpy as np
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.columns import CACHE_BYTES, ROW, Changes, Columns, Row, RowIndex
-from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, warn_of_eviction
+from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value
 from hybrid_memory.engines.redis.index_scripts import CHANGES, DELETE, GIVE_VECTORS, LEASE, RESET, UPSERT
 from hybrid_memory.engines.redis.layout import Keys, digest_or_none, owner_json, owner_tag
 from hybrid_memory.engines.stored import RECORD_FIELDS, owner_key, record_in, row_of, to_json, to_micros
@@ -48,7 +48,7 @@ class RedisIndex(RowIndex):
         super().__init__(cache_bytes)
         self._connection = connection
         self._keys = Keys(connection.prefix)
-        warn_of_eviction(connection, "records")
+        connection.warn_of_eviction("records")
 
     def changes(self, owner: Scope, known: Columns) -> Changes:
         tag, since, number, epoch = owner_tag(owner), known.number, known.number, known.epoch

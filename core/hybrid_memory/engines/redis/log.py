@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
@@ -11,7 +12,7 @@ from zlib import crc32
 from redis.exceptions import ResponseError
 from redis.exceptions import TimeoutError as NoAnswerError
 
-from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, size_bytes, warn_of_losses
+from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value
 from hybrid_memory.engines.redis.layout import (
     Keys,
     digest_or_none,
@@ -22,14 +23,9 @@ from hybrid_memory.engines.redis.layout import (
     to_event,
     to_values,
 )
-from hybrid_memory.engines.redis.log_scripts import APPEND, COUNT, DROP, ERASE, GET, RAISE, READ, RESTORE, STATE
+from hybrid_memory.engines.redis.log_scripts import APPEND, DROP, ERASE, GET, READ, RESTORE, STATE
 from hybrid_memory.engines.stored import conflict, to_json, to_micros
-from hybrid_memory.errors import (
-    OutcomeUnknownError,
-    OutdatedError,
-    StoreError,
-    StoreUnavailableError,
-)
+from hybrid_memory.errors import OutcomeUnknownError, OutdatedError, StoreError, StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Payloads, Reading, Selection
 from hybrid_memory.scope import Scope
@@ -41,6 +37,8 @@ ATTEMPTS = 1_000
 """How often to retry an append if others for the same owner are faster."""
 
 _LOCKS = 64
+
+_log = logging.getLogger(__name__)
 
 
 class RedisLog(EventLog):
@@ -61,7 +59,9 @@ class RedisLog(EventLog):
         self._keys = Keys(connection.prefix)
         # Threads of one process queue here, and do not overtake each other between reserving and appending.
         self._turns = [threading.Lock() for _ in range(_LOCKS)]
-        warn_of_losses(connection)
+        if not connection.info("persistence").get("aof_enabled"):
+            _log.warning("%s has no append-only file: a crash loses events", connection.place)
+        connection.warn_of_eviction("events")
 
     def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
         self._connection.check_open()
@@ -77,10 +77,7 @@ class RedisLog(EventLog):
             found = self._run(GET, scope, [session, *dict.fromkeys(wanted.ids)]) if wanted.ids else []
             named = self._events(scope, found)
             return wanted.of(sorted(named, key=lambda event: event.position))
-        times: list[Value] = ["-inf" if wanted.since is None else to_micros(wanted.since)]
-        times.append("+inf" if wanted.until is None else f"({to_micros(wanted.until)}")
-        rest: list[Value] = [*times, int(wanted.newest), session, *(kind.value for kind in dict.fromkeys(wanted.kinds))]
-        while (events := self._pages(scope, (wanted.after, wanted.upto), wanted.limit, rest)) is None:
+        while (events := self._pages(scope, wanted, session)) is None:
             pass
         return events[::-1] if wanted.newest else events
 
@@ -100,11 +97,8 @@ class RedisLog(EventLog):
         if not events:
             return
         # First, so that nobody is given a position that is about to be taken.
-        last = max(event.position for event in events)
-        self._connection.script(RAISE, [self._keys.position], [last])
-        self._connection.call("HSETNX", self._keys.owners, owner_tag(owner), owner_json(owner))
-        stored = [value for event in events for value in to_values(event)]
-        self._run(RESTORE, owner, stored)
+        self._reserved(owner, 0, max(event.position for event in events))
+        self._run(RESTORE, owner, [value for event in events for value in to_values(event)])
 
     def scrub(self) -> None:
         self._connection.rewrite()
@@ -124,18 +118,22 @@ class RedisLog(EventLog):
         return LogState(head.position, head.mark, last)
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
-        return int(self._run(COUNT, owner, [f"({after}"]))
+        root = self._keys.log(owner_tag(owner))
+        return sum(
+            self._connection.calls([("ZCOUNT", f"{root}:kind:{kind}", f"({after}", "+inf") for kind in EventKind])
+        )
 
     def size(self) -> LogSize:
         roots = [self._keys.log(owner_tag(owner)) for owner in self._owners()]
         answer = self._connection.calls(
             [("HLEN", f"{root}:{part}") for root in roots for part in ("ids", "sessions", "events", "dropped")]
         )
+        server = self._connection.info("all")
         return LogSize(
             owners=sum(ids > 0 for ids in answer[::4]),
             sessions=sum(answer[1::4]),
             events=sum(answer[2::4]),
-            bytes=size_bytes(self._connection),
+            bytes=int(server.get("aof_current_size", 0) or server["used_memory"]),
             archived=sum(answer[3::4]),
         )
 
@@ -191,17 +189,17 @@ class RedisLog(EventLog):
             last = self._connection.call("INCRBY", self._keys.position, beyond - (last - size))
         return int(last) - size
 
-    def _pages(
-        self, scope: Scope, between: tuple[int, int | None], limit: int | None, rest: Sequence[Value]
-    ) -> list[Event] | None:
+    def _pages(self, scope: Scope, wanted: Selection, session: str) -> list[Event] | None:
         """Events page by page, in the requested order; None if some were erased in the meantime."""
-        (after, upto), newest = between, rest[2] == 1
+        low, high = f"({wanted.after}", "+inf" if wanted.upto is None else str(wanted.upto)
+        since = "-inf" if wanted.since is None else to_micros(wanted.since)
+        until = "+inf" if wanted.until is None else f"({to_micros(wanted.until)}"
+        rest = [since, until, int(wanted.newest), session, *(kind.value for kind in dict.fromkeys(wanted.kinds))]
         events: list[Event] = []
         before = None
-        while limit is None or len(events) < limit:
-            size = PAGE if limit is None else min(PAGE, limit - len(events))
-            bounds: list[Value] = [f"({after}", "+inf" if upto is None else upto, size]
-            erasures, *found = self._run(READ, scope, [*bounds, *rest])
+        while wanted.limit is None or len(events) < wanted.limit:
+            size = PAGE if wanted.limit is None else min(PAGE, wanted.limit - len(events))
+            erasures, *found = self._run(READ, scope, [low, high, size, *rest])
             if before not in (None, erasures):
                 return None
             before = erasures
@@ -209,10 +207,10 @@ class RedisLog(EventLog):
             events += page
             if len(page) < size:
                 break
-            if newest:
-                upto = page[-1].position - 1
+            if wanted.newest:
+                high = str(page[-1].position - 1)
             else:
-                after = page[-1].position
+                low = f"({page[-1].position}"
         return events
 
     def _events(self, scope: Scope, answer: Sequence[Any]) -> list[Event]:
@@ -220,7 +218,7 @@ class RedisLog(EventLog):
         pairs = list(zip(answer[::2], answer[1::2], strict=True))
         if gone := [position.decode() for position, stored in pairs if stored is None]:
             raise StoreError(
-                f"Redis at {self._connection.address} has lost #{gone[0]} of {scope.owner} and {len(gone) - 1} more, "
+                f"{self._connection.place} has lost #{gone[0]} of {scope.owner} and {len(gone) - 1} more, "
                 "as where it evicts keys: set maxmemory-policy noeviction, and restore a backup"
             )
         return [to_event(scope.owner, position, stored) for position, stored in pairs]

@@ -221,13 +221,6 @@ end
 """,
 )
 
-RAISE = Script(
-    r"""
--- What the counter is to be at least.
-if tonumber(redis.call('GET', KEYS[1]) or '0') < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], ARGV[1]) end
-"""
-)
-
 READ = Script(
     COMMON,
     r"""
@@ -339,19 +332,6 @@ for i = 2, #ARGV do
   end
 end
 return answer
-""",
-    reads=True,
-)
-
-COUNT = Script(
-    COMMON,
-    r"""
--- Beyond which position.
-local count = 0
-for _, kind in ipairs(redis.call('SMEMBERS', root .. ':kinds')) do
-  count = count + redis.call('ZCOUNT', root .. ':kind:' .. kind, ARGV[1], '+inf')
-end
-return count
 """,
     reads=True,
 )
