@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from bisect import bisect_right, insort
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import merge
 from itertools import islice
 from operator import attrgetter
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, TypeAlias, Unpack
 
 import numpy as np
 
@@ -50,32 +50,46 @@ class _Dropped:
     digest: bytes
 
 
+Entries: TypeAlias = dict[tuple[str | None, str], Event | _Dropped]
+
+
+class _Owned:
+    """An owner's events, also dropped ones, by session and id; those that there are also by kind, in their order."""
+
+    def __init__(self, entries: Entries) -> None:
+        self.entries = entries
+        self.by_kind: dict[EventKind, list[Event]] = {}
+        for event in sorted((entry for entry in entries.values() if isinstance(entry, Event)), key=_position):
+            self.by_kind.setdefault(event.kind, []).append(event)
+
+    def last(self, *kinds: EventKind) -> int:
+        """The last position, of these kinds if any are given; 0 if there is none."""
+        events = [self.by_kind.get(kind) for kind in kinds or self.by_kind]
+        return max((some[-1].position for some in events if some), default=0)
+
+
 class InMemoryLog(EventLog):
     """An event log that exists as long as the process."""
 
     def __init__(self) -> None:
-        self._owners: dict[Scope, dict[EventKind, list[Event]]] = {}
+        self._owners: dict[Scope, _Owned] = {}
         self._last = 0
-        self._by_id: dict[tuple[Scope, str], Event] = {}
-        self._positions: set[int] = set()
-        self._dropped: dict[tuple[Scope, str], _Dropped] = {}
         self._lock = threading.RLock()
         self._closed = False
 
     def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
         with self._lock:
-            self._check_open()
-            if seen is not None and (last := _last(self._owners.get(owner.owner, {}).get(EventKind.ERASED, ()))) > seen:
+            mine = self._of(owner)
+            if seen is not None and (last := mine.last(EventKind.ERASED)) > seen:
                 raise OutdatedError(f"something of {owner} was erased at {last}, beyond {seen}")
-            fresh: dict[tuple[Scope, str], Event] = {}
+            fresh: dict[tuple[str | None, str], Event] = {}
             appended = []
             for draft in drafts:
-                scope = replace(owner, session=draft.session)
-                key = (scope, draft.id)
-                known = self._by_id.get(key) or fresh.get(key) or self._dropped.get(key)
+                key = (draft.session, draft.id)
+                known = mine.entries.get(key) or fresh.get(key)
                 payload = _copied(draft.payload)
                 if known is None:
-                    position = self._last + len(fresh) + 1
+                    position, scope = self._last + len(fresh) + 1, replace(owner, session=draft.session)
                     made = Event(position, draft.id, scope, draft.kind, draft.at, payload, draft.sources, draft.author)
                     fresh[key] = made
                     appended.append(Appended(draft.id, position, fresh=True))
@@ -83,18 +97,17 @@ class InMemoryLog(EventLog):
                     appended.append(Appended(draft.id, known.position, fresh=False))
                 else:
                     raise IdConflictError(f"id {draft.id!r} is already used by another message of this session")
-            self._by_id.update(fresh)
-            self._positions.update(event.position for event in fresh.values())
+            mine.entries.update(fresh)
             for event in fresh.values():
-                self._owners.setdefault(owner.owner, {}).setdefault(event.kind, []).append(event)
+                mine.by_kind.setdefault(event.kind, []).append(event)
+            self._owners[owner.owner] = mine
             self._last += len(fresh)
             return appended
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         wanted = Selection(**which)
         with self._lock:
-            self._check_open()
-            by_kind = self._owners.get(scope.owner, {})
+            by_kind = self._of(scope).by_kind
             parts = []
             for kind in set(wanted.kinds or by_kind):
                 events = by_kind.get(kind, [])
@@ -112,108 +125,76 @@ class InMemoryLog(EventLog):
         self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
     ) -> Appended:
         with self._lock:
-            self._check_open()
-            last = max(map(_last, self._owners.get(owner.owner, {}).values()), default=0)
-            if seen is not None and last > seen:
+            before = self._of(owner)
+            if seen is not None and (last := before.last()) > seen:
                 raise OutdatedError(f"events of {owner} were appended up to {last}, beyond {seen}")
-            before = self._owners.get(owner.owner, {}), self._by_id, self._dropped, self._positions
             self.destroy(owner, positions, rewritten)
             try:
                 return self.append(owner, [note])[0]
             except BaseException:
-                self._owners[owner.owner], self._by_id, self._dropped, self._positions = before
+                self._owners[owner.owner] = before
                 raise
 
     def destroy(self, owner: Scope, positions: Sequence[int], rewritten: Payloads) -> None:
         """Destroy these events, and rewrite others, without a note."""
         with self._lock:
-            self._check_open()
             gone = set(positions)
-            mine = {
-                kind: [
-                    replace(event, payload=_copied(rewritten[event.position])) if event.position in rewritten else event
-                    for event in events
-                    if event.position not in gone
-                ]
-                for kind, events in self._owners.get(owner.owner, {}).items()
-            }
-            dropped = {
-                key: replace(entry, digest=_digest(rewritten[entry.position])) if entry.position in rewritten else entry
-                for key, entry in self._dropped.items()
-                if entry.position not in gone or key[0].owner != owner.owner
-            }
-            self._keep(owner, mine, dropped)
+            entries = {key: entry for key, entry in self._of(owner).entries.items() if entry.position not in gone}
+            for key, entry in entries.items():
+                if (payload := rewritten.get(entry.position)) is not None:
+                    if isinstance(entry, Event):
+                        entries[key] = replace(entry, payload=_copied(payload))
+                    else:
+                        entries[key] = replace(entry, digest=_digest(payload))
+            self._owners[owner.owner] = _Owned(entries)
 
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
         with self._lock:
-            self._check_open()
-            gone = set(positions)
-            by_kind = self._owners.get(owner.owner, {})
-            dropped = {
-                (event.scope, event.id): _Dropped(event.position, event.kind, _digest(event.payload))
-                for events in by_kind.values()
-                for event in events
-                if event.position in gone
-            }
-            mine = {kind: [event for event in events if event.position not in gone] for kind, events in by_kind.items()}
-            self._keep(owner, mine, self._dropped | dropped)
-
-    def _keep(
-        self, owner: Scope, mine: dict[EventKind, list[Event]], dropped: dict[tuple[Scope, str], _Dropped]
-    ) -> None:
-        """Replace the owner's events, and what is known of dropped ones."""
-        left = {(event.scope, event.id): event for events in mine.values() for event in events}
-        others = {key: event for key, event in self._by_id.items() if key[0].owner != owner.owner}
-        self._owners[owner.owner] = mine
-        self._by_id, self._dropped = others | left, dropped
-        self._positions = {event.position for event in self._by_id.values()}
+            gone, entries = set(positions), self._of(owner).entries.copy()
+            for key, entry in entries.items():
+                if isinstance(entry, Event) and entry.position in gone:
+                    entries[key] = _Dropped(entry.position, entry.kind, _digest(entry.payload))
+            self._owners[owner.owner] = _Owned(entries)
 
     def restore(self, owner: Scope, events: Sequence[Event]) -> None:
         with self._lock:
-            self._check_open()
-            mine = self._owners.setdefault(owner.owner, {})
+            entries = self._of(owner).entries.copy()
+            taken = {entry.position for mine in self._owners.values() for entry in mine.entries.values()}
             for event in events:
-                key = (event.scope, event.id)
-                if key in self._by_id or event.position in self._positions:
-                    continue
-                kept = replace(event, payload=_copied(event.payload))
-                insort(mine.setdefault(event.kind, []), kept, key=_position)
-                self._by_id[key] = kept
-                self._positions.add(event.position)
-                self._last = max(self._last, event.position)
+                if event.position not in taken:
+                    taken.add(event.position)
+                    kept = replace(event, payload=_copied(event.payload))
+                    entries.setdefault((event.scope.session, event.id), kept)
+            self._owners[owner.owner] = _Owned(entries)
+            self._last = max([self._last, *(entry.position for entry in entries.values())])
 
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
         with self._lock:
-            self._check_open()
-            wanted = self._owners if scope is None else {scope.owner} & self._owners.keys()
-            return {
-                owner: max(events[-1].position for events in self._owners[owner].values() if events)
-                for owner in wanted
-                if any(self._owners[owner].values())
-            }
+            owners = dict(self._all()) if scope is None else {scope.owner: self._of(scope)}
+            return {owner: last for owner, mine in owners.items() if (last := mine.last())}
 
     def size(self) -> LogSize:
         with self._lock:
-            self._check_open()
-            said = [event for kinds in self._owners.values() for events in kinds.values() for event in events]
-            spoken = [(event.scope, event.kind) for event in said]
-            spoken += [(scope, there.kind) for (scope, _), there in self._dropped.items()]
-            scopes = {scope for scope, kind in spoken if scope.session is not None or kind is EventKind.MESSAGE}
-            owners, archived = len({scope.owner for scope, _ in spoken}), len(self._dropped)
-            return LogSize(owners=owners, sessions=len(scopes), events=len(said), bytes=0, archived=archived)
+            of = {(owner, *key): entry for owner, mine in self._all().items() for key, entry in mine.entries.items()}
+        sessions = {
+            (owner, session) for (owner, session, _), entry in of.items() if session or entry.kind is EventKind.MESSAGE
+        }
+        archived = sum(isinstance(entry, _Dropped) for entry in of.values())
+        owners = len({owner for owner, _, _ in of})
+        return LogSize(owners, len(sessions), events=len(of) - archived, bytes=0, archived=archived)
 
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            self._owners, self._by_id, self._dropped, self._positions = {}, {}, {}, set()
+            self._owners = {}
 
-    def _check_open(self) -> None:
+    def _all(self) -> dict[Scope, _Owned]:
         if self._closed:
             raise MemoryClosedError
+        return self._owners
 
-
-def _last(events: Sequence[Event]) -> int:
-    return events[-1].position if events else 0
+    def _of(self, owner: Scope) -> _Owned:
+        return self._all().get(owner.owner) or _Owned({})
 
 
 def _repeats(known: Event | _Dropped, kind: EventKind, payload: dict[str, Any]) -> bool:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from hybrid_memory.engines.redis.connection import Value
-from hybrid_memory.engines.stored import from_micros, to_json, to_micros
+from hybrid_memory.engines.stored import from_micros, owner_json, to_json, to_micros
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Draft
 from hybrid_memory.scope import Scope
@@ -32,11 +32,6 @@ def digest_or_none(text: str | None) -> str:
 def owner_tag(scope: Scope) -> str:
     """A digest of the scope's owner, 32 hexadecimal digits."""
     return hashlib.blake2b(owner_json(scope).encode(), digest_size=16).hexdigest()
-
-
-def owner_json(scope: Scope) -> str:
-    """The owner as JSON for `owner_of`."""
-    return json.dumps([scope.tenant, scope.user, scope.agent, scope.space])
 
 
 def owner_of(text: str | bytes) -> Scope:

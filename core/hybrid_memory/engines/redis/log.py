@@ -16,7 +16,6 @@ from hybrid_memory.engines.redis.connection import RedisConnection, Script, Valu
 from hybrid_memory.engines.redis.layout import (
     Keys,
     digest_or_none,
-    owner_json,
     owner_of,
     owner_tag,
     payload_digest,
@@ -24,7 +23,7 @@ from hybrid_memory.engines.redis.layout import (
     to_values,
 )
 from hybrid_memory.engines.redis.log_scripts import APPEND, DROP, ERASE, GET, READ, RESTORE, STATE
-from hybrid_memory.engines.stored import conflict, to_json, to_micros
+from hybrid_memory.engines.stored import conflict, owner_json, to_json, to_micros
 from hybrid_memory.errors import OutcomeUnknownError, OutdatedError, StoreError, StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Payloads, Reading, Selection
