@@ -100,8 +100,8 @@ def _name_of(owner: str, term: str) -> str:
     return digest("term", owner, term) if term else name_of("total", owner)
 
 
-FILTERED = 256
-"""The fewest rows that a search fetches if they must be filtered."""
+SIFTED = 256
+"""The fewest rows that a search fetches if some of them may be hidden."""
 
 
 class VectorTable:
@@ -182,19 +182,17 @@ class VectorTable:
     def nearest(self, vector: Floats, narrowing: Narrowing, k: int) -> Matches:
         if k < 1 or (stored := self.embedder()) is None or stored[1] != len(vector):
             return Matches.best({}, k)
-        limit = k if narrowing.whole else max(4 * k, FILTERED)
+        limit = max(4 * k, SIFTED) if narrowing.hidden else k
         nprobe = max(1, self._lists // 8) if narrowing.plain else self._lists
         while limit <= WINDOW:
             hits = self._catalog.nearest(vector, narrowing.expression, limit, nprobe=nprobe)
-            scores = {row["id"]: row["distance"] for row in hits if narrowing.whole or narrowing.visible(row["turn"])}
-            if len(scores) >= k:
+            scores = {row["id"]: row["distance"] for row in hits if narrowing.visible(row["turn"])}
+            if len(scores) >= k or (self._exact and nprobe == self._lists and len(hits) < limit):
                 return Matches.best(scores, k)
             if len(hits) == limit:
                 limit *= 4
             elif nprobe < self._lists:
                 nprobe = self._lists
-            elif self._exact:
-                return Matches.best(scores, k)
             else:
                 break
         # The same by brute force: there are few, or an approximate index missed some.

@@ -65,12 +65,13 @@ class RedisIndex(RowIndex):
             for record in left:
                 rows.pop(record, None)
             stored = json.loads(b"[%b]" % b",".join(row or b"null" for row in found[0]))
-            for row, uses, last, vector in zip(stored, *found[1:], strict=True):
+            for row, used, vector in zip(stored, *found[1:], strict=True):
                 if row is None:  # evicted
                     continue
                 written, _, *values, terms = row
-                values[_USES] += int(uses or 0)
-                values[_LAST] = max(values[_LAST] or 0, int(last or 0))
+                uses, last = _uses(used)
+                values[_USES] += uses
+                values[_LAST] = max(values[_LAST] or 0, last)
                 new = terms if written > since else None
                 rows[values[0]] = (*values, new, None if vector is None else vector.split(b" ", 2)[2])
             if len(stored) < PAGE:
@@ -242,14 +243,15 @@ class RedisIndex(RowIndex):
         if not ids:
             return []
         root = self._keys.index(tag)
-        parts = self._connection.calls([("HMGET", f"{root}:{part}", *ids) for part in ("records", "uses", "last")])
+        parts = self._connection.calls([("HMGET", f"{root}:{part}", *ids) for part in ("records", "uses")])
         records = []
-        for stored, uses, last in zip(*parts, strict=True):
+        for stored, used in zip(*parts, strict=True):
             if stored is not None:
                 values = dict(zip(_STORED, json.loads(stored), strict=True))
-                values["uses"] += int(uses or 0)
-                if last is not None:
-                    values["last_used"] = max(values["last_used"] or 0, int(last))
+                if used is not None:
+                    uses, last = _uses(used)
+                    values["uses"] += uses
+                    values["last_used"] = max(values["last_used"] or 0, last)
                 records.append(record_in([*values.values()]))
         return records
 
@@ -282,6 +284,12 @@ class RedisIndex(RowIndex):
 def _place(session: str | None, segment: int, ordinal: int) -> str:
     """Where a turn stands, as text: the turns of a session sort by it."""
     return f"{digest_or_none(session)}:{segment:016x}:{ordinal:08x}"
+
+
+def _uses(answer: bytes | None) -> tuple[int, int]:
+    """How often a record was used, and when it was last used."""
+    uses, last = (answer or b"0 0").split()
+    return int(uses), int(last)
 
 
 def _id_of(turn: bytes) -> int:

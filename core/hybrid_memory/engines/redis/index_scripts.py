@@ -6,7 +6,7 @@ The key of every script is the root of the keys below. Each change of a record h
   another one when what a reader has is void.
 - ``rows``: a hash, id to a list in JSON: the number when it was written, its place among the turns, and what a search
   needs, see `hybrid_memory.engines.columns.ROW`. ``records``: a hash, id to the record in JSON.
-- ``uses`` and ``last``: hashes, id to how often it was used since it was written, and when it was last used.
+- ``uses``: a hash, id to how often it was used since it was written, and when it was last used.
 - ``vectors``: a hash, id to the number when it was stored, the content hash, and the vector.
 - ``changed``: a sorted set of ids by the number of their last change. ``gone``: of removed records.
 - ``pending``: a sorted set of records without a vector, by id.
@@ -52,7 +52,7 @@ local function remove(id)
   local row = redis.call('HGET', root .. ':rows', id)
   if not row then return end
   local vector = redis.call('HGET', root .. ':vectors', id)
-  for _, part in ipairs({':rows', ':records', ':uses', ':last', ':vectors'}) do
+  for _, part in ipairs({':rows', ':records', ':uses', ':vectors'}) do
     redis.call('HDEL', root .. part, id)
   end
   redis.call('ZREM', root .. ':changed', id)
@@ -109,9 +109,10 @@ end
 for i = uses, #ARGV, 3 do
   local id, at = ARGV[i], ARGV[i + 2]
   if redis.call('HEXISTS', root .. ':rows', id) == 1 then
-    redis.call('HINCRBY', root .. ':uses', id, ARGV[i + 1])
-    local last = redis.call('HGET', root .. ':last', id)
-    if not last or tonumber(last) < tonumber(at) then redis.call('HSET', root .. ':last', id, at) end
+    local before = redis.call('HGET', root .. ':uses', id)
+    local count, last = (before or '0 ' .. at):match('^(%S+) (%S+)$')
+    if tonumber(last) > tonumber(at) then at = last end
+    redis.call('HSET', root .. ':uses', id, text(count + ARGV[i + 1]) .. ' ' .. at)
     change(id)
   end
 end
@@ -125,7 +126,7 @@ RESET = Script(
     _WRITES,
     r"""
 local ids = redis.call('HKEYS', root .. ':rows')
-for _, part in ipairs({'rows', 'records', 'uses', 'last', 'vectors', 'changed', 'gone', 'pending', 'turns'}) do
+for _, part in ipairs({'rows', 'records', 'uses', 'vectors', 'changed', 'gone', 'pending', 'turns'}) do
   redis.call('UNLINK', root .. ':' .. part)
 end
 redis.call('HDEL', state, 'applied', 'anchor')
@@ -153,7 +154,7 @@ CHANGES = Script(
     COMMON,
     r"""
 -- The epoch and the number that a reader has, the number that it has read up to since, and how many records at most.
--- Epoch, number read up to, ids of what is gone, and of each record: row, uses, last use, vector if it is new.
+-- Epoch, number read up to, ids of what is gone, and of each record: row, uses, vector if it is new.
 local number, epoch = unpack(redis.call('HMGET', root .. ':state', 'number', 'epoch'))
 if not epoch then return {} end
 local since, read = tonumber(ARGV[2]), ARGV[3]
@@ -163,13 +164,13 @@ local ids = {}
 for i = 1, #found, 2 do ids[#ids + 1] = found[i] end
 if #ids == tonumber(ARGV[4]) then number = found[#found] end
 local gone = since < 0 and {} or redis.call('ZRANGEBYSCORE', root .. ':gone', '(' .. read, '+inf')
-if #ids == 0 then return {epoch, number, gone, {}, {}, {}, {}} end
+if #ids == 0 then return {epoch, number, gone, {}, {}, {}} end
 local parts = {}
-for i, part in ipairs({':rows', ':uses', ':last', ':vectors'}) do
+for i, part in ipairs({':rows', ':uses', ':vectors'}) do
   parts[i] = redis.call('HMGET', root .. part, unpack(ids))
 end
-for i, vector in ipairs(parts[4]) do
-  if vector and tonumber(vector:match('^%d+')) <= since then parts[4][i] = false end
+for i, vector in ipairs(parts[3]) do
+  if vector and tonumber(vector:match('^%d+')) <= since then parts[3][i] = false end
 end
 return {epoch, number, gone, unpack(parts)}
 """,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import threading
-from collections.abc import Callable, Collection, Sequence
-from functools import partial
+from collections.abc import Collection, Sequence
 from typing import Any, Unpack
 from zlib import crc32
 
@@ -13,17 +14,9 @@ from redis.exceptions import ResponseError
 from redis.exceptions import TimeoutError as NoAnswerError
 
 from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value
-from hybrid_memory.engines.redis.layout import (
-    Keys,
-    digest_or_none,
-    owner_of,
-    owner_tag,
-    payload_digest,
-    to_event,
-    to_values,
-)
-from hybrid_memory.engines.redis.log_scripts import APPEND, DROP, ERASE, GET, READ, RESTORE, STATE
-from hybrid_memory.engines.stored import conflict, owner_json, to_json, to_micros
+from hybrid_memory.engines.redis.layout import Keys, digest_or_none, owner_of, owner_tag
+from hybrid_memory.engines.redis.log_scripts import DROP, GET, READ, RESTORE, STATE, WRITE
+from hybrid_memory.engines.stored import conflict, from_micros, owner_json, to_json, to_micros
 from hybrid_memory.errors import OutcomeUnknownError, OutdatedError, StoreError, StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Payloads, Reading, Selection
@@ -66,8 +59,7 @@ class RedisLog(EventLog):
         self._connection.check_open()
         if not drafts:
             return []
-        values = [value for draft in drafts for value in to_values(draft)]
-        return self._written(owner, APPEND, drafts, values, seen)
+        return self._written(owner, drafts, seen, ["append", "", 0])
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         self._connection.check_open()
@@ -83,10 +75,10 @@ class RedisLog(EventLog):
     def erase(
         self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
     ) -> Appended:
-        values = [*to_values(note), len(rewritten)]
+        values: list[Value] = ["erase", " ".join(map(str, positions)), len(rewritten)]
         for position, payload in rewritten.items():
             values += [position, payload_digest(payload), to_json(payload)]
-        return self._written(owner, ERASE, [note], [*values, *positions], seen)[0]
+        return self._written(owner, [note], seen, values)[0]
 
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
         self._run(DROP, owner, list(positions))
@@ -140,14 +132,14 @@ class RedisLog(EventLog):
         self._connection.close()
 
     def _written(
-        self, owner: Scope, script: Script, drafts: Sequence[Draft], values: Sequence[Value], seen: int | None
+        self, owner: Scope, drafts: Sequence[Draft], seen: int | None, change: Sequence[Value]
     ) -> list[Appended]:
+        values = [-1 if seen is None else seen, *change, *(value for draft in drafts for value in to_values(draft))]
         beyond = 0
         with self._turns[crc32(owner_tag(owner).encode()) % _LOCKS]:
             for _ in range(ATTEMPTS):
                 base = self._reserved(owner, len(drafts), beyond)
-                call = [base, -1 if seen is None else seen, *values]
-                outcome, *answer = self._settled(owner, drafts, base, partial(self._run, script, owner, call))
+                outcome, *answer = self._settled(owner, drafts, base, values)
                 if outcome == b"done":
                     pairs = zip(drafts, answer[::2], answer[1::2], strict=True)
                     return [Appended(draft.id, int(position), fresh=bool(fresh)) for draft, position, fresh in pairs]
@@ -158,13 +150,13 @@ class RedisLog(EventLog):
                 beyond = int(answer[0])
         raise StoreUnavailableError(f"{ATTEMPTS} writes for {owner} collided with others: write less at once")
 
-    def _settled(self, owner: Scope, drafts: Sequence[Draft], base: int, write: Callable[[], Any]) -> Any:
-        """The result of a writing script; if its answer is lost, it is determined from the stored events.
+    def _settled(self, owner: Scope, drafts: Sequence[Draft], base: int, values: Sequence[Value]) -> Any:
+        """The result of the writing script; if its answer is lost, it is determined from the stored events.
 
         The result is unknown if the server may still execute the call.
         """
         try:
-            return write()
+            return self._run(WRITE, owner, [base, *values])
         except StoreUnavailableError as error:
             names = [draft.id for draft in drafts]
             unknown = OutcomeUnknownError(names, error)
@@ -227,3 +219,56 @@ class RedisLog(EventLog):
 
     def _run(self, script: Script, owner: Scope, values: Sequence[Value]) -> Any:
         return self._connection.script(script, [self._keys.log(owner_tag(owner))], values)
+
+
+def to_values(written: Draft | Event) -> list[Value]:
+    """Arguments for the scripts: fixed or position, session, id, kind, time, digest, a line of JSON, payload."""
+    first, session = (
+        (int(written.fixed_id), written.session)
+        if isinstance(written, Draft)
+        else (written.position, written.scope.session)
+    )
+    return [
+        first,
+        digest_or_none(session),
+        written.id,
+        written.kind.value,
+        to_micros(written.at),
+        payload_digest(written.payload),
+        to_json([written.id, session, written.sources, written.author]),
+        to_json(written.payload),
+    ]
+
+
+def to_event(owner: Scope, position: bytes, stored: bytes) -> Event:
+    """The event at a position."""
+    line, meta, payload = stored.split(b"\n", 2)
+    kind, _, at = line.split(b" ")
+    event_id, session, sources, author = json.loads(meta)
+    return Event(
+        position=int(position),
+        id=event_id,
+        scope=owner if session is None else Scope(owner.tenant, owner.user, owner.agent, session, owner.space),
+        kind=EventKind(kind.decode()),
+        at=from_micros(int(at)),
+        payload=json.loads(payload),
+        sources=tuple(sources),
+        author=author,
+    )
+
+
+def payload_digest(payload: dict[str, Any]) -> str:
+    """A digest that is the same for payloads with equal JSON values, whatever the order of their keys."""
+    text = json.dumps(_plain(payload), sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """The value with one form for numbers that Python treats as equal: 1, 1.0 and true."""
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if isinstance(value, (bool, float)) and value == int(value):
+        return int(value)
+    return value
