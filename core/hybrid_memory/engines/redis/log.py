@@ -6,7 +6,8 @@ import hashlib
 import json
 import logging
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from math import inf
 from typing import Any, Unpack
 from zlib import crc32
 
@@ -24,6 +25,9 @@ from hybrid_memory.scope import Scope
 
 PAGE = 5_000
 """Events per answer of the server, which serves nobody else in the meantime, for about 10 ms."""
+
+LEAST_PAGE = 100
+"""Events read at least of those between two instants, of which not all may be of the session and the kinds."""
 
 ATTEMPTS = 1_000
 """How often to retry an append if others for the same owner are faster."""
@@ -65,12 +69,23 @@ class RedisLog(EventLog):
         self._connection.check_open()
         wanted, session = Selection(**which), "" if scope.session is None else digest_or_none(scope.session)
         if wanted.ids is not None:
-            found = self._run(GET, scope, [session, *dict.fromkeys(wanted.ids)]) if wanted.ids else []
-            named = self._events(scope, found)
+            found = self._run(GET, scope, [session, *dict.fromkeys(wanted.ids)])
+            named = self._events(scope, found[::2], found[1::2])
             return wanted.of(sorted(named, key=lambda event: event.position))
-        while (events := self._pages(scope, wanted, session)) is None:
-            pass
-        return events[::-1] if wanted.newest else events
+        most = PAGE if wanted.limit is None else min(PAGE, wanted.limit)
+        timed = wanted.since is not None or wanted.until is not None
+        while most > 0:
+            events: list[Event] = []
+            erasures = set()
+            for erased, page in self._timed(scope, wanted) if timed else self._pages(scope, wanted, session, most):
+                erasures.add(erased)
+                events += page
+                if len(erasures) > 1 or len(events) >= (wanted.limit or inf):
+                    break
+            if len(erasures) <= 1:  # else something was erased between two pages
+                events = events[: wanted.limit]
+                return events[::-1] if wanted.newest else events
+        return []
 
     def erase(
         self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
@@ -104,7 +119,7 @@ class RedisLog(EventLog):
         answer = self._run(STATE, owner, [kind.value for kind in kinds if kind is not EventKind.MESSAGE])
         if not answer:
             return LogState()
-        head, *others = self._events(owner, answer)
+        head, *others = self._events(owner, answer[::2], answer[1::2])
         last = {event.kind: (event.position, event.mark) for event in others}
         return LogState(head.position, head.mark, last)
 
@@ -180,39 +195,45 @@ class RedisLog(EventLog):
             last = self._connection.call("INCRBY", self._keys.position, beyond - (last - size))
         return int(last) - size
 
-    def _pages(self, scope: Scope, wanted: Selection, session: str) -> list[Event] | None:
-        """Events page by page, in the requested order; None if some were erased in the meantime."""
+    def _pages(self, scope: Scope, wanted: Selection, session: str, most: int) -> Iterator[tuple[Any, list[Event]]]:
+        """Pages of events in the requested order, each with the number of erasures until then."""
         low, high = f"({wanted.after}", "+inf" if wanted.upto is None else str(wanted.upto)
-        since = "-inf" if wanted.since is None else to_micros(wanted.since)
-        until = "+inf" if wanted.until is None else f"({to_micros(wanted.until)}"
-        rest = [since, until, int(wanted.newest), session, *(kind.value for kind in dict.fromkeys(wanted.kinds))]
-        events: list[Event] = []
-        before = None
-        while wanted.limit is None or len(events) < wanted.limit:
-            size = PAGE if wanted.limit is None else min(PAGE, wanted.limit - len(events))
-            erasures, *found = self._run(READ, scope, [low, high, size, *rest])
-            if before not in (None, erasures):
-                return None
-            before = erasures
-            page = self._events(scope, found)
-            events += page
-            if len(page) < size:
-                break
+        rest = [most, int(wanted.newest), session, *(kind.value for kind in dict.fromkeys(wanted.kinds))]
+        while True:
+            erased, *found = self._run(READ, scope, [low, high, *rest])
+            page = self._events(scope, found[::2], found[1::2])
+            yield erased, page
+            if len(page) < most:
+                return
             if wanted.newest:
                 high = str(page[-1].position - 1)
             else:
                 low = f"({page[-1].position}"
-        return events
 
-    def _events(self, scope: Scope, answer: Sequence[Any]) -> list[Event]:
-        """The events in an answer of positions and values."""
-        pairs = list(zip(answer[::2], answer[1::2], strict=True))
-        if gone := [position.decode() for position, stored in pairs if stored is None]:
+    def _timed(self, scope: Scope, wanted: Selection) -> Iterator[tuple[Any, list[Event]]]:
+        """As `_pages`, of the events between two instants, which are picked here."""
+        root, matches = self._keys.log(owner_tag(scope)), wanted.test()
+        since = "-inf" if wanted.since is None else to_micros(wanted.since)
+        until = "+inf" if wanted.until is None else f"({to_micros(wanted.until)}"
+        asked = [("GET", f"{root}:erasures"), ("ZRANGEBYSCORE", f"{root}:at", since, until)]
+        erased, between = self._connection.calls(asked)
+        yield erased, []
+        last = inf if wanted.upto is None else wanted.upto
+        positions = sorted((p for p in map(int, between) if wanted.after < p <= last), reverse=wanted.newest)
+        size = PAGE if wanted.limit is None else min(PAGE, LEAST_PAGE + wanted.limit)
+        for first in range(0, len(positions), size):
+            page = positions[first : first + size]
+            stored, again = self._connection.calls([("HMGET", f"{root}:events", *page), asked[0]])
+            events = self._events(scope, page, stored) if again == erased else []
+            yield again, [one for one in events if matches(one) and scope.session in (None, one.scope.session)]
+
+    def _events(self, scope: Scope, positions: Sequence[Any], stored: Sequence[bytes | None]) -> list[Event]:
+        if gone := [int(position) for position, value in zip(positions, stored, strict=True) if value is None]:
             raise StoreError(
                 f"{self._connection.place} has lost #{gone[0]} of {scope.owner} and {len(gone) - 1} more, "
                 "as where it evicts keys: set maxmemory-policy noeviction, and restore a backup"
             )
-        return [to_event(scope.owner, position, stored) for position, stored in pairs]
+        return [to_event(scope.owner, int(at), value) for at, value in zip(positions, stored, strict=True) if value]
 
     def _owners(self) -> list[Scope]:
         return [owner_of(owner) for owner in self._connection.call("HVALS", self._keys.owners)]
@@ -240,13 +261,13 @@ def to_values(written: Draft | Event) -> list[Value]:
     ]
 
 
-def to_event(owner: Scope, position: bytes, stored: bytes) -> Event:
+def to_event(owner: Scope, position: int, stored: bytes) -> Event:
     """The event at a position."""
     line, meta, payload = stored.split(b"\n", 2)
     kind, _, at = line.split(b" ")
     event_id, session, sources, author = json.loads(meta)
     return Event(
-        position=int(position),
+        position=position,
         id=event_id,
         scope=owner if session is None else Scope(owner.tenant, owner.user, owner.agent, session, owner.space),
         kind=EventKind(kind.decode()),

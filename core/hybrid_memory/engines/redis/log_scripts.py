@@ -200,64 +200,20 @@ end
 READ = Script(
     COMMON,
     r"""
--- Lowest and highest position, limit, since, until, newest, a session or nothing; then kinds, or none for all.
-local low, high, limit, since, till, newest = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6] == '1'
-local sets, found = {}, {}
-for _, kind in ipairs(#ARGV > 7 and {unpack(ARGV, 8)} or redis.call('SMEMBERS', root .. ':kinds')) do
-  sets[#sets + 1] = root .. ':kind:' .. kind .. (ARGV[7] == '' and '' or ':' .. ARGV[7])
-end
-
-local function take(positions)
+-- Lowest and highest position, limit, newest, a session or nothing; then kinds, or none for all.
+local low, high, limit, newest = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4] == '1'
+local found = {}
+for _, kind in ipairs(#ARGV > 5 and {unpack(ARGV, 6)} or redis.call('SMEMBERS', root .. ':kinds')) do
+  local set = root .. ':kind:' .. kind .. (ARGV[5] == '' and '' or ':' .. ARGV[5])
+  local positions = newest and redis.call('ZREVRANGEBYSCORE', set, high, low, 'LIMIT', 0, limit)
+    or redis.call('ZRANGEBYSCORE', set, low, high, 'LIMIT', 0, limit)
   for _, position in ipairs(positions) do found[#found + 1] = tonumber(position) end
 end
-local function sorted()
-  table.sort(found, newest and function(a, b) return a > b end or nil)
-end
-
-if since == '-inf' and till == '+inf' then
-  for _, set in ipairs(sets) do
-    take(newest and redis.call('ZREVRANGEBYSCORE', set, high, low, 'LIMIT', 0, limit)
-      or redis.call('ZRANGEBYSCORE', set, low, high, 'LIMIT', 0, limit))
-  end
-  sorted()
-else
-  local listed, kept = 0, {}
-  for _, set in ipairs(sets) do listed = listed + redis.call('ZCOUNT', set, low, high) end
-  -- From the shorter side: by time, or by kind and session.
-  if redis.call('ZCOUNT', root .. ':at', since, till) < listed then
-    local lowest, highest = tonumber(low:sub(2)), high == '+inf' and math.huge or tonumber(high)
-    for _, position in ipairs(redis.call('ZRANGEBYSCORE', root .. ':at', since, till)) do
-      local inside = tonumber(position) > lowest and tonumber(position) <= highest
-      local wanted = #ARGV == 7 and ARGV[7] == ''
-      for _, set in ipairs(sets) do
-        if not inside or wanted then break end
-        wanted = redis.call('ZSCORE', set, position) ~= false
-      end
-      if inside and wanted then found[#found + 1] = tonumber(position) end
-    end
-    sorted()
-  else
-    for _, set in ipairs(sets) do take(redis.call('ZRANGEBYSCORE', set, low, high)) end
-    sorted()
-    local first = since == '-inf' and -math.huge or tonumber(since)
-    local stop = till == '+inf' and math.huge or tonumber(till:sub(2))
-    for _, position in ipairs(found) do
-      if #kept >= limit then break end
-      local at = tonumber(redis.call('ZSCORE', root .. ':at', text(position)))
-      if at >= first and at < stop then kept[#kept + 1] = position end
-    end
-    found = kept
-  end
-end
-
-local answer = {redis.call('GET', root .. ':erasures') or '0'}
-for first = 1, math.min(#found, limit), 1000 do
-  local names = {}
-  for i = first, math.min(#found, limit, first + 999) do names[#names + 1] = text(found[i]) end
-  for i, event in ipairs(redis.call('HMGET', root .. ':events', unpack(names))) do
-    answer[#answer + 1] = names[i]
-    answer[#answer + 1] = event
-  end
+table.sort(found, newest and function(a, b) return a > b end or nil)
+local answer = {redis.call('GET', root .. ':erasures')}
+for i = 1, math.min(#found, limit) do
+  answer[2 * i] = text(found[i])
+  answer[2 * i + 1] = redis.call('HGET', root .. ':events', answer[2 * i])
 end
 return answer
 """,
