@@ -90,19 +90,13 @@ class RedisIndex(RowIndex):
                 *(("ZREVRANGEBYLEX", f"{root}:turns", *bound, "LIMIT", 0, 1) for bound in bounds),
             ]
         )
-        counts: list[int] = []
-        if sums and owner is None:
-            roots = [self._keys.index(tag.decode()) for tag in self._connection.call("HKEYS", self._keys.owners)]
-            parts = [("HLEN", f"{root}:{part}") for root in roots for part in ("rows", "vectors")]
-            counts = self._connection.calls(parts)
-        records, vectors = sum(counts[::2]), sum(counts[1::2])
         status = Status(
             applied=int(applied or 0),
             anchor=(anchor or b"").decode(),
             embedder=None if embedder is None else _pair(embedder),
             tails={session: _id_of(one[0]) for session, one in zip(sessions, last, strict=True) if one},
             pending=list(map(int, waiting)),
-            size=IndexSize(records, vectors, pending=records - vectors),
+            size=self._size() if sums and owner is None else IndexSize(0, 0, 0),
         )
         if not sums or owner is None:
             return status
@@ -153,8 +147,8 @@ class RedisIndex(RowIndex):
                 self.delete(numbers)
         # Whose a record is must be known before it is there, so that it can always be found by its id.
         commands: list[list[Value]] = [["HSETNX", self._keys.owners, tag, owner_json(owner)]]
-        for key, numbers in self._by_key(entry.record.id for entry in entries).items():
-            commands.append(["HSET", key, *(part for number in numbers for part in (number, tag))])
+        if mine := [part for entry in entries for part in (entry.record.id, tag)]:
+            commands.append(["HSET", self._keys.records, *mine])
         self._connection.calls(commands)
         call = uuid4().hex  # so that the script knows its own work where the answer was lost and it is sent again
         expected = "" if seen is None else f"={seen}"
@@ -178,11 +172,12 @@ class RedisIndex(RowIndex):
             raise EmbedderMismatchError(stored, embedder)
         known = self.known([key for key in keys.values() if key not in vectors])
         blobs = {key: np.asarray(row, dtype=np.float32).tobytes() for key, row in (known | {**vectors}).items()}
+        held: list[Value] = []
         for tag, numbers in self._by_owner(number for number, key in keys.items() if key in blobs).items():
             values = [part for number in numbers for part in (number, keys[number].hex(), blobs[keys[number]])]
-            given = list(map(int, self._run(GIVE_VECTORS, tag, values)))
-            held = [(keys[number].hex(), number) for number in given]
-            self._connection.calls([("ZADD", self._keys.holders(key), 0, f"{key}:{tag}:{n}") for key, n in held])
+            for number in map(int, self._run(GIVE_VECTORS, tag, values)):
+                held += [0, f"{keys[number].hex()}:{tag}:{number}"]
+        self._connection.calls([["ZADD", self._keys.holders, *held]] if held else [])
 
     def lease(self, owner: Scope, holder: str, seconds: float) -> bool:
         return bool(self._run(LEASE, owner_tag(owner), [holder, round(seconds * 1000)]))
@@ -203,7 +198,7 @@ class RedisIndex(RowIndex):
         self._connection.check_open()
         hashes = {key.hex(): key for key in keys if isinstance(key, bytes)}
         answers = self._connection.calls(
-            [("ZRANGEBYLEX", self._keys.holders(key), f"[{key}:", f"({key};", "LIMIT", 0, ASKED) for key in hashes]
+            [("ZRANGEBYLEX", self._keys.holders, f"[{key}:", f"({key};", "LIMIT", 0, ASKED) for key in hashes]
         )
         holders = [holder.decode().split(":") for answer in answers for holder in answer]
         blobs = self._connection.calls(
@@ -214,22 +209,18 @@ class RedisIndex(RowIndex):
         return {key: np.frombuffer(there[name], dtype=np.float32) for name, key in hashes.items() if name in there}
 
     def delete(self, ids: Sequence[int] | None) -> int:
-        gone = 0
         if ids is None:
-            for owner in self._connection.call("HKEYS", self._keys.owners):
-                numbers = list(map(int, self._run(RESET, owner.decode(), [])))
-                self._connection.calls([("UNLINK", key) for key in self._by_key(numbers)])
-                gone += len(numbers)
-            self._connection.calls([("UNLINK", self._keys.holders(f"{byte:02x}")) for byte in range(256)])
-            # Last, so that whoever finds a half-done reset does not mix vectors of two embedders.
-            self._connection.call("DEL", self._keys.embedder)
-            return gone
+            owners = self._connection.call("HKEYS", self._keys.owners)
+            count = sum(self._disown(self._run(RESET, owner.decode(), [])) for owner in owners)
+            # The embedder last, so that whoever finds a half-done reset does not mix vectors of two.
+            self._connection.calls([("UNLINK", self._keys.holders), ("DEL", self._keys.embedder)])
+            return count
+        count = 0
         for tag, numbers in self._by_owner(ids).items():
             removed = self._run(DELETE, tag, numbers)
             self._forget(tag, removed)
-            gone += len(removed) // 2
-        self._connection.calls([["HDEL", key, *numbers] for key, numbers in self._by_key(ids).items()])
-        return gone
+            count += self._disown(removed[::2])
+        return count
 
     def scrub(self) -> None:
         self._connection.rewrite()
@@ -257,25 +248,29 @@ class RedisIndex(RowIndex):
 
     def _forget(self, tag: str, removed: Sequence[bytes]) -> None:
         """Removed records, given with their content hashes, hold no vector any more."""
-        held = [(key.decode(), int(number)) for number, key in zip(removed[::2], removed[1::2], strict=True) if key]
-        self._connection.calls([("ZREM", self._keys.holders(key), f"{key}:{tag}:{n}") for key, n in held])
+        pairs = zip(removed[::2], removed[1::2], strict=True)
+        held = [f"{key.decode()}:{tag}:{number.decode()}" for number, key in pairs if key]
+        self._connection.calls([("ZREM", self._keys.holders, *held)] if held else [])
 
-    def _by_key(self, ids: Iterable[int]) -> dict[str, list[int]]:
-        keys: dict[str, list[int]] = defaultdict(list)
-        for number in dict.fromkeys(map(int, ids)):
-            keys[self._keys.owners_of_records(number)].append(number)
-        return keys
+    def _disown(self, removed: Sequence[bytes]) -> int:
+        self._connection.calls([("HDEL", self._keys.records, *removed)] if removed else [])
+        return len(removed)
 
     def _by_owner(self, ids: Iterable[int]) -> dict[str, list[int]]:
         """The records grouped by owner tag; records without an owner are left out."""
-        keys = self._by_key(ids)
-        answer = self._connection.calls([("HMGET", key, *numbers) for key, numbers in keys.items()])
+        numbers = list(dict.fromkeys(map(int, ids)))
         owners: dict[str, list[int]] = defaultdict(list)
-        for numbers, tags in zip(keys.values(), answer, strict=True):
-            for number, tag in zip(numbers, tags, strict=True):
-                if tag is not None:
-                    owners[tag.decode()].append(number)
+        tags = self._connection.call("HMGET", self._keys.records, *numbers) if numbers else []
+        for number, tag in zip(numbers, tags, strict=True):
+            if tag is not None:
+                owners[tag.decode()].append(number)
         return owners
+
+    def _size(self) -> IndexSize:
+        roots = [self._keys.index(tag.decode()) for tag in self._connection.call("HKEYS", self._keys.owners)]
+        counts = self._connection.calls([("HLEN", f"{root}:{part}") for root in roots for part in ("rows", "vectors")])
+        records, vectors = sum(counts[::2]), sum(counts[1::2])
+        return IndexSize(records, vectors, pending=records - vectors)
 
     def _run(self, script: Script, tag: str, values: Sequence[Value]) -> Any:
         return self._connection.script(script, [self._keys.index(tag)], values)

@@ -32,24 +32,24 @@ def owner_of(text: str | bytes) -> Scope:
 
 
 class Keys:
-    """The keys of a store: owners by tag, the last assigned position, and those of log and index."""
+    """The keys of a store: those of all owners, and the roots of an owner's.
+
+    Attributes:
+        owners: a hash, owners by tag; position: the last one given out; embedder: name and width, of the vectors.
+        records: a hash, the owner's tag by record id.
+        holders: a sorted set of content hash, tag and id, in one text, of the records with a vector.
+    """
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
         self.owners = f"{prefix}:owners"
         self.position = f"{prefix}:position"
         self.embedder = f"{prefix}:rows:embedder"
+        self.records = f"{prefix}:rows:records"
+        self.holders = f"{prefix}:rows:holders"
 
     def log(self, tag: str) -> str:
         return f"{self.prefix}:log:{{{tag}}}"
 
     def index(self, tag: str) -> str:
         return f"{self.prefix}:rows:{{{tag}}}"
-
-    def owners_of_records(self, number: int) -> str:
-        """The key with the owner tags of this record and some thousand others, by id."""
-        return f"{self.prefix}:rows:owners:{number >> 12}"
-
-    def holders(self, key: str) -> str:
-        """The key with the records that have the vector of this content hash, and others that begin alike."""
-        return f"{self.prefix}:rows:holders:{key[:2]}"
