@@ -186,7 +186,6 @@ class MilvusIndex(SemanticIndex):
         return dict.fromkeys(self._terms.near(key, near), 1) | counts if near else counts
 
     def get(self, ids: Sequence[int]) -> list[Record]:
-        self._catalog.check_open()
         rows = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids)), WHOLE)
         records = {row["id"]: to_record(row) for row in rows}
         return [records[number] for number in ids if number in records]
@@ -247,19 +246,16 @@ class MilvusIndex(SemanticIndex):
 
     def _highest(self, rows: Sequence[Row]) -> dict[str, int]:
         """The documents of an owner's newest time and of the last turns of sessions, after these rows were written."""
-        highest: dict[str, int] = {}
-        for row in rows:
-            values = {name_of("newest", row["owner"]): row["at"]}
-            if row["kind"] == RecordKind.TURN:
-                values[name_of("tail", row["owner"], row["session"])] = row["id"]
-            highest |= {name: max(value, highest.get(name, value)) for name, value in values.items()}
-        return {
-            name: max(value, highest[name]) for name, value in {**highest, **self._catalog.documents(highest)}.items()
-        }
+        values = [(name_of("newest", row["owner"]), row["at"]) for row in rows]
+        turns = [row for row in rows if row["kind"] == RecordKind.TURN]
+        values += [(name_of("tail", row["owner"], row["session"]), row["id"]) for row in turns]
+        highest = self._catalog.documents(name for name, _ in values)
+        for name, value in values:
+            highest[name] = max(value, highest.get(name, value))
+        return highest
 
     def _remove(self, ids: Collection[int], owner: str | None = None) -> int:
         """Remove records, optionally only this owner's; returns how many there were."""
-        self._catalog.check_open()
         rows = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids)), ["id", "owner", "session", "terms"])
         rows = [row for row in rows if owner in (None, row["owner"])]
         gone = [row["id"] for row in rows]

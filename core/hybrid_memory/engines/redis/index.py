@@ -140,26 +140,27 @@ class RedisIndex(RowIndex):
         gone: Collection[int] = (),
         uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
-        tag = owner_tag(owner)
+        tag, by_id = owner_tag(owner), {entry.record.id: entry for entry in entries}
         # Ids are positions: where a log was set back, they come again, perhaps as somebody else's.
-        for other, numbers in self._by_owner(entry.record.id for entry in entries).items():
+        for other, numbers in self._by_owner(by_id).items():
             if other != tag:
                 self.delete(numbers)
         # Whose a record is must be known before it is there, so that it can always be found by its id.
         commands: list[list[Value]] = [["HSETNX", self._keys.owners, tag, owner_json(owner)]]
-        if mine := [part for entry in entries for part in (entry.record.id, tag)]:
-            commands.append(["HSET", self._keys.records, *mine])
+        if by_id:
+            commands.append(["HSET", self._keys.records, *(part for number in by_id for part in (number, tag))])
         self._connection.calls(commands)
         call = uuid4().hex  # so that the script knows its own work where the answer was lost and it is sent again
         expected = "" if seen is None else f"={seen}"
         stored: list[Value] = []  # of each record: id, place, what a search needs, the record
-        for record, row, terms in [(entry.record, row_of(0, entry.record), entry.terms) for entry in entries]:
+        for record, row, terms in [(entry.record, row_of(0, entry.record), entry.terms) for entry in by_id.values()]:
             place = f"{_place(record.scope.session, record.segment, record.ordinal)}:{record.id}"
             held = to_json([*(row[name] for name in _HELD), terms]).removeprefix("[")
             whole = to_json([*owner_key(record.scope), row["session"], *(row[name] for name in RECORD_FIELDS)])
             stored += [record.id, place if record.kind is RecordKind.TURN else "", held, whole]
         used = [value for number, use in uses.items() for value in (number, use.count, to_micros(use.at))]
-        values = [call, after, upto, anchor, expected, " ".join(map(str, gone)), len(entries), *stored, *used]
+        left = " ".join(map(str, [*gone, *by_id]))
+        values = [call, after, upto, anchor, expected, left, len(by_id), *stored, *used]
         answer = self._run(UPSERT, tag, values)
         self._forget(tag, answer[1:])
         return bool(answer)

@@ -8,7 +8,7 @@ The key of every script is the root of the keys below. Each change of a record h
   needs, see `hybrid_memory.engines.columns.ROW`. ``records``: a hash, id to the record in JSON.
 - ``uses``: a hash, id to how often it was used since it was written, and when it was last used.
 - ``vectors``: a hash, id to the number when it was stored, the content hash, and the vector.
-- ``changed``: a sorted set of ids by the number of their last change. ``gone``: of removed records.
+- ``changed``: a sorted set of ids by the number of their last change. ``gone``: of those that were removed or replaced.
 - ``pending``: a sorted set of records without a vector, by id.
 - ``turns``: a sorted set of turns by session, segment, ordinal and id, all in one text.
 """
@@ -47,28 +47,21 @@ local function change(id)
   return now
 end
 
--- Remove a record; returns its content hash, empty without a vector, or nothing if there is no such record.
-local function remove(id)
-  local row = redis.call('HGET', root .. ':rows', id)
-  if not row then return end
-  local vector = redis.call('HGET', root .. ':vectors', id)
-  for _, part in ipairs({':rows', ':records', ':uses', ':vectors'}) do
-    redis.call('HDEL', root .. part, id)
-  end
-  redis.call('ZREM', root .. ':changed', id)
-  redis.call('ZREM', root .. ':pending', id)
-  redis.call('ZREM', root .. ':turns', row:match('^%[%d+,"([^"]*)"'))
-  return vector and vector:match('^%d+ (%x*) ') or ''
-end
-
--- Remove these records; adds the ids of those that there were, and their content hashes, to a list.
-local function remove_all(ids, removed)
+-- Remove these records; adds the ids of those that there were, and their content hashes, or '', to a list.
+local function remove(ids, removed)
   for _, id in ipairs(ids) do
-    local hash = remove(id)
-    if hash then
-      redis.call('ZADD', root .. ':gone', count_on(), id)
+    local row = redis.call('HGET', root .. ':rows', id)
+    if row then
+      local vector = redis.call('HGET', root .. ':vectors', id)
       removed[#removed + 1] = id
-      removed[#removed + 1] = hash
+      removed[#removed + 1] = vector and vector:match('^%d+ (%x*) ') or ''
+      for _, part in ipairs({':rows', ':records', ':uses', ':vectors'}) do
+        redis.call('HDEL', root .. part, id)
+      end
+      redis.call('ZREM', root .. ':changed', id)
+      redis.call('ZREM', root .. ':pending', id)
+      redis.call('ZREM', root .. ':turns', row:match('^%[%d+,"([^"]*)"'))
+      redis.call('ZADD', root .. ':gone', count_on(), id)
     end
   end
   if redis.call('ZCARD', root .. ':gone') > MOST_GONE then
@@ -84,7 +77,8 @@ UPSERT = Script(
     _WRITES,
     r"""
 -- A name of this call, after, upto, its anchor, the anchor that is to be there behind a "=" or nothing, the ids of what
--- goes in one text, how many records follow: of each id, place, row and record, then of each use: id, count, time.
+-- goes or is replaced in one text, how many records follow: of each id, place, row and record, then of each use: id,
+-- count, time.
 if redis.call('HGET', state, 'call') == ARGV[1] then return {'done'} end
 if (redis.call('HGET', state, 'applied') or '0') ~= ARGV[2] then return {} end
 if ARGV[5] ~= '' and '=' .. (redis.call('HGET', state, 'anchor') or '') ~= ARGV[5] then return {} end
@@ -92,15 +86,10 @@ redis.call('HSET', state, 'applied', ARGV[3], 'anchor', ARGV[4], 'call', ARGV[1]
 if redis.call('HEXISTS', state, 'epoch') == 0 then renew() end
 local gone = {}
 for id in ARGV[6]:gmatch('%S+') do gone[#gone + 1] = id end
-local removed = remove_all(gone, {'done'})
+local removed = remove(gone, {'done'})
 local uses = 8 + 4 * tonumber(ARGV[7])
 for i = 8, uses - 1, 4 do
   local id, place = ARGV[i], ARGV[i + 1]
-  local hash = remove(id)
-  if hash and hash ~= '' then
-    removed[#removed + 1] = id
-    removed[#removed + 1] = hash
-  end
   redis.call('HSET', root .. ':rows', id, '[' .. change(id) .. ',"' .. place .. '",' .. ARGV[i + 2])
   redis.call('HSET', root .. ':records', id, ARGV[i + 3])
   redis.call('ZADD', root .. ':pending', id, id)
@@ -120,7 +109,7 @@ return removed
 """,
 )
 
-DELETE = Script(_WRITES, "return remove_all(ARGV, {})")
+DELETE = Script(_WRITES, "return remove(ARGV, {})")
 
 RESET = Script(
     _WRITES,
