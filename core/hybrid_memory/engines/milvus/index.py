@@ -167,11 +167,11 @@ class MilvusIndex(SemanticIndex):
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
         seeds = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids.tolist())), ["id", "segment", "ordinal"])
         places = {(row["segment"], row["ordinal"] + step) for row in seeds for step in range(-radius, radius + 1)}
-        segments = f'owner == "{owner_key(where.scope)}" and segment in {sorted({row["segment"] for row in seeds})}'
-        around = self._catalog.select(RECORDS, segments, ["id", "segment", "ordinal"]) if seeds else []
-        near = [row["id"] for row in around if (row["segment"], row["ordinal"]) in places]
-        # Looked up by primary key and filtered here: a filter over so many ids is slow.
-        return columns_of(filter(where.allows, map(to_record, self._catalog.fetch(RECORDS, near, WHOLE))))
+        segments, ordinals = ([*{place[part] for place in places}] for part in (0, 1))
+        mine = f'owner == "{owner_key(where.scope)}" and segment in {segments} and ordinal in {ordinals}'
+        rows = self._catalog.select(RECORDS, mine, WHOLE) if seeds else []
+        near = [to_record(row) for row in rows if (row["segment"], row["ordinal"]) in places]
+        return columns_of(filter(where.allows, near))  # narrowed here: there are few
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         self._catalog.check_open()
