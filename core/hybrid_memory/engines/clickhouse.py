@@ -110,12 +110,12 @@ class ClickHouseArchive(Remote, Archive):
         if wanted.ids is not None:
             chosen = [*conditions, "id IN {ids:Array(String)}"]
             chunks = _chunks(sorted(set(wanted.ids)))
-            rows = [row for chunk in chunks for row in self._select(scope, chosen, {**values, "ids": chunk})]
-            return wanted.cut(sorted((event_in(row[:-1]) for row in rows), key=lambda event: event.position))
+            events = [event for chunk in chunks for event in self._select(scope, chosen, {**values, "ids": chunk})]
+            return wanted.cut(sorted(events, key=lambda event: event.position))
         cut = "" if wanted.limit is None else "LIMIT {limit:UInt64}"
         values["limit"] = max(0, wanted.limit or 0)
-        rows = self._select(scope, conditions, values, newest=wanted.newest, cut=cut)
-        return [event_in(row[:-1]) for row in (reversed(rows) if wanted.newest else rows)]
+        events = self._select(scope, conditions, values, newest=wanted.newest, cut=cut)
+        return events[::-1] if wanted.newest else events
 
     def erase(self, owner: Scope, positions: Sequence[int], rewritten: Payloads) -> None:
         """Destroy events, rewrite others, and wait until no active part has the old text; see `Archive.erase`.
@@ -132,9 +132,8 @@ class ClickHouseArchive(Remote, Archive):
                 f"SELECT {SELECTED} {_FROM} WHERE {_OWNER} AND position IN {{positions:Array(Int64)}}",
                 {**_identity(owner), "positions": chunk},
             )
-            versions = [
-                (row[-1], event_in(row[:-1])) for row in found
-            ]  # all versions: those that are not read any more, too
+            # All versions: those that are not read any more, too.
+            versions = [(row[-1], event_in(row[:-1])) for row in found]
             doomed = sorted({event.position for _, event in versions} & gone)
             stale = {
                 event.position: replace(event, payload=rewritten[event.position])
@@ -195,14 +194,15 @@ class ClickHouseArchive(Remote, Archive):
 
     def _select(
         self, scope: Scope, conditions: Sequence[str], values: Mapping[str, Any], *, newest: bool = False, cut: str = ""
-    ) -> list[Sequence[Any]]:
+    ) -> list[Event]:
         # Not FINAL: it reads all columns of the owner's rows before it filters. What is filtered by has one version.
         where = " AND ".join([_OWNER, *([] if scope.session is None else [_SESSION]), *conditions])
         order = "ORDER BY position DESC" if newest else "ORDER BY position"
-        return self._query(
+        rows = self._query(
             f"SELECT {SELECTED} {_FROM} WHERE {where} {order}, version DESC LIMIT 1 BY position {cut}",
             {**_identity(scope), **values},
         )
+        return [event_in(row[:-1]) for row in rows]
 
     def _delete(self, owner: Scope, doomed: Sequence[int], stale: Sequence[int], version: int) -> None:
         sql = (

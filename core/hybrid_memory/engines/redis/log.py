@@ -67,24 +67,26 @@ class RedisLog(EventLog):
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         self._connection.check_open()
-        wanted, session = Selection(**which), "" if scope.session is None else digest_or_none(scope.session)
-        if wanted.ids is not None:
-            found = self._run(GET, scope, [session, *dict.fromkeys(wanted.ids)])
+        selection, session = Selection(**which), "" if scope.session is None else digest_or_none(scope.session)
+        if selection.ids is not None:
+            found = self._run(GET, scope, [session, *dict.fromkeys(selection.ids)])
             named = self._events(scope, found[::2], found[1::2])
-            return wanted.of(sorted(named, key=lambda event: event.position))
-        most = PAGE if wanted.limit is None else min(PAGE, wanted.limit)
-        timed = wanted.since is not None or wanted.until is not None
+            return selection.of(sorted(named, key=lambda event: event.position))
+        most = PAGE if selection.limit is None else min(PAGE, selection.limit)
+        timed = selection.since is not None or selection.until is not None
         while most > 0:
             events: list[Event] = []
             erasures = set()
-            for erased, page in self._timed(scope, wanted) if timed else self._pages(scope, wanted, session, most):
+            for erased, page in (
+                self._timed(scope, selection) if timed else self._pages(scope, selection, session, most)
+            ):
                 erasures.add(erased)
                 events += page
-                if len(erasures) > 1 or len(events) >= (wanted.limit or inf):
+                if len(erasures) > 1 or len(events) >= (selection.limit or inf):
                     break
             if len(erasures) <= 1:  # else something was erased between two pages
-                events = events[: wanted.limit]
-                return events[::-1] if wanted.newest else events
+                events = events[: selection.limit]
+                return events[::-1] if selection.newest else events
         return []
 
     def erase(
@@ -195,32 +197,32 @@ class RedisLog(EventLog):
             last = self._connection.call("INCRBY", self._keys.position, beyond - (last - size))
         return int(last) - size
 
-    def _pages(self, scope: Scope, wanted: Selection, session: str, most: int) -> Iterator[tuple[Any, list[Event]]]:
+    def _pages(self, scope: Scope, selection: Selection, session: str, most: int) -> Iterator[tuple[Any, list[Event]]]:
         """Pages of events in the requested order, each with the number of erasures until then."""
-        low, high = f"({wanted.after}", "+inf" if wanted.upto is None else str(wanted.upto)
-        rest = [most, int(wanted.newest), session, *(kind.value for kind in dict.fromkeys(wanted.kinds))]
+        low, high = f"({selection.after}", "+inf" if selection.upto is None else str(selection.upto)
+        rest = [most, int(selection.newest), session, *(kind.value for kind in dict.fromkeys(selection.kinds))]
         while True:
             erased, *found = self._run(READ, scope, [low, high, *rest])
             page = self._events(scope, found[::2], found[1::2])
             yield erased, page
             if len(page) < most:
                 return
-            if wanted.newest:
+            if selection.newest:
                 high = str(page[-1].position - 1)
             else:
                 low = f"({page[-1].position}"
 
-    def _timed(self, scope: Scope, wanted: Selection) -> Iterator[tuple[Any, list[Event]]]:
+    def _timed(self, scope: Scope, selection: Selection) -> Iterator[tuple[Any, list[Event]]]:
         """As `_pages`, of the events between two instants, which are picked here."""
-        root, matches = self._keys.log(owner_tag(scope)), wanted.test()
-        since = "-inf" if wanted.since is None else to_micros(wanted.since)
-        until = "+inf" if wanted.until is None else f"({to_micros(wanted.until)}"
+        root, matches = self._keys.log(owner_tag(scope)), selection.test()
+        since = "-inf" if selection.since is None else to_micros(selection.since)
+        until = "+inf" if selection.until is None else f"({to_micros(selection.until)}"
         asked = [("GET", f"{root}:erasures"), ("ZRANGEBYSCORE", f"{root}:at", since, until)]
         erased, between = self._connection.calls(asked)
         yield erased, []
-        last = inf if wanted.upto is None else wanted.upto
-        positions = sorted((p for p in map(int, between) if wanted.after < p <= last), reverse=wanted.newest)
-        size = PAGE if wanted.limit is None else min(PAGE, LEAST_PAGE + wanted.limit)
+        last = inf if selection.upto is None else selection.upto
+        positions = sorted((p for p in map(int, between) if selection.after < p <= last), reverse=selection.newest)
+        size = PAGE if selection.limit is None else min(PAGE, LEAST_PAGE + selection.limit)
         for first in range(0, len(positions), size):
             page = positions[first : first + size]
             stored, again = self._connection.calls([("HMGET", f"{root}:events", *page), asked[0]])
