@@ -108,10 +108,11 @@ class InMemoryLog(_Locked, EventLog):
                     made = Event(position, draft.id, scope, draft.kind, draft.at, payload, draft.sources, draft.author)
                     fresh[key] = made
                     appended.append(Appended(draft.id, position, fresh=True))
-                elif draft.fixed_id and _repeats(known, draft.kind, payload):
-                    appended.append(Appended(draft.id, known.position, fresh=False))
-                else:
+                    continue
+                same = known.digest == _digest(payload) if isinstance(known, _Dropped) else known.payload == payload
+                if not (draft.fixed_id and same and known.kind is draft.kind):
                     raise IdConflictError(f"id {draft.id!r} is already used by another message of this session")
+                appended.append(Appended(draft.id, known.position, fresh=False))
             mine.entries.update(fresh)
             for event in fresh.values():
                 mine.by_kind.setdefault(event.kind, []).append(event)
@@ -205,12 +206,6 @@ class InMemoryLog(_Locked, EventLog):
 
     def _of(self, owner: Scope) -> _Owned:
         return self._owners.get(owner.owner) or _Owned({})
-
-
-def _repeats(known: Event | _Dropped, kind: EventKind, payload: dict[str, Any]) -> bool:
-    if isinstance(known, _Dropped):
-        return (known.kind, known.digest) == (kind, _digest(payload))
-    return (known.kind, known.payload) == (kind, payload)
 
 
 def _digest(payload: dict[str, Any]) -> bytes:

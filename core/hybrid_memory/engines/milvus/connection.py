@@ -78,7 +78,14 @@ class Connection(Remote):
                     self._prepare(client)
                     result = work(client)
             except self.failures as error:
-                self._lost(error)
+                self._answered = 0.0
+                if self._address.host and not self._is_answer(error):
+                    # A client that lost its server may not find it again: the next call makes a new one.
+                    with self._lock:
+                        lost, self._client = self._client, None
+                    if lost is not None:
+                        with suppress(MilvusException, grpc.RpcError, ValueError):
+                            lost.close()
                 raise
             self._answered = time.monotonic()
             return result
@@ -142,16 +149,6 @@ class Connection(Remote):
             _folders[folder] -= 1
             if not _folders[folder]:
                 server_manager_instance.release_server(self._address.uri)
-
-    def _lost(self, error: Exception) -> None:
-        """A client that lost its server may not find it again: the next call makes a new one."""
-        self._answered = 0.0
-        if self._address.host and not self._is_answer(error):
-            with self._lock:
-                client, self._client = self._client, None
-            if client is not None:
-                with suppress(MilvusException, grpc.RpcError, ValueError):
-                    client.close()
 
     def _probe(self) -> None:
         # With TLS, the call itself is the check.

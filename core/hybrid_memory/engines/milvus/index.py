@@ -18,7 +18,6 @@ from hybrid_memory.engines.milvus.rows import (
     NEVER,
     WHOLE,
     Narrowing,
-    Row,
     digest,
     owner_key,
     to_record,
@@ -127,9 +126,16 @@ class MilvusIndex(SemanticIndex):
                 use = uses[row["id"]]
                 row |= {"uses": row["uses"] + use.count, "last_used": max(row["last_used"], to_micros(use.at))}
             self._catalog.write(RECORDS, used)
+            # The newest time, and the last turns of sessions.
+            values = [(name_of("newest", row["owner"]), row["at"]) for row in rows]
+            turns = [row for row in rows if row["kind"] == RecordKind.TURN]
+            values += [(name_of("tail", row["owner"], row["session"]), row["id"]) for row in turns]
+            highest = self._catalog.documents(name for name, _ in values)
+            for name, value in values:
+                highest[name] = max(value, highest.get(name, value))
             # What says that all is done comes last.
             done = {name_of("anchor", key): anchor, name_of("applied", key): upto}
-            self._catalog.put_documents({**self._highest(rows), **done})
+            self._catalog.put_documents({**highest, **done})
         return True
 
     def put_vectors(
@@ -157,12 +163,26 @@ class MilvusIndex(SemanticIndex):
 
     def search(self, query: Query, where: Where, k: int) -> Matches:
         self._catalog.check_open()
-        if query is None:
-            ids = np.array(self._latest(where, k), dtype=np.int64)
-            return Matches(ids, np.zeros(len(ids), dtype=np.float32))
+        narrowing = Narrowing.of(where)
         if isinstance(query, np.ndarray):
-            return self._vectors.nearest(query, Narrowing.of(where), k)
-        return self._matching(query, where, k)
+            return self._vectors.nearest(query, narrowing, k)
+        if query is not None:
+            return self._matching(query, where, k)
+        # The newest ones, from increasingly large windows of time.
+        name = name_of("newest", owner_key(where.scope))
+        upper = self._catalog.documents([name]).get(name)
+        if upper is not None and where.until is not None:
+            upper = min(upper, to_micros(where.until))
+        newest: list[tuple[int, int]] = []
+        width = HOUR
+        while upper is not None and len(newest) < k:
+            lower = upper - width if width <= CENTURY else NEVER
+            window = f"{narrowing.expression} and at > {lower} and at <= {upper}"
+            rows = self._catalog.select(RECORDS, window, ["id", "at", "turn"])
+            newest += sorted(((row["at"], row["id"]) for row in rows if narrowing.visible(row["turn"])), reverse=True)
+            upper, width = lower if lower > NEVER else None, 32 * width
+        ids = np.array([number for _, number in newest[:k]], dtype=np.int64)
+        return Matches(ids, np.zeros(len(ids), dtype=np.float32))
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
         seeds = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids.tolist())), ["id", "segment", "ordinal"])
@@ -228,32 +248,6 @@ class MilvusIndex(SemanticIndex):
             limit *= 4
         return Matches.best({}, 0)
 
-    def _latest(self, where: Where, k: int) -> list[int]:
-        """The ids of the k newest records, newest first, from increasingly large time windows."""
-        narrowing, name = Narrowing.of(where), name_of("newest", owner_key(where.scope))
-        upper = self._catalog.documents([name]).get(name)
-        if upper is not None and where.until is not None:
-            upper = min(upper, to_micros(where.until))
-        newest: list[tuple[int, int]] = []
-        width = HOUR
-        while upper is not None and len(newest) < k:
-            lower = upper - width if width <= CENTURY else NEVER
-            window = f"{narrowing.expression} and at > {lower} and at <= {upper}"
-            rows = self._catalog.select(RECORDS, window, ["id", "at", "turn"])
-            newest += sorted(((row["at"], row["id"]) for row in rows if narrowing.visible(row["turn"])), reverse=True)
-            upper, width = lower if lower > NEVER else None, 32 * width
-        return [number for _, number in newest[:k]]
-
-    def _highest(self, rows: Sequence[Row]) -> dict[str, int]:
-        """The documents of an owner's newest time and of the last turns of sessions, after these rows were written."""
-        values = [(name_of("newest", row["owner"]), row["at"]) for row in rows]
-        turns = [row for row in rows if row["kind"] == RecordKind.TURN]
-        values += [(name_of("tail", row["owner"], row["session"]), row["id"]) for row in turns]
-        highest = self._catalog.documents(name for name, _ in values)
-        for name, value in values:
-            highest[name] = max(value, highest.get(name, value))
-        return highest
-
     def _remove(self, ids: Collection[int], owner: str | None = None) -> int:
         """Remove records, optionally only this owner's; returns how many there were."""
         rows = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids)), ["id", "owner", "session", "terms"])
@@ -262,20 +256,13 @@ class MilvusIndex(SemanticIndex):
         if gone:
             self._vectors.drop(gone)
             self._catalog.remove(PENDING, gone)
-            self._catalog.put_documents(self._tails_without(rows))
+            sessions = {name_of("tail", row["owner"], row["session"]): row for row in rows}
+            for name, last in self._catalog.documents(sessions).items():
+                if last in gone:
+                    row = sessions[name]
+                    session = f'owner == "{row["owner"]}" and session == "{row["session"]}" and kind == "turn"'
+                    left = {turn["id"] for turn in self._catalog.select(RECORDS, session, ["id"])}.difference(gone)
+                    self._catalog.put_documents({name: max(left, default=None)})
             self._terms.change([], rows)
             self._catalog.remove(RECORDS, gone)
         return len(gone)
-
-    def _tails_without(self, rows: Sequence[Row]) -> dict[str, int | None]:
-        """The documents of last turns that are among these rows, as they are without them."""
-        gone = {row["id"] for row in rows}
-        sessions = {name_of("tail", row["owner"], row["session"]): row for row in rows}
-        left: dict[str, int | None] = {}
-        for name, last in self._catalog.documents(sessions).items():
-            if last in gone:
-                row = sessions[name]
-                expression = f'owner == "{row["owner"]}" and session == "{row["session"]}" and kind == "turn"'
-                turns = {turn["id"] for turn in self._catalog.select(RECORDS, expression, ["id"])}
-                left[name] = max(turns - gone, default=None)
-        return left

@@ -79,7 +79,16 @@ class RedisConnection(Remote):
         self._client = self._opened(socket_timeout=CALL_SECONDS)
         self._hurried = self._opened(socket_timeout=min(engine_timeout, CALL_SECONDS))
         try:
-            self._check_layout()
+            if int(self.info("cluster").get("cluster_enabled", 0)):
+                raise InvalidConfigError(  # noqa: TRY301 - so that it is closed
+                    f"{self.place} is a node of a cluster, got one with cluster-enabled yes: it has the "
+                    "keys of some owners only. Use a single server, with replicas if you like, or Postgres or Milvus"
+                )
+            key = f"{self.prefix}:layout"
+            self.call("SET", key, LAYOUT, "NX")
+            layout = int(self.call("GET", key))
+            if layout != LAYOUT:
+                raise StoreVersionError(f"the store {self.prefix!r} on {self.place}", layout, LAYOUT)  # noqa: TRY301
         except BaseException:
             self.close()
             raise
@@ -195,18 +204,6 @@ class RedisConnection(Remote):
 
     def _reason(self, error: Exception) -> str:
         return _COMMAND.sub("", str(error))  # without the command, which may contain names and text
-
-    def _check_layout(self) -> None:
-        if int(self.info("cluster").get("cluster_enabled", 0)):
-            raise InvalidConfigError(
-                f"{self.place} is a node of a cluster, got one with cluster-enabled yes: it has the "
-                "keys of some owners only. Use a single server, with replicas if you like, or Postgres or Milvus"
-            )
-        key = f"{self.prefix}:layout"
-        self.call("SET", key, LAYOUT, "NX")
-        layout = int(self.call("GET", key))
-        if layout != LAYOUT:
-            raise StoreVersionError(f"the store {self.prefix!r} on {self.place}", layout, LAYOUT)
 
 
 class Script:

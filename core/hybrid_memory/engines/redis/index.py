@@ -90,13 +90,19 @@ class RedisIndex(RowIndex):
                 *(("ZREVRANGEBYLEX", f"{root}:turns", *bound, "LIMIT", 0, 1) for bound in bounds),
             ]
         )
+        counts: list[int] = []
+        if sums and owner is None:
+            roots = [self._keys.index(tag.decode()) for tag in self._connection.call("HKEYS", self._keys.owners)]
+            parts = [("HLEN", f"{root}:{part}") for root in roots for part in ("rows", "vectors")]
+            counts = self._connection.calls(parts)
+        records, vectors = sum(counts[::2]), sum(counts[1::2])
         status = Status(
             applied=int(applied or 0),
             anchor=(anchor or b"").decode(),
             embedder=None if embedder is None else _pair(embedder),
             tails={session: _id_of(one[0]) for session, one in zip(sessions, last, strict=True) if one},
             pending=list(map(int, waiting)),
-            size=self._size() if sums and owner is None else IndexSize(0, 0, 0),
+            size=IndexSize(records, vectors, pending=records - vectors),
         )
         if not sums or owner is None:
             return status
@@ -266,12 +272,6 @@ class RedisIndex(RowIndex):
             if tag is not None:
                 owners[tag.decode()].append(number)
         return owners
-
-    def _size(self) -> IndexSize:
-        roots = [self._keys.index(tag.decode()) for tag in self._connection.call("HKEYS", self._keys.owners)]
-        counts = self._connection.calls([("HLEN", f"{root}:{part}") for root in roots for part in ("rows", "vectors")])
-        records, vectors = sum(counts[::2]), sum(counts[1::2])
-        return IndexSize(records, vectors, pending=records - vectors)
 
     def _run(self, script: Script, tag: str, values: Sequence[Value]) -> Any:
         return self._connection.script(script, [self._keys.index(tag)], values)
