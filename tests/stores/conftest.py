@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from shutil import which
 from typing import Any
@@ -18,9 +18,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hybrid_memory import EventKind, Record, Scope
+from hybrid_memory import EventKind, MemoryConfig, Record, Scope
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
+from hybrid_memory.memory.engines import engine_at
 from hybrid_memory.ports import Draft, Entry, Floats
+from hybrid_memory.store.engine import Engine
 from hybrid_memory.text.tokenize import terms
 from tests.doubles import PATIENCE
 from tests.postgres_server import Pooler, PostgresServer
@@ -185,6 +187,27 @@ def milvus_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusSe
     """One for all tests that never kill it, each with names of its own or an index that it resets."""
     with MilvusServer(tmp_path_factory.mktemp("milvus")) as server:
         yield server
+
+
+OpenEngine = Callable[..., Engine]
+NUMBERS = count()
+
+
+@pytest.fixture(scope="session")
+def engine_of(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> OpenEngine:
+    """The engine of a kind, at the store with this name, or at a new one."""
+    folder = tmp_path_factory.mktemp("stores")
+
+    def engine_of(kind: str, name: str = "", key: bytes | None = None) -> Engine:
+        name = name or f"store_{next(NUMBERS)}"
+        url = {"memory": "memory://", "sqlite": f"sqlite:///{folder / name}.db"}.get(kind)
+        if url is None:
+            server = request.getfixturevalue(f"{kind}_server")
+            url = f"{server.url}?{'schema' if kind == 'postgres' else 'prefix'}={name}"
+        index = {"algorithm": "flat"} if kind == "milvus" else {}
+        return engine_at(url, MemoryConfig.of({"power_safe": False, "index": index}), key)
+
+    return engine_of
 
 
 OpenStore = Callable[..., Store]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import fields, replace
 from datetime import timedelta
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -17,17 +16,14 @@ from hypothesis import strategies as st
 
 from hybrid_memory import EventKind, RecordKind
 from hybrid_memory.engines.in_memory import InMemoryIndex, InMemoryLog
-from hybrid_memory.engines.postgres import PostgresConnection, PostgresIndex, PostgresLog
-from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
-from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
 from hybrid_memory.errors import IdConflictError
 from hybrid_memory.index.record import Where
 from hybrid_memory.log.views import ArchivedLog
 from hybrid_memory.ports import Draft, EventLog, RecordColumns, SemanticIndex
 from hybrid_memory.testing.corpus import ALICE, BOB, DIM, START, assert_same_ranking, ids, random_corpus, unit
 from hybrid_memory.testing.drafts import NOON, OWNERS, draft
+from tests.stores.conftest import OpenEngine
 
-NUMBERS = count()
 SIZE = 240
 ALL = 10 * SIZE
 
@@ -98,38 +94,19 @@ def assert_the_same_after(done: list[Any], log: EventLog) -> None:
         given_out |= new
 
 
-OpenLog = Callable[[str, str], EventLog]
-
-
-@pytest.fixture(scope="module")
-def open_log(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> OpenLog:
-    """Opens the log of an engine under a name."""
-    folder = tmp_path_factory.mktemp("logs")
-
-    def opened(engine: str, name: str) -> EventLog:
-        if engine == "sqlite":
-            return SqliteLog(Database(folder / f"{name}.db", power_safe=False))
-        server = request.getfixturevalue(f"{engine}_server").url
-        if engine == "redis":
-            return RedisLog(RedisConnection(f"{server}?prefix={name}"))
-        return PostgresLog(PostgresConnection(f"{server}?schema={name}"))
-
-    return opened
-
-
 @pytest.mark.parametrize("engine", ["sqlite", "postgres", "redis"])
 @settings(max_examples=40)
 @given(done=steps)
-def test_logs_agree_with_the_oracle_after_any_steps(open_log: OpenLog, engine: str, done: list[Any]) -> None:
-    with closing(open_log(engine, f"agree_{next(NUMBERS)}")) as log:
+def test_logs_agree_with_the_oracle_after_any_steps(engine_of: OpenEngine, engine: str, done: list[Any]) -> None:
+    with closing(engine_of(engine).log()) as log:
         assert_the_same_after([step for step in done if engine != "redis" or step[0] != "scrub"], log)
 
 
 @pytest.mark.parametrize("engine", ["postgres", "redis"])
-def test_many_writers_append_at_once_and_a_follower_misses_nothing(open_log: OpenLog, engine: str) -> None:
+def test_many_writers_append_at_once_and_a_follower_misses_nothing(engine_of: OpenEngine, engine: str) -> None:
     """A position lower than one that was seen is never seen later, though numbers are given out side by side."""
     clients, threads, batches, size = 2, 6, 10, 3
-    reader, *logs = (open_log(engine, f"followed_by_{engine}") for _ in range(1 + clients))
+    reader, *logs = (engine_of(engine, f"followed_by_{engine}").log() for _ in range(1 + clients))
     owner, followed = OWNERS[0], list[tuple[int, str]]()
 
     def write(client: int, thread: int) -> None:
@@ -175,23 +152,9 @@ conditions = st.builds(
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres", "redis"])
-def engines(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[SemanticIndex, SemanticIndex]]:
+def engines(request: pytest.FixtureRequest, engine_of: OpenEngine) -> Iterator[tuple[SemanticIndex, SemanticIndex]]:
     """The oracle and another engine, filled alike."""
-    folder = tmp_path_factory.mktemp("engines")
-    with ExitStack() as opened:
-        index: SemanticIndex
-        if request.param == "sqlite":
-            index = SqliteIndex(Database(folder / "memory.db", power_safe=False))
-        elif request.param == "postgres":
-            url = f"{request.getfixturevalue('postgres_server').url}?schema=agree_{next(NUMBERS)}"
-            index = PostgresIndex(PostgresConnection(url))
-        else:
-            index = RedisIndex(
-                RedisConnection(f"{request.getfixturevalue('redis_server').url}?prefix=agree-{next(NUMBERS)}")
-            )
-        opened.callback(index.close)
+    with closing(engine_of(request.param).index()) as index:
         oracle = InMemoryIndex()
         for engine in (oracle, index):
             random_corpus(11, SIZE).fill(engine)

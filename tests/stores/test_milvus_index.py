@@ -15,7 +15,7 @@ from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.milvus import MilvusIndex, catalog, tables
 from hybrid_memory.engines.milvus import index as milvus_index
 from hybrid_memory.engines.milvus.connection import Address
-from hybrid_memory.engines.milvus.rows import POSITIONS, STRETCHES, owner_key
+from hybrid_memory.engines.milvus.rows import owner_key
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.index.record import Where
 from hybrid_memory.testing.corpus import (
@@ -141,11 +141,11 @@ def test_a_folder_of_another_process_is_refused(tmp_path: Path) -> None:
     index.close()
 
 
-def test_more_hidden_stretches_than_a_filter_holds(index: MilvusIndex) -> None:
+def test_hidden_stretches_are_sifted_out(index: MilvusIndex) -> None:
     """They are sifted out of growing pages, until as many are left as were asked for."""
     fill(index, 450)
-    far = tuple((number, number + 1) for number in range(10_000, 10_000 + 3 * (STRETCHES + 1), 3))
-    single = tuple((number, number) for number in range(20_000, 20_000 + 2 * (POSITIONS + 1), 2))
+    far = tuple((number, number + 1) for number in range(10_000, 10_400, 3))
+    single = tuple((number, number) for number in range(20_000, 24_100, 2))
     for many in (far, single):
         where = Where(ALICE, hidden=((6, 450), *many))
         assert index.search(VECTOR, where, 5).ids.tolist() == [5, 4, 3, 2, 1]
@@ -183,7 +183,7 @@ def test_more_records_than_a_query_hands_out(index: MilvusIndex, monkeypatch: py
     assert index.search(VECTOR, Where(ALICE, hidden=((50, 250),)), 60).ids.tolist() == newest[201:]
     assert index.latest(Where(ALICE), 999).tolist() == newest
     assert len(index.matching(["cat"], Where(ALICE), 999).ids) == 100
-    index._vectors._state.put({f"sum:{owner_key(ALICE)}": None})
+    index._catalog.put_documents({f"sum:{owner_key(ALICE)}": None})
     index.train(ALICE)
     assert index.status(ALICE, sums=True).vectors == 250
     waiting = [entry_of(make_record(number, "dog")) for number in range(251, 501)]

@@ -224,7 +224,7 @@ def test_what_was_removed_leaves_no_key(index: RedisIndex, redis_server: RedisSe
     assert index.vectors([b"key-%d" % n for n in range(1, 7)]).keys() == {b"key-6"}
     index.delete([5, 6])
     left = {key.rsplit(b":", 1)[1] for key in keys_of(index, redis_server) - before}
-    assert left == {b"owners", b"state", b"gone", b"embedder", b"0"}  # 0: whose the records are that an update removed
+    assert left == {b"owners", b"state", b"gone", b"embedder", b"records"}  # whose those are that an update removed
     index.delete(None)
     left = {key.rsplit(b":", 1)[1] for key in keys_of(index, redis_server) - before}
-    assert left <= {b"owners", b"state", b"0"}
+    assert left <= {b"owners", b"state", b"records"}

@@ -12,7 +12,6 @@ from redis.exceptions import ConnectionError as LostConnectionError
 from hybrid_memory import EventKind, Scope
 from hybrid_memory.engines.redis import RedisConnection, RedisLog
 from hybrid_memory.engines.redis import log as log_module
-from hybrid_memory.engines.redis.connection import _rewrite
 from hybrid_memory.engines.redis.log_scripts import READ
 from hybrid_memory.errors import (
     IdConflictError,
@@ -144,17 +143,17 @@ def test_what_was_erased_leaves_the_disk_with_the_next_scrub(redis_server: Redis
     assert log.size().bytes > 0
 
 
-def test_a_scrub_that_fails_says_so() -> None:
-    class Full:
-        def info(self, _: str) -> dict[str, Any]:
-            busy = {"aof_rewrite_in_progress": 0, "aof_rewrite_scheduled": 0, "rdb_bgsave_in_progress": 0}
-            return {"aof_enabled": 1, "aof_last_bgrewrite_status": "err", **busy}
+def test_a_scrub_that_fails_says_so(log: RedisLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, ask = list[str](), log._connection.info
 
-        def execute_command(self, command: str) -> None:
-            assert command == "BGREWRITEAOF"
+    def full(section: str) -> dict[str, Any]:
+        return {**ask(section), "aof_last_bgrewrite_status": "err"}
 
+    monkeypatch.setattr(log._connection, "info", full)
+    monkeypatch.setattr(log._connection, "call", asked.append)
     with pytest.raises(StoreUnavailableError, match="may remain"):
-        _rewrite(Full(), "somewhere")
+        log.scrub()
+    assert asked == ["BGREWRITEAOF"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ One table, ordered by owner and position and partitioned by month.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import threading
 import time
@@ -17,32 +16,31 @@ from http.client import HTTPConnection, HTTPSConnection
 from math import ceil
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar, Unpack
+from typing import Any, Unpack
 from urllib.parse import parse_qsl, unquote
 
 import clickhouse_connect
 from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import ClickHouseError, DatabaseError
 
+from hybrid_memory.engines.remote import CONNECT_SECONDS, PROBE_SECONDS, Remote, Result
 from hybrid_memory.engines.stored import (
     EVENT_FIELDS,
     event_in,
     event_row,
     micros_or_none,
+    owner_json,
     owner_key,
     owner_scope,
     to_json,
 )
-from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, MissingDependencyError, StoreUnavailableError
+from hybrid_memory.errors import InvalidConfigError, MissingDependencyError, StoreUnavailableError
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.port import Archive, LogSize, Payloads, Reading, Selection
-from hybrid_memory.runtime.breaker import Breaker
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS, hurried
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.engine import Engine
-from hybrid_memory.urls import ENCODE, cleaned, parts_of, shown_url
-
-Result = TypeVar("Result")
+from hybrid_memory.urls import ENCODE, parts_of, shown_url
 
 
 class ClickHouseEngine(Engine):
@@ -68,7 +66,7 @@ _SESSION = "session = {session:String}"
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-class ClickHouseArchive(Archive):
+class ClickHouseArchive(Remote, Archive):
     """Archived events of one log in one ClickHouse table.
 
     It connects at the first call, and reconnects at the next call after a failure.
@@ -83,14 +81,20 @@ class ClickHouseArchive(Archive):
         InvalidConfigError: the URL is invalid.
     """
 
+    failures = (ClickHouseError, OSError)
+
     def __init__(self, url: str, *, engine_timeout: float = ENGINE_SECONDS) -> None:
         address = parsed(url)
+        advice = "see that it runs and that this user may use the table, then try again"
+        super().__init__(f"the archive at {address.place}", advice, address.secrets, engine_timeout=engine_timeout)
         self._table = address.table
-        self._db = Connection(address, _CREATE.format(table=address.table), engine_timeout=engine_timeout)
+        self._options = address.options
+        self._lock = threading.Lock()
+        self._clients: dict[bool, Client] = {}
 
     def put(self, events: Sequence[Event]) -> None:
         if events:
-            self._db.insert(self._table, COLUMNS, [row_of(event, version=0) for event in events])
+            self._insert([row_of(event, version=0) for event in events])
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         wanted = Selection(**which)
@@ -106,12 +110,12 @@ class ClickHouseArchive(Archive):
         if wanted.ids is not None:
             chosen = [*conditions, "id IN {ids:Array(String)}"]
             chunks = _chunks(sorted(set(wanted.ids)))
-            rows = [row for chunk in chunks for row in self._select(scope, chosen, {**values, "ids": chunk})]
-            return wanted.cut(sorted((event_in(row[:-1]) for row in rows), key=lambda event: event.position))
+            events = [event for chunk in chunks for event in self._select(scope, chosen, {**values, "ids": chunk})]
+            return wanted.cut(sorted(events, key=lambda event: event.position))
         cut = "" if wanted.limit is None else "LIMIT {limit:UInt64}"
         values["limit"] = max(0, wanted.limit or 0)
-        rows = self._select(scope, conditions, values, newest=wanted.newest, cut=cut)
-        return [event_in(row[:-1]) for row in (reversed(rows) if wanted.newest else rows)]
+        events = self._select(scope, conditions, values, newest=wanted.newest, cut=cut)
+        return events[::-1] if wanted.newest else events
 
     def erase(self, owner: Scope, positions: Sequence[int], rewritten: Payloads) -> None:
         """Destroy events, rewrite others, and wait until no active part has the old text; see `Archive.erase`.
@@ -128,9 +132,8 @@ class ClickHouseArchive(Archive):
                 f"SELECT {SELECTED} {_FROM} WHERE {_OWNER} AND position IN {{positions:Array(Int64)}}",
                 {**_identity(owner), "positions": chunk},
             )
-            versions = [
-                (row[-1], event_in(row[:-1])) for row in found
-            ]  # all versions: those that are not read any more, too
+            # All versions: those that are not read any more, too.
+            versions = [(row[-1], event_in(row[:-1])) for row in found]
             doomed = sorted({event.position for _, event in versions} & gone)
             stale = {
                 event.position: replace(event, payload=rewritten[event.position])
@@ -142,12 +145,8 @@ class ClickHouseArchive(Archive):
                 continue
             began, version = True, 1 + max(version for version, _ in versions)
             if stale:
-                self._db.insert(self._table, COLUMNS, [row_of(event, version) for event in stale.values()])
-            self._db.command(
-                f"ALTER TABLE `{self._table}` DELETE WHERE owner = {{owner:UInt64}} AND (position IN "
-                "{doomed:Array(Int64)} OR (position IN {stale:Array(Int64)} AND version < {version:UInt64}))",
-                {**_identity(owner), "doomed": doomed, "stale": sorted(stale), "version": version},
-            )
+                self._insert([row_of(event, version) for event in stale.values()])
+            self._delete(owner, doomed, sorted(stale), version)
         if began:
             self._wait_until_rewritten()
 
@@ -177,21 +176,41 @@ class ClickHouseArchive(Archive):
         return LogSize(owners=owners, sessions=sessions, events=events, bytes=int(size or 0))
 
     def close(self) -> None:
-        self._db.close()
+        with self._lock:
+            self._closed = True
+            for client in self._clients.values():
+                client.close()
+            self._clients.clear()
 
     def _query(self, sql: str, values: Mapping[str, Any] = _NONE) -> list[Sequence[Any]]:
-        return self._db.query(sql, {**values, "table": self._table})
+        parameters = {**values, "table": self._table}
+        return self._call("read", lambda client: list(client.query(sql, parameters=parameters).result_rows))
+
+    def _insert(self, rows: Sequence[Sequence[Any]]) -> None:
+        self._call(
+            "write to",
+            lambda client: client.insert(self._table, rows, column_names=list(COLUMNS), settings=_INSERTING),
+        )
 
     def _select(
         self, scope: Scope, conditions: Sequence[str], values: Mapping[str, Any], *, newest: bool = False, cut: str = ""
-    ) -> list[Sequence[Any]]:
+    ) -> list[Event]:
         # Not FINAL: it reads all columns of the owner's rows before it filters. What is filtered by has one version.
         where = " AND ".join([_OWNER, *([] if scope.session is None else [_SESSION]), *conditions])
         order = "ORDER BY position DESC" if newest else "ORDER BY position"
-        return self._query(
+        rows = self._query(
             f"SELECT {SELECTED} {_FROM} WHERE {where} {order}, version DESC LIMIT 1 BY position {cut}",
             {**_identity(scope), **values},
         )
+        return [event_in(row[:-1]) for row in rows]
+
+    def _delete(self, owner: Scope, doomed: Sequence[int], stale: Sequence[int], version: int) -> None:
+        sql = (
+            f"ALTER TABLE `{self._table}` DELETE WHERE owner = {{owner:UInt64}} AND (position IN "
+            "{doomed:Array(Int64)} OR (position IN {stale:Array(Int64)} AND version < {version:UInt64}))"
+        )
+        values = {**_identity(owner), "doomed": doomed, "stale": stale, "version": version}
+        self._call("change", lambda client: client.command(sql, parameters=values))
 
     def _wait_until_rewritten(self) -> None:
         deadline, pause = time.monotonic() + ERASING_SECONDS, 0.005
@@ -206,6 +225,46 @@ class ClickHouseArchive(Archive):
                 )
             time.sleep(pause)
             pause = min(2 * pause, 0.5)
+
+    def _call(self, verb: str, run: Callable[[Client], Result]) -> Result:
+        soon = verb == "read" and "host" in self._options and hurried()
+        return self.attempt(verb, lambda: run(self._opened(soon=soon)))
+
+    def _opened(self, *, soon: bool) -> Client:
+        with self._lock:
+            self.check_open()
+            if soon not in self._clients:
+                options = dict(self._options)
+                if soon:  # the client knows whole seconds only
+                    options["send_receive_timeout"] = min(ceil(self._engine_timeout), CALL_SECONDS)
+                try:
+                    client = clickhouse_connect.get_client(**options)
+                except ImportError as error:
+                    raise MissingDependencyError("chdb", "chdb") from error
+                try:
+                    client.command(_CREATE.format(table=self._table))
+                except BaseException:
+                    client.close()
+                    raise
+                self._clients[soon] = client
+            return self._clients[soon]
+
+    def _probe(self) -> None:
+        if "host" in self._options:
+            kind = HTTPSConnection if self._options["secure"] else HTTPConnection
+            connection = kind(self._options["host"], self._options["port"], timeout=PROBE_SECONDS)
+            with closing(connection):
+                connection.request("GET", "/ping")
+                connection.getresponse()
+
+    def _is_answer(self, error: BaseException) -> bool:
+        return type(error) is DatabaseError  # what is below says that nobody answered
+
+    def _reason(self, error: Exception) -> str:
+        reason = str(error).strip().replace("\n", " ")
+        if "already initialized with path" in reason:
+            return "this process has the embedded engine open on another folder, and can have one only"
+        return reason[:500]
 
 
 def _chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
@@ -234,10 +293,9 @@ SETTINGS index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory 
 
 def _identity(scope: Scope) -> dict[str, Any]:
     """The columns that identify an event's owner, empty if absent; a number groups its events on disk."""
-    parts = json.dumps([scope.tenant, scope.user, scope.agent, scope.space])
-    number = int.from_bytes(hashlib.blake2b(parts.encode(), digest_size=8).digest())
-    names = {name: getattr(scope, name) or "" for name in ("tenant", "user", "agent", "space", "session")}
-    return {"owner": number, **names}
+    number = int.from_bytes(hashlib.blake2b(owner_json(scope).encode(), digest_size=8).digest())
+    names = dict(zip(("tenant", "user", "agent", "space"), owner_key(scope), strict=True))
+    return {"owner": number, **names, "session": scope.session or ""}
 
 
 def row_of(event: Event, version: int) -> list[Any]:
@@ -251,106 +309,7 @@ _INSERTING = {"async_insert": 0, "max_partitions_per_insert_block": 0}
 """Inserts are durable on return, and may span more than a hundred months."""
 
 
-class Connection:
-    """A client of the server or of the embedded engine."""
-
-    def __init__(self, address: Address, prepare: str, *, engine_timeout: float = ENGINE_SECONDS) -> None:
-        self._address = address
-        self._engine_timeout = engine_timeout
-        self._prepare = prepare
-        self._lock = threading.Lock()
-        self._clients: dict[bool, Client] = {}
-        self._closed = False
-        self._breaker = Breaker(f"the archive at {address.place}")
-
-    def query(self, sql: str, parameters: Mapping[str, Any]) -> list[Sequence[Any]]:
-        return self._call("read", lambda client: list(client.query(sql, parameters=dict(parameters)).result_rows))
-
-    def command(self, sql: str, parameters: Mapping[str, Any]) -> None:
-        self._call("change", lambda client: client.command(sql, parameters=dict(parameters)))
-
-    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Insert these rows immediately; on disk on return."""
-        self._call(
-            "write to",
-            lambda client: client.insert(table, rows, column_names=list(columns), settings=_INSERTING),
-        )
-
-    def close(self) -> None:
-        with self._lock:
-            self._closed = True
-            for client in self._clients.values():
-                client.close()
-            self._clients.clear()
-
-    def _call(self, verb: str, run: Callable[[Client], Result]) -> Result:
-        if self._closed:
-            raise MemoryClosedError
-
-        def attempt() -> Result:
-            client = self._opened(soon=verb == "read" and "host" in self._address.options and hurried())
-            try:
-                return run(client)
-            except (ClickHouseError, OSError) as error:
-                if self._closed:  # under the call
-                    raise MemoryClosedError from error
-                raise self._unavailable(verb, error) from error
-
-        return self._breaker.call(
-            attempt,
-            probe=self._ping,
-            answered=lambda error: type(error.__cause__) is DatabaseError,  # what is below says that nobody answered
-        )
-
-    def _ping(self) -> None:
-        """Check that the server responds."""
-        options = self._address.options
-        if "host" in options:
-            kind = HTTPSConnection if options["secure"] else HTTPConnection
-            connection = kind(options["host"], options["port"], timeout=PROBE_SECONDS)
-            with closing(connection):
-                connection.request("GET", "/ping")
-                connection.getresponse()
-
-    def _opened(self, *, soon: bool) -> Client:
-        with self._lock:
-            if self._closed:
-                raise MemoryClosedError
-            if soon in self._clients:
-                return self._clients[soon]
-            options = self._address.options
-            if soon:
-                # The client knows whole seconds only.
-                options = {**options, "send_receive_timeout": min(ceil(self._engine_timeout), CALL_SECONDS)}
-            try:
-                client = clickhouse_connect.get_client(**options)
-            except ImportError as error:
-                raise MissingDependencyError("chdb", "chdb") from error
-            except (ClickHouseError, OSError) as error:
-                raise self._unavailable("open", error) from error
-            try:
-                client.command(self._prepare)
-            except BaseException as error:
-                client.close()
-                if isinstance(error, ClickHouseError | OSError):
-                    raise self._unavailable("prepare", error) from error
-                raise
-            self._clients[soon] = client
-            return client
-
-    def _unavailable(self, verb: str, error: Exception) -> StoreUnavailableError:
-        reason = str(cleaned(error, self._address.secrets)).strip().replace("\n", " ")
-        if "already initialized with path" in reason:
-            reason = "this process has the embedded engine open on another folder, and can have one only"
-        return StoreUnavailableError(
-            f"cannot {verb} the archive at {self._address.place}: {reason[:500]}; "
-            "see that it runs and that this user may use the table, then try again"
-        )
-
-
-CONNECT_SECONDS = 2
 CALL_SECONDS = 10
-PROBE_SECONDS = 0.5
 TABLE = "memory_archive"
 """The table if the URL names none."""
 

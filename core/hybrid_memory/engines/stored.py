@@ -42,6 +42,11 @@ def owner_key(scope: Scope) -> tuple[str, str, str, str]:
     return (scope.tenant or "", scope.user or "", scope.agent or "", scope.space or "")
 
 
+def owner_json(scope: Scope) -> str:
+    """The scope's owner as JSON, the same text for the same owner."""
+    return json.dumps([scope.tenant, scope.user, scope.agent, scope.space])
+
+
 SCOPES = 1 << 16
 """Scopes kept, as a service asks for the state of all its owners again and again, and each is checked when made."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -140,14 +139,13 @@ def test_a_stopped_index_is_asked_once_and_then_probed_at_times(
             alice.remember("My cat is called Pixel.")
             assert alice.recall("cat")[0].note == ""
             index: Any = memory._runtime.services.index
-            connection = {"redis": "_connection", "milvus": "_catalog._connection", "postgres": "_db"}[engine]
-            connection = attrgetter(connection)(index)
+            connection = {"redis": "_connection", "milvus": "_catalog", "postgres": "_db"}[engine]
+            connection = getattr(index, connection)
             monkeypatch.setattr("hybrid_memory.engines.milvus.connection.CALL_SECONDS", 0.6)
             now = [0.0]
             connection._breaker._clock = lambda: now[0]
             asked: list[str] = []
-            work = "_called" if engine == "milvus" else "_tried"
-            tried = getattr(connection, work)
+            tried = connection._tried
 
             def counted(*args: Any, **named: Any) -> Any:
                 asked.append(str(args[0]))
@@ -156,7 +154,7 @@ def test_a_stopped_index_is_asked_once_and_then_probed_at_times(
                 finally:
                     now[0] += 0.7  # as slow as it may be
 
-            monkeypatch.setattr(connection, work, counted)
+            monkeypatch.setattr(connection, "_tried", counted)
             with server.stopped():
                 for number in range(20):
                     alice.remember(f"The tram number {number} is late.")

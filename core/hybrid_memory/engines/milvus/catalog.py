@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from pymilvus import CollectionSchema, DataType, Function, FunctionType, MilvusClient
@@ -12,7 +13,7 @@ from pymilvus.milvus_client.index import IndexParams
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.milvus.connection import CALL_SECONDS, Address, Connection
-from hybrid_memory.engines.milvus.rows import Row
+from hybrid_memory.engines.milvus.rows import Row, pieces
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS
 
 RECORDS, VECTORS, PENDING, TERMS, STATE = "records", "vectors", "pending", "terms", "state"
@@ -29,11 +30,11 @@ ASKED = 1_000
 FLAT = [0.0, 0.0]
 """The vector of rows without one, as every collection needs a vector."""
 
-_TEXT = {"max_length": 65_535}
+_NAME, _TEXT = {"max_length": 64}, {"max_length": 65_535}
 Field: TypeAlias = tuple[str, DataType, dict[str, Any]]
 
 
-class Catalog:
+class Catalog(Connection):
     """The collections ``prefix_records``, ``_vectors``, ``_pending``, ``_terms`` and ``_state``.
 
     Attributes:
@@ -43,18 +44,11 @@ class Catalog:
     def __init__(
         self, address: Address, index: tuple[str, dict[str, int]], *, engine_timeout: float = ENGINE_SECONDS
     ) -> None:
+        super().__init__(address, engine_timeout=engine_timeout)
         self.lite = False
         self._unflushed: Counter[str] = Counter()
-        self._prefix = address.prefix
         self._index = index
         self._preparing = threading.Lock()
-        self._connection = Connection(address, self._prepare, engine_timeout=engine_timeout)
-
-    def check_open(self) -> None:
-        self._connection.check_open()
-
-    def close(self) -> None:
-        self._connection.close()
 
     def fetch(self, name: str, ids: Sequence[int | str], fields: Sequence[str]) -> list[Row]:
         """The rows with these primary keys, in any order; unknown ones are left out."""
@@ -83,35 +77,34 @@ class Catalog:
         return rows
 
     def nearest(self, vector: Floats, expression: str, limit: int, *, nprobe: int) -> list[Row]:
-        """Rows with the highest inner product, as ``id``, ``distance`` and the filter's fields."""
+        """Rows with the highest inner product, as ``id``, ``distance`` and ``turn``."""
         name, _ = self._index
         params = {"IVF_FLAT": {"nprobe": nprobe}, "HNSW": {"ef": max(limit, 64)}}.get(name, {})
-        return self._search(
-            VECTORS,
-            [vector.tolist()],
-            anns_field="vector",
-            filter=expression,
-            limit=limit,
-            search_params={"metric_type": "IP", "params": params},
-            output_fields=["turn"],
-        )
+        chosen = {"metric_type": "IP", "params": params}
+        asked = {"anns_field": "vector", "search_params": chosen, "output_fields": ["turn"]}
+        return self._search(VECTORS, data=[vector.tolist()], filter=expression, limit=limit, **asked)
 
     def matching(self, text: str, expression: str, limit: int) -> list[Row]:
-        """Rows with the highest BM25 by the server's own statistics, with ``terms`` and log position."""
-        return self._search(
-            RECORDS,
-            [text],
-            anns_field="sparse",
-            filter=expression,
-            limit=limit,
-            search_params={"metric_type": "BM25", "params": {}},
-            output_fields=["terms", "turn"],
-        )
+        """Rows with the highest BM25 by the server's own statistics, with ``terms`` and ``turn``."""
+        chosen = {"metric_type": "BM25", "params": {}}
+        asked = {"anns_field": "sparse", "search_params": chosen, "output_fields": ["terms", "turn"]}
+        return self._search(RECORDS, data=[text], filter=expression, limit=limit, **asked)
+
+    def documents(self, names: Iterable[str]) -> dict[str, Any]:
+        """The documents with these names: what Milvus cannot query quickly."""
+        rows = self.fetch(STATE, list(dict.fromkeys(names)), ["id", "value"])
+        return {row["id"]: json.loads("".join(row["value"])) for row in rows}
+
+    def put_documents(self, values: Mapping[str, Any]) -> None:
+        """Replace these documents; None removes one."""
+        left = {name: pieces(json.dumps(value)) for name, value in values.items() if value is not None}
+        self.write(STATE, [{"id": name, "value": value, "dummy": FLAT} for name, value in left.items()])
+        self.remove(STATE, [name for name in values if name not in left])
 
     def write(self, name: str, rows: Sequence[Row]) -> None:
         self.check_open()
         for start in range(0, len(rows), WRITTEN):
-            self._connection.call("upsert", self._named(name), list(rows[start : start + WRITTEN]))
+            self.call("upsert", name, data=list(rows[start : start + WRITTEN]))
         self._unflushed[name] += len(rows)
         if self.lite and name in (RECORDS, VECTORS):
             self.flush(name, FLUSHED)
@@ -119,87 +112,62 @@ class Catalog:
     def remove(self, name: str, ids: Sequence[int | str]) -> None:
         self.check_open()
         for start in range(0, len(ids), ASKED):
-            self._connection.call("delete", self._named(name), filter=f"id in {_literal(ids[start : start + ASKED])}")
+            self.call("delete", name, filter=f"id in {_literal(ids[start : start + ASKED])}")
 
     def flush(self, name: str, least: int) -> None:
         """Make the server flush rows from memory into indexed segments, if enough of them are ours."""
         if self._unflushed[name] >= least:
             self._unflushed[name] = 0
-            self._connection.call("flush", self._named(name))
+            self.call("flush", name)
 
     def compact(self, name: str) -> None:
         """Make the server compact a collection, if it exists."""
-        if self._connection.call("has_collection", self._named(name)):
+        if self.call("has_collection", name):
             self.flush(name, 0)
-            self._connection.call("compact", self._named(name))
+            self.call("compact", name)
 
     def count(self, name: str, expression: str = "") -> int:
         rows = self._query(name, expression, ["count(*)"])
         return int(rows[0]["count(*)"])
 
     def make_vectors(self, dim: int) -> None:
-        def make(client: MilvusClient) -> None:
-            name, params = self._index
-            fields: list[Field] = [*_narrowing(), ("key", DataType.VARCHAR, _TEXT)]
-            index = IndexParams()
-            # Each by itself for a server, and together for Milvus Lite, which reads them there only.
-            index.add_index("vector", index_type=name, metric_type="IP", params={**params, "params": params})
-            index.add_index("key", index_type="INVERTED")
-            schema = _schema(DataType.INT64, [*fields, ("vector", DataType.FLOAT_VECTOR, {"dim": dim})])
-            self._make(client, VECTORS, schema, index)
-
+        """Create the collection of vectors, empty."""
+        name, params = self._index
+        index = IndexParams()
+        # Each by itself for a server, and together for Milvus Lite, which reads them there only.
+        index.add_index("vector", index_type=name, metric_type="IP", params={**params, "params": params})
+        index.add_index("key", index_type="INVERTED")
+        vector: Field = ("vector", DataType.FLOAT_VECTOR, {"dim": dim})
+        schema = _schema(DataType.INT64, [*_narrowing(), ("key", DataType.VARCHAR, _TEXT), vector])
         self._drop([VECTORS])
-        self._connection.run(make)
+        self.run("create a collection", lambda client: self._make(client, VECTORS, schema, index))
 
     def drop_all(self) -> None:
         """Drop the collections; those without vectors are created again."""
         self._drop([VECTORS, RECORDS, PENDING, TERMS, STATE])
-        self._connection.run(self._prepare)
+        self.run("create collections", self._prepare)
 
     def _drop(self, names: Sequence[str]) -> None:
         for name in names:
-            if self._connection.call("has_collection", self._named(name)):
-                self._connection.call("drop_collection", self._named(name))
+            if self.call("has_collection", name):
+                self.call("drop_collection", name)
 
     def _query(self, name: str, expression: str, fields: Sequence[str], **options: Any) -> list[Row]:
-        rows: list[Row] = list(
-            self._connection.call("query", self._named(name), filter=expression, output_fields=list(fields), **options)
-        )
-        return rows
+        return list(self.call("query", name, filter=expression, output_fields=list(fields), **options))
 
-    def _search(self, name: str, data: list[Any], **options: Any) -> list[Row]:
-        hits = self._connection.call("search", self._named(name), data=data, **options)[0]
+    def _search(self, name: str, **options: Any) -> list[Row]:
+        hits = self.call("search", name, **options)[0]
         return [{**hit["entity"], "id": hit["id"], "distance": hit["distance"]} for hit in hits]
-
-    def _named(self, name: str) -> str:
-        return f"{self._prefix}_{name}"
 
     def _prepare(self, client: MilvusClient) -> None:
         with self._preparing:
             self.lite = "lite" in client.get_server_version(timeout=CALL_SECONDS)
-            for name, schema, index in self._schemas():
+            for name, schema, index in _schemas("standard" if self.lite else "whitespace"):
                 if not client.has_collection(self._named(name), timeout=CALL_SECONDS):
                     self._make(client, name, schema, index)
-                client.load_collection(self._named(name), timeout=CALL_SECONDS)
-            if client.has_collection(self._named(VECTORS), timeout=CALL_SECONDS):
-                client.load_collection(self._named(VECTORS), timeout=CALL_SECONDS)
-
-    def _schemas(self) -> Iterator[tuple[str, CollectionSchema, IndexParams]]:
-        # The terms are words already, parted by blanks; the analyzer of Milvus Lite takes them as they are.
-        yield RECORDS, *_records("standard" if self.lite else "whitespace")
-        dummy = ("dummy", DataType.FLOAT_VECTOR, {"dim": len(FLAT)})
-        owner = ("owner", DataType.VARCHAR, {"max_length": 64, "is_partition_key": True})
-        value = ("value", DataType.ARRAY, {"element_type": DataType.VARCHAR, "max_capacity": 64, **_TEXT})
-        term = ("term", DataType.VARCHAR, {"max_length": 512})
-        numbers: list[Field] = [(name, DataType.INT64, {}) for name in ("chars", "count", "length")]
-        for name, key, fields in (
-            (PENDING, DataType.INT64, [owner]),
-            (TERMS, DataType.VARCHAR, [term, *numbers]),
-            (STATE, DataType.VARCHAR, [value]),
-        ):
-            index = IndexParams()
-            index.add_index("dummy", index_type="FLAT", metric_type="IP")
-            yield name, _schema(key, [*fields, dummy]), index
+            for name in (RECORDS, PENDING, TERMS, STATE, VECTORS):
+                if name != VECTORS or client.has_collection(self._named(name), timeout=CALL_SECONDS):
+                    client.load_collection(self._named(name), timeout=CALL_SECONDS)
 
     def _make(self, client: MilvusClient, name: str, schema: CollectionSchema, index: IndexParams) -> None:
         # Strong: what was written is seen by the next read, whichever client it comes from.
@@ -217,34 +185,52 @@ def _schema(key: DataType, fields: Sequence[Field]) -> CollectionSchema:
 
 
 def _narrowing() -> list[Field]:
-    short = {"max_length": 64}
     return [
-        ("owner", DataType.VARCHAR, {**short, "is_partition_key": True}),
-        *((name, DataType.VARCHAR, short) for name in ("session", "kind", "category")),
+        ("owner", DataType.VARCHAR, {**_NAME, "is_partition_key": True}),
+        *((name, DataType.VARCHAR, _NAME) for name in ("session", "kind", "category")),
         *((name, DataType.INT64, {}) for name in ("at", "turn")),
-        ("metadata", DataType.ARRAY, {"element_type": DataType.VARCHAR, "max_capacity": 4_096, **short}),
+        ("metadata", DataType.ARRAY, {"element_type": DataType.VARCHAR, "max_capacity": 4_096, **_NAME}),
     ]
 
 
-def _records(tokenizer: str) -> tuple[CollectionSchema, IndexParams]:
+def _schemas(tokenizer: str) -> Iterator[tuple[str, CollectionSchema, IndexParams]]:
+    """Name, schema and index of each collection but that of vectors.
+
+    The terms are words already, parted by blanks; the tokenizer is to take them as they are.
+    """
     analyzed = {"enable_analyzer": True, "analyzer_params": {"tokenizer": tokenizer}}
-    fields: list[Field] = [
-        *_narrowing(),
-        *((name, DataType.INT64, {}) for name in ("segment", "ordinal", "uses", "last_used")),
-        ("importance", DataType.DOUBLE, {}),
-        ("terms", DataType.VARCHAR, {**_TEXT, **analyzed}),
-        ("doc", DataType.ARRAY, {"element_type": DataType.VARCHAR, "max_capacity": 4_096, **_TEXT}),
-        ("sparse", DataType.SPARSE_FLOAT_VECTOR, {}),
-    ]
-    schema = _schema(DataType.INT64, fields)
-    schema.add_function(
-        Function(
-            name="bm25", function_type=FunctionType.BM25, input_field_names=["terms"], output_field_names=["sparse"]
-        )
+    records = _schema(
+        DataType.INT64,
+        [
+            *_narrowing(),
+            *((name, DataType.INT64, {}) for name in ("segment", "ordinal", "uses", "last_used")),
+            ("importance", DataType.DOUBLE, {}),
+            ("terms", DataType.VARCHAR, {**_TEXT, **analyzed}),
+            ("doc", DataType.ARRAY, {"element_type": DataType.VARCHAR, "max_capacity": 4_096, **_TEXT}),
+            ("sparse", DataType.SPARSE_FLOAT_VECTOR, {}),
+        ],
     )
+    records.add_function(
+        Function("bm25", FunctionType.BM25, input_field_names=["terms"], output_field_names=["sparse"])
+    )
+    yield RECORDS, records, _index("sparse", "SPARSE_INVERTED_INDEX", "BM25")
+    value = {"element_type": DataType.VARCHAR, "max_capacity": 64, **_TEXT}
+    numbers: list[Field] = [(name, DataType.INT64, {}) for name in ("chars", "count", "length")]
+    fields: dict[str, list[Field]] = {
+        PENDING: [("owner", DataType.VARCHAR, {**_NAME, "is_partition_key": True})],
+        TERMS: [("term", DataType.VARCHAR, {"max_length": 512}), *numbers],
+        STATE: [("value", DataType.ARRAY, value)],
+    }
+    for name, parts in fields.items():
+        key = DataType.INT64 if name == PENDING else DataType.VARCHAR
+        dummy: Field = ("dummy", DataType.FLOAT_VECTOR, {"dim": len(FLAT)})
+        yield name, _schema(key, [*parts, dummy]), _index("dummy", "FLAT", "IP")
+
+
+def _index(field: str, kind: str, metric: str) -> IndexParams:
     index = IndexParams()
-    index.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
-    return schema, index
+    index.add_index(field, index_type=kind, metric_type=metric)
+    return index
 
 
 def _literal(ids: Sequence[int | str]) -> str:

@@ -15,6 +15,7 @@ from hybrid_memory.engines.milvus.catalog import FLAT, LEAST_FLUSHED, PENDING, R
 from hybrid_memory.engines.milvus.connection import Address
 from hybrid_memory.engines.milvus.rows import (
     NARROWING,
+    NEVER,
     WHOLE,
     Narrowing,
     digest,
@@ -22,22 +23,17 @@ from hybrid_memory.engines.milvus.rows import (
     to_record,
     to_row,
 )
-from hybrid_memory.engines.milvus.tables import (
-    EMBEDDER,
-    Neighbours,
-    StateTable,
-    TermCounts,
-    VectorTable,
-    name_of,
-    unpacked,
-)
-from hybrid_memory.engines.stored import to_micros
+from hybrid_memory.engines.milvus.tables import EMBEDDER, TermCounts, VectorTable, name_of, unpacked
+from hybrid_memory.engines.stored import columns_of, to_micros
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.index.bm25 import ranked
 from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, SemanticIndex, Status, Use
-from hybrid_memory.index.record import Record, Where
+from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS
 from hybrid_memory.scope import Scope
+
+HOUR = 3_600_000_000
+CENTURY = 100 * 365 * 24 * HOUR
 
 
 class MilvusIndex(SemanticIndex):
@@ -74,10 +70,8 @@ class MilvusIndex(SemanticIndex):
     ) -> None:
         built = {"IVF_FLAT": {"nlist": nlist}, "HNSW": {"M": 16, "efConstruction": 200}}.get(index_type, {})
         self._catalog = Catalog(Address.read(url), (index_type, built), engine_timeout=engine_timeout)
-        self._state = StateTable(self._catalog)
         self._terms = TermCounts(self._catalog)
-        self._neighbours = Neighbours(self._catalog, self._state)
-        self._vectors = VectorTable(self._catalog, self._state, lists=nlist, exact=index_type != "HNSW")
+        self._vectors = VectorTable(self._catalog, lists=nlist, exact=index_type != "HNSW")
         self._writing = threading.RLock()
         self._vectors.embedder()  # connects
 
@@ -87,7 +81,7 @@ class MilvusIndex(SemanticIndex):
         key = "" if owner is None else owner_key(owner)
         tails = {session: name_of("tail", key, digest("session", session)) for session in sessions}
         named = [EMBEDDER, name_of("applied", key), name_of("anchor", key), *([name_of("sum", key)] if sums else [])]
-        stored = self._state.get([*named, *tails.values()])
+        stored = self._catalog.documents([*named, *tails.values()])
         pending_ids = self._catalog.select(PENDING, f'owner == "{key}"', ["id"], limit=pending) if pending else []
         count, total = unpacked(stored.get(name_of("sum", key)))
         return Status(
@@ -122,7 +116,7 @@ class MilvusIndex(SemanticIndex):
             rows = list({entry.record.id: to_row(entry) for entry in entries}.values())
             ids = [row["id"] for row in rows]
             self._catalog.write(PENDING, [{"id": row["id"], "owner": key, "dummy": FLAT} for row in rows])
-            old = self._catalog.fetch(RECORDS, ids, ["id", "owner", "segment", "ordinal", "terms"])
+            old = self._catalog.fetch(RECORDS, ids, ["id", "owner", "terms"])
             if old:
                 self._vectors.drop([row["id"] for row in old])
             self._catalog.write(RECORDS, rows)
@@ -132,9 +126,16 @@ class MilvusIndex(SemanticIndex):
                 use = uses[row["id"]]
                 row |= {"uses": row["uses"] + use.count, "last_used": max(row["last_used"], to_micros(use.at))}
             self._catalog.write(RECORDS, used)
+            # The newest time, and the last turns of sessions.
+            values = [(name_of("newest", row["owner"]), row["at"]) for row in rows]
+            turns = [row for row in rows if row["kind"] == RecordKind.TURN]
+            values += [(name_of("tail", row["owner"], row["session"]), row["id"]) for row in turns]
+            highest = self._catalog.documents(name for name, _ in values)
+            for name, value in values:
+                highest[name] = max(value, highest.get(name, value))
             # What says that all is done comes last.
             done = {name_of("anchor", key): anchor, name_of("applied", key): upto}
-            self._state.put({**self._neighbours.after_writing(rows, old), **done})
+            self._catalog.put_documents({**highest, **done})
         return True
 
     def put_vectors(
@@ -162,16 +163,35 @@ class MilvusIndex(SemanticIndex):
 
     def search(self, query: Query, where: Where, k: int) -> Matches:
         self._catalog.check_open()
-        if query is None:
-            ids = np.array(self._neighbours.latest(where, k), dtype=np.int64)
-            return Matches(ids, np.zeros(len(ids), dtype=np.float32))
+        narrowing = Narrowing.of(where)
         if isinstance(query, np.ndarray):
-            return self._vectors.nearest(query, Narrowing.of(where), k)
-        return self._matching(query, where, k)
+            return self._vectors.nearest(query, narrowing, k)
+        if query is not None:
+            return self._matching(query, where, k)
+        # The newest ones, from increasingly large windows of time.
+        name = name_of("newest", owner_key(where.scope))
+        upper = self._catalog.documents([name]).get(name)
+        if upper is not None and where.until is not None:
+            upper = min(upper, to_micros(where.until))
+        newest: list[tuple[int, int]] = []
+        width = HOUR
+        while upper is not None and len(newest) < k:
+            lower = upper - width if width <= CENTURY else NEVER
+            window = f"{narrowing.expression} and at > {lower} and at <= {upper}"
+            rows = self._catalog.select(RECORDS, window, ["id", "at", "turn"])
+            newest += sorted(((row["at"], row["id"]) for row in rows if narrowing.visible(row["turn"])), reverse=True)
+            upper, width = lower if lower > NEVER else None, 32 * width
+        ids = np.array([number for _, number in newest[:k]], dtype=np.int64)
+        return Matches(ids, np.zeros(len(ids), dtype=np.float32))
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
-        self._catalog.check_open()
-        return self._neighbours.around(ids, where, radius)
+        seeds = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids.tolist())), ["id", "segment", "ordinal"])
+        places = {(row["segment"], row["ordinal"] + step) for row in seeds for step in range(-radius, radius + 1)}
+        segments, ordinals = ([*{place[part] for place in places}] for part in (0, 1))
+        mine = f'owner == "{owner_key(where.scope)}" and segment in {segments} and ordinal in {ordinals}'
+        rows = self._catalog.select(RECORDS, mine, WHOLE) if seeds else []
+        near = [to_record(row) for row in rows if (row["segment"], row["ordinal"]) in places]
+        return columns_of(filter(where.allows, near))  # narrowed here: there are few
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         self._catalog.check_open()
@@ -186,7 +206,6 @@ class MilvusIndex(SemanticIndex):
         return dict.fromkeys(self._terms.near(key, near), 1) | counts if near else counts
 
     def get(self, ids: Sequence[int]) -> list[Record]:
-        self._catalog.check_open()
         rows = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids)), WHOLE)
         records = {row["id"]: to_record(row) for row in rows}
         return [records[number] for number in ids if number in records]
@@ -231,15 +250,19 @@ class MilvusIndex(SemanticIndex):
 
     def _remove(self, ids: Collection[int], owner: str | None = None) -> int:
         """Remove records, optionally only this owner's; returns how many there were."""
-        fields = ["id", "owner", "session", "segment", "ordinal", "terms"]
-        self._catalog.check_open()
-        rows = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids)), fields)
+        rows = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids)), ["id", "owner", "session", "terms"])
         rows = [row for row in rows if owner in (None, row["owner"])]
         gone = [row["id"] for row in rows]
         if gone:
             self._vectors.drop(gone)
             self._catalog.remove(PENDING, gone)
-            self._state.put(self._neighbours.after_deleting(rows))
+            sessions = {name_of("tail", row["owner"], row["session"]): row for row in rows}
+            for name, last in self._catalog.documents(sessions).items():
+                if last in gone:
+                    row = sessions[name]
+                    session = f'owner == "{row["owner"]}" and session == "{row["session"]}" and kind == "turn"'
+                    left = {turn["id"] for turn in self._catalog.select(RECORDS, session, ["id"])}.difference(gone)
+                    self._catalog.put_documents({name: max(left, default=None)})
             self._terms.change([], rows)
             self._catalog.remove(RECORDS, gone)
         return len(gone)

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 from hybrid_memory.engines.stored import plain, record_of, to_micros
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.message import Origin
-from hybrid_memory.log.views import joined
+from hybrid_memory.log.views import Stretches, joined
 from hybrid_memory.scope import Scope
 
 Row: TypeAlias = dict[str, Any]
@@ -30,10 +31,6 @@ TERMS_BYTES = 65_000
 NEVER = -(2**62)
 NARROWING = ["id", "owner", "session", "kind", "category", "at", "turn", "metadata"]
 """The fields that filters use."""
-
-STRETCHES = 100
-POSITIONS = 2_000
-"""The most hidden stretches and single positions in a filter; with more, results are filtered afterwards."""
 
 _COLUMNS = ("id", "at", "kind", "segment", "ordinal", "importance", "uses", "last_used", "turn")
 WHOLE = [*NARROWING, "segment", "ordinal", "importance", "uses", "last_used", "doc"]
@@ -86,38 +83,27 @@ def to_record(row: Row) -> Record:
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """The filter of a search.
+    """The filter of a search, and the hidden stretches, which are sifted out of its results: there may be thousands.
 
     Attributes:
         expression: the filter expression.
-        whole: whether the expression covers all conditions; otherwise results must be filtered with ``visible``.
         plain: whether it only names the owner.
-        visible: whether a turn is outside all hidden stretches.
+        hidden: disjoint stretches, ascending.
     """
 
     expression: str
-    whole: bool
     plain: bool
-    visible: Callable[[int], bool]
+    hidden: Stretches
 
     @classmethod
     def of(cls, where: Where) -> Narrowing:
-        hidden = joined(where.hidden)
-        single = [first for first, last in hidden if first == last]
-        long = [(first, last) for first, last in hidden if first < last]
-        whole = len(single) <= POSITIONS and len(long) <= STRETCHES
         parts = [f'owner == "{owner_key(where.scope)}"', *_conditions(where)]
-        if whole and single:
-            parts.append(f"turn not in {single}")
-        if whole:
-            parts.extend(f"(turn < {first} or turn > {last})" for first, last in long)
-        starts = [first for first, _ in hidden]
+        return cls(" and ".join(parts), len(parts) == 1, joined(where.hidden))
 
-        def visible(turn: int) -> bool:
-            before = bisect_right(starts, turn) - 1
-            return before < 0 or turn > hidden[before][1]
-
-        return cls(" and ".join(parts), whole, len(parts) == 1 and whole, visible)
+    def visible(self, turn: int) -> bool:
+        """Whether a turn is outside all hidden stretches."""
+        before = bisect_right(self.hidden, turn, key=itemgetter(0)) - 1
+        return before < 0 or turn > self.hidden[before][1]
 
 
 def _conditions(where: Where) -> Iterator[str]:

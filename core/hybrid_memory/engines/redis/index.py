@@ -12,10 +12,10 @@ import numpy as np
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.columns import CACHE_BYTES, ROW, Changes, Columns, Row, RowIndex
-from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, warn_of_eviction
+from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value
 from hybrid_memory.engines.redis.index_scripts import CHANGES, DELETE, GIVE_VECTORS, LEASE, RESET, UPSERT
-from hybrid_memory.engines.redis.layout import Keys, digest_or_none, owner_json, owner_tag
-from hybrid_memory.engines.stored import RECORD_FIELDS, owner_key, record_in, row_of, to_json, to_micros
+from hybrid_memory.engines.redis.layout import Keys, digest_or_none, owner_tag
+from hybrid_memory.engines.stored import RECORD_FIELDS, owner_json, owner_key, record_in, row_of, to_json, to_micros
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Status, Use
 from hybrid_memory.index.record import Record, RecordKind
@@ -48,7 +48,7 @@ class RedisIndex(RowIndex):
         super().__init__(cache_bytes)
         self._connection = connection
         self._keys = Keys(connection.prefix)
-        warn_of_eviction(connection, "records")
+        connection.warn_of_eviction("records")
 
     def changes(self, owner: Scope, known: Columns) -> Changes:
         tag, since, number, epoch = owner_tag(owner), known.number, known.number, known.epoch
@@ -65,12 +65,13 @@ class RedisIndex(RowIndex):
             for record in left:
                 rows.pop(record, None)
             stored = json.loads(b"[%b]" % b",".join(row or b"null" for row in found[0]))
-            for row, uses, last, vector in zip(stored, *found[1:], strict=True):
+            for row, used, vector in zip(stored, *found[1:], strict=True):
                 if row is None:  # evicted
                     continue
                 written, _, *values, terms = row
-                values[_USES] += int(uses or 0)
-                values[_LAST] = max(values[_LAST] or 0, int(last or 0))
+                uses, last = _uses(used)
+                values[_USES] += uses
+                values[_LAST] = max(values[_LAST] or 0, last)
                 new = terms if written > since else None
                 rows[values[0]] = (*values, new, None if vector is None else vector.split(b" ", 2)[2])
             if len(stored) < PAGE:
@@ -145,26 +146,27 @@ class RedisIndex(RowIndex):
         gone: Collection[int] = (),
         uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
-        tag = owner_tag(owner)
+        tag, by_id = owner_tag(owner), {entry.record.id: entry for entry in entries}
         # Ids are positions: where a log was set back, they come again, perhaps as somebody else's.
-        for other, numbers in self._by_owner(entry.record.id for entry in entries).items():
+        for other, numbers in self._by_owner(by_id).items():
             if other != tag:
                 self.delete(numbers)
         # Whose a record is must be known before it is there, so that it can always be found by its id.
         commands: list[list[Value]] = [["HSETNX", self._keys.owners, tag, owner_json(owner)]]
-        for key, numbers in self._by_key(entry.record.id for entry in entries).items():
-            commands.append(["HSET", key, *(part for number in numbers for part in (number, tag))])
+        if by_id:
+            commands.append(["HSET", self._keys.records, *(part for number in by_id for part in (number, tag))])
         self._connection.calls(commands)
         call = uuid4().hex  # so that the script knows its own work where the answer was lost and it is sent again
         expected = "" if seen is None else f"={seen}"
         stored: list[Value] = []  # of each record: id, place, what a search needs, the record
-        for record, row, terms in [(entry.record, row_of(0, entry.record), entry.terms) for entry in entries]:
+        for record, row, terms in [(entry.record, row_of(0, entry.record), entry.terms) for entry in by_id.values()]:
             place = f"{_place(record.scope.session, record.segment, record.ordinal)}:{record.id}"
             held = to_json([*(row[name] for name in _HELD), terms]).removeprefix("[")
             whole = to_json([*owner_key(record.scope), row["session"], *(row[name] for name in RECORD_FIELDS)])
             stored += [record.id, place if record.kind is RecordKind.TURN else "", held, whole]
         used = [value for number, use in uses.items() for value in (number, use.count, to_micros(use.at))]
-        values = [call, after, upto, anchor, expected, " ".join(map(str, gone)), len(entries), *stored, *used]
+        left = " ".join(map(str, [*gone, *by_id]))
+        values = [call, after, upto, anchor, expected, left, len(by_id), *stored, *used]
         answer = self._run(UPSERT, tag, values)
         self._forget(tag, answer[1:])
         return bool(answer)
@@ -177,11 +179,12 @@ class RedisIndex(RowIndex):
             raise EmbedderMismatchError(stored, embedder)
         known = self.known([key for key in keys.values() if key not in vectors])
         blobs = {key: np.asarray(row, dtype=np.float32).tobytes() for key, row in (known | {**vectors}).items()}
+        held: list[Value] = []
         for tag, numbers in self._by_owner(number for number, key in keys.items() if key in blobs).items():
             values = [part for number in numbers for part in (number, keys[number].hex(), blobs[keys[number]])]
-            given = list(map(int, self._run(GIVE_VECTORS, tag, values)))
-            held = [(keys[number].hex(), number) for number in given]
-            self._connection.calls([("ZADD", self._keys.holders(key), 0, f"{key}:{tag}:{n}") for key, n in held])
+            for number in map(int, self._run(GIVE_VECTORS, tag, values)):
+                held += [0, f"{keys[number].hex()}:{tag}:{number}"]
+        self._connection.calls([["ZADD", self._keys.holders, *held]] if held else [])
 
     def lease(self, owner: Scope, holder: str, seconds: float) -> bool:
         return bool(self._run(LEASE, owner_tag(owner), [holder, round(seconds * 1000)]))
@@ -202,7 +205,7 @@ class RedisIndex(RowIndex):
         self._connection.check_open()
         hashes = {key.hex(): key for key in keys if isinstance(key, bytes)}
         answers = self._connection.calls(
-            [("ZRANGEBYLEX", self._keys.holders(key), f"[{key}:", f"({key};", "LIMIT", 0, ASKED) for key in hashes]
+            [("ZRANGEBYLEX", self._keys.holders, f"[{key}:", f"({key};", "LIMIT", 0, ASKED) for key in hashes]
         )
         holders = [holder.decode().split(":") for answer in answers for holder in answer]
         blobs = self._connection.calls(
@@ -213,22 +216,18 @@ class RedisIndex(RowIndex):
         return {key: np.frombuffer(there[name], dtype=np.float32) for name, key in hashes.items() if name in there}
 
     def delete(self, ids: Sequence[int] | None) -> int:
-        gone = 0
         if ids is None:
-            for owner in self._connection.call("HKEYS", self._keys.owners):
-                numbers = list(map(int, self._run(RESET, owner.decode(), [])))
-                self._connection.calls([("UNLINK", key) for key in self._by_key(numbers)])
-                gone += len(numbers)
-            self._connection.calls([("UNLINK", self._keys.holders(f"{byte:02x}")) for byte in range(256)])
-            # Last, so that whoever finds a half-done reset does not mix vectors of two embedders.
-            self._connection.call("DEL", self._keys.embedder)
-            return gone
+            owners = self._connection.call("HKEYS", self._keys.owners)
+            count = sum(self._disown(self._run(RESET, owner.decode(), [])) for owner in owners)
+            # The embedder last, so that whoever finds a half-done reset does not mix vectors of two.
+            self._connection.calls([("UNLINK", self._keys.holders), ("DEL", self._keys.embedder)])
+            return count
+        count = 0
         for tag, numbers in self._by_owner(ids).items():
             removed = self._run(DELETE, tag, numbers)
             self._forget(tag, removed)
-            gone += len(removed) // 2
-        self._connection.calls([["HDEL", key, *numbers] for key, numbers in self._by_key(ids).items()])
-        return gone
+            count += self._disown(removed[::2])
+        return count
 
     def scrub(self) -> None:
         self._connection.rewrite()
@@ -242,37 +241,36 @@ class RedisIndex(RowIndex):
         if not ids:
             return []
         root = self._keys.index(tag)
-        parts = self._connection.calls([("HMGET", f"{root}:{part}", *ids) for part in ("records", "uses", "last")])
+        parts = self._connection.calls([("HMGET", f"{root}:{part}", *ids) for part in ("records", "uses")])
         records = []
-        for stored, uses, last in zip(*parts, strict=True):
+        for stored, used in zip(*parts, strict=True):
             if stored is not None:
                 values = dict(zip(_STORED, json.loads(stored), strict=True))
-                values["uses"] += int(uses or 0)
-                if last is not None:
-                    values["last_used"] = max(values["last_used"] or 0, int(last))
+                if used is not None:
+                    uses, last = _uses(used)
+                    values["uses"] += uses
+                    values["last_used"] = max(values["last_used"] or 0, last)
                 records.append(record_in([*values.values()]))
         return records
 
     def _forget(self, tag: str, removed: Sequence[bytes]) -> None:
         """Removed records, given with their content hashes, hold no vector any more."""
-        held = [(key.decode(), int(number)) for number, key in zip(removed[::2], removed[1::2], strict=True) if key]
-        self._connection.calls([("ZREM", self._keys.holders(key), f"{key}:{tag}:{n}") for key, n in held])
+        pairs = zip(removed[::2], removed[1::2], strict=True)
+        held = [f"{key.decode()}:{tag}:{number.decode()}" for number, key in pairs if key]
+        self._connection.calls([("ZREM", self._keys.holders, *held)] if held else [])
 
-    def _by_key(self, ids: Iterable[int]) -> dict[str, list[int]]:
-        keys: dict[str, list[int]] = defaultdict(list)
-        for number in dict.fromkeys(map(int, ids)):
-            keys[self._keys.owners_of_records(number)].append(number)
-        return keys
+    def _disown(self, removed: Sequence[bytes]) -> int:
+        self._connection.calls([("HDEL", self._keys.records, *removed)] if removed else [])
+        return len(removed)
 
     def _by_owner(self, ids: Iterable[int]) -> dict[str, list[int]]:
         """The records grouped by owner tag; records without an owner are left out."""
-        keys = self._by_key(ids)
-        answer = self._connection.calls([("HMGET", key, *numbers) for key, numbers in keys.items()])
+        numbers = list(dict.fromkeys(map(int, ids)))
         owners: dict[str, list[int]] = defaultdict(list)
-        for numbers, tags in zip(keys.values(), answer, strict=True):
-            for number, tag in zip(numbers, tags, strict=True):
-                if tag is not None:
-                    owners[tag.decode()].append(number)
+        tags = self._connection.call("HMGET", self._keys.records, *numbers) if numbers else []
+        for number, tag in zip(numbers, tags, strict=True):
+            if tag is not None:
+                owners[tag.decode()].append(number)
         return owners
 
     def _run(self, script: Script, tag: str, values: Sequence[Value]) -> Any:
@@ -282,6 +280,12 @@ class RedisIndex(RowIndex):
 def _place(session: str | None, segment: int, ordinal: int) -> str:
     """Where a turn stands, as text: the turns of a session sort by it."""
     return f"{digest_or_none(session)}:{segment:016x}:{ordinal:08x}"
+
+
+def _uses(answer: bytes | None) -> tuple[int, int]:
+    """How often a record was used, and when it was last used."""
+    uses, last = (answer or b"0 0").split()
+    return int(uses), int(last)
 
 
 def _id_of(turn: bytes) -> int:

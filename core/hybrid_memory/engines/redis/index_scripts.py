@@ -6,9 +6,9 @@ The key of every script is the root of the keys below. Each change of a record h
   another one when what a reader has is void.
 - ``rows``: a hash, id to a list in JSON: the number when it was written, its place among the turns, and what a search
   needs, see `hybrid_memory.engines.columns.ROW`. ``records``: a hash, id to the record in JSON.
-- ``uses`` and ``last``: hashes, id to how often it was used since it was written, and when it was last used.
+- ``uses``: a hash, id to how often it was used since it was written, and when it was last used.
 - ``vectors``: a hash, id to the number when it was stored, the content hash, and the vector.
-- ``changed``: a sorted set of ids by the number of their last change. ``gone``: of removed records.
+- ``changed``: a sorted set of ids by the number of their last change. ``gone``: of those that were removed or replaced.
 - ``pending``: a sorted set of records without a vector, by id.
 - ``turns``: a sorted set of turns by session, segment, ordinal and id, all in one text.
 """
@@ -47,28 +47,21 @@ local function change(id)
   return now
 end
 
--- Remove a record; returns its content hash, empty without a vector, or nothing if there is no such record.
-local function remove(id)
-  local row = redis.call('HGET', root .. ':rows', id)
-  if not row then return end
-  local vector = redis.call('HGET', root .. ':vectors', id)
-  for _, part in ipairs({':rows', ':records', ':uses', ':last', ':vectors'}) do
-    redis.call('HDEL', root .. part, id)
-  end
-  redis.call('ZREM', root .. ':changed', id)
-  redis.call('ZREM', root .. ':pending', id)
-  redis.call('ZREM', root .. ':turns', row:match('^%[%d+,"([^"]*)"'))
-  return vector and vector:match('^%d+ (%x*) ') or ''
-end
-
--- Remove these records; adds the ids of those that there were, and their content hashes, to a list.
-local function remove_all(ids, removed)
+-- Remove these records; adds the ids of those that there were, and their content hashes, or '', to a list.
+local function remove(ids, removed)
   for _, id in ipairs(ids) do
-    local hash = remove(id)
-    if hash then
-      redis.call('ZADD', root .. ':gone', count_on(), id)
+    local row = redis.call('HGET', root .. ':rows', id)
+    if row then
+      local vector = redis.call('HGET', root .. ':vectors', id)
       removed[#removed + 1] = id
-      removed[#removed + 1] = hash
+      removed[#removed + 1] = vector and vector:match('^%d+ (%x*) ') or ''
+      for _, part in ipairs({':rows', ':records', ':uses', ':vectors'}) do
+        redis.call('HDEL', root .. part, id)
+      end
+      redis.call('ZREM', root .. ':changed', id)
+      redis.call('ZREM', root .. ':pending', id)
+      redis.call('ZREM', root .. ':turns', row:match('^%[%d+,"([^"]*)"'))
+      redis.call('ZADD', root .. ':gone', count_on(), id)
     end
   end
   if redis.call('ZCARD', root .. ':gone') > MOST_GONE then
@@ -84,7 +77,8 @@ UPSERT = Script(
     _WRITES,
     r"""
 -- A name of this call, after, upto, its anchor, the anchor that is to be there behind a "=" or nothing, the ids of what
--- goes in one text, how many records follow: of each id, place, row and record, then of each use: id, count, time.
+-- goes or is replaced in one text, how many records follow: of each id, place, row and record, then of each use: id,
+-- count, time.
 if redis.call('HGET', state, 'call') == ARGV[1] then return {'done'} end
 if (redis.call('HGET', state, 'applied') or '0') ~= ARGV[2] then return {} end
 if ARGV[5] ~= '' and '=' .. (redis.call('HGET', state, 'anchor') or '') ~= ARGV[5] then return {} end
@@ -92,15 +86,10 @@ redis.call('HSET', state, 'applied', ARGV[3], 'anchor', ARGV[4], 'call', ARGV[1]
 if redis.call('HEXISTS', state, 'epoch') == 0 then renew() end
 local gone = {}
 for id in ARGV[6]:gmatch('%S+') do gone[#gone + 1] = id end
-local removed = remove_all(gone, {'done'})
+local removed = remove(gone, {'done'})
 local uses = 8 + 4 * tonumber(ARGV[7])
 for i = 8, uses - 1, 4 do
   local id, place = ARGV[i], ARGV[i + 1]
-  local hash = remove(id)
-  if hash and hash ~= '' then
-    removed[#removed + 1] = id
-    removed[#removed + 1] = hash
-  end
   redis.call('HSET', root .. ':rows', id, '[' .. change(id) .. ',"' .. place .. '",' .. ARGV[i + 2])
   redis.call('HSET', root .. ':records', id, ARGV[i + 3])
   redis.call('ZADD', root .. ':pending', id, id)
@@ -109,9 +98,10 @@ end
 for i = uses, #ARGV, 3 do
   local id, at = ARGV[i], ARGV[i + 2]
   if redis.call('HEXISTS', root .. ':rows', id) == 1 then
-    redis.call('HINCRBY', root .. ':uses', id, ARGV[i + 1])
-    local last = redis.call('HGET', root .. ':last', id)
-    if not last or tonumber(last) < tonumber(at) then redis.call('HSET', root .. ':last', id, at) end
+    local before = redis.call('HGET', root .. ':uses', id)
+    local count, last = (before or '0 ' .. at):match('^(%S+) (%S+)$')
+    if tonumber(last) > tonumber(at) then at = last end
+    redis.call('HSET', root .. ':uses', id, text(count + ARGV[i + 1]) .. ' ' .. at)
     change(id)
   end
 end
@@ -119,13 +109,13 @@ return removed
 """,
 )
 
-DELETE = Script(_WRITES, "return remove_all(ARGV, {})")
+DELETE = Script(_WRITES, "return remove(ARGV, {})")
 
 RESET = Script(
     _WRITES,
     r"""
 local ids = redis.call('HKEYS', root .. ':rows')
-for _, part in ipairs({'rows', 'records', 'uses', 'last', 'vectors', 'changed', 'gone', 'pending', 'turns'}) do
+for _, part in ipairs({'rows', 'records', 'uses', 'vectors', 'changed', 'gone', 'pending', 'turns'}) do
   redis.call('UNLINK', root .. ':' .. part)
 end
 redis.call('HDEL', state, 'applied', 'anchor')
@@ -153,7 +143,7 @@ CHANGES = Script(
     COMMON,
     r"""
 -- The epoch and the number that a reader has, the number that it has read up to since, and how many records at most.
--- Epoch, number read up to, ids of what is gone, and of each record: row, uses, last use, vector if it is new.
+-- Epoch, number read up to, ids of what is gone, and of each record: row, uses, vector if it is new.
 local number, epoch = unpack(redis.call('HMGET', root .. ':state', 'number', 'epoch'))
 if not epoch then return {} end
 local since, read = tonumber(ARGV[2]), ARGV[3]
@@ -163,13 +153,13 @@ local ids = {}
 for i = 1, #found, 2 do ids[#ids + 1] = found[i] end
 if #ids == tonumber(ARGV[4]) then number = found[#found] end
 local gone = since < 0 and {} or redis.call('ZRANGEBYSCORE', root .. ':gone', '(' .. read, '+inf')
-if #ids == 0 then return {epoch, number, gone, {}, {}, {}, {}} end
+if #ids == 0 then return {epoch, number, gone, {}, {}, {}} end
 local parts = {}
-for i, part in ipairs({':rows', ':uses', ':last', ':vectors'}) do
+for i, part in ipairs({':rows', ':uses', ':vectors'}) do
   parts[i] = redis.call('HMGET', root .. part, unpack(ids))
 end
-for i, vector in ipairs(parts[4]) do
-  if vector and tonumber(vector:match('^%d+')) <= since then parts[4][i] = false end
+for i, vector in ipairs(parts[3]) do
+  if vector and tonumber(vector:match('^%d+')) <= since then parts[3][i] = false end
 end
 return {epoch, number, gone, unpack(parts)}
 """,

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import logging
 import threading
-from collections.abc import Callable, Collection, Sequence
-from functools import partial
+from collections.abc import Collection, Iterator, Sequence
+from math import inf
 from typing import Any, Unpack
 from zlib import crc32
 
 from redis.exceptions import ResponseError
 from redis.exceptions import TimeoutError as NoAnswerError
 
-from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, size_bytes, warn_of_losses
-from hybrid_memory.engines.redis.layout import (
-    Keys,
-    digest_or_none,
-    owner_json,
-    owner_of,
-    owner_tag,
-    payload_digest,
-    to_event,
-    to_values,
-)
-from hybrid_memory.engines.redis.log_scripts import APPEND, COUNT, DROP, ERASE, GET, RAISE, READ, RESTORE, STATE
-from hybrid_memory.engines.stored import conflict, to_json, to_micros
-from hybrid_memory.errors import (
-    OutcomeUnknownError,
-    OutdatedError,
-    StoreError,
-    StoreUnavailableError,
-)
+from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value
+from hybrid_memory.engines.redis.layout import Keys, digest_or_none, owner_of, owner_tag
+from hybrid_memory.engines.redis.log_scripts import DROP, GET, READ, RESTORE, STATE, WRITE
+from hybrid_memory.engines.stored import conflict, from_micros, owner_json, to_json, to_micros
+from hybrid_memory.errors import OutcomeUnknownError, OutdatedError, StoreError, StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Payloads, Reading, Selection
 from hybrid_memory.scope import Scope
@@ -37,10 +26,15 @@ from hybrid_memory.scope import Scope
 PAGE = 5_000
 """Events per answer of the server, which serves nobody else in the meantime, for about 10 ms."""
 
+LEAST_PAGE = 100
+"""Events read at least of those between two instants, of which not all may be of the session and the kinds."""
+
 ATTEMPTS = 1_000
 """How often to retry an append if others for the same owner are faster."""
 
 _LOCKS = 64
+
+_log = logging.getLogger(__name__)
 
 
 class RedisLog(EventLog):
@@ -61,36 +55,47 @@ class RedisLog(EventLog):
         self._keys = Keys(connection.prefix)
         # Threads of one process queue here, and do not overtake each other between reserving and appending.
         self._turns = [threading.Lock() for _ in range(_LOCKS)]
-        warn_of_losses(connection)
+        if not connection.info("persistence").get("aof_enabled"):
+            _log.warning("%s has no append-only file: a crash loses events", connection.place)
+        connection.warn_of_eviction("events")
 
     def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
         self._connection.check_open()
         if not drafts:
             return []
-        values = [value for draft in drafts for value in to_values(draft)]
-        return self._written(owner, APPEND, drafts, values, seen)
+        return self._written(owner, drafts, seen, ["append", "", 0])
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         self._connection.check_open()
-        wanted, session = Selection(**which), "" if scope.session is None else digest_or_none(scope.session)
-        if wanted.ids is not None:
-            found = self._run(GET, scope, [session, *dict.fromkeys(wanted.ids)]) if wanted.ids else []
-            named = self._events(scope, found)
-            return wanted.of(sorted(named, key=lambda event: event.position))
-        times: list[Value] = ["-inf" if wanted.since is None else to_micros(wanted.since)]
-        times.append("+inf" if wanted.until is None else f"({to_micros(wanted.until)}")
-        rest: list[Value] = [*times, int(wanted.newest), session, *(kind.value for kind in dict.fromkeys(wanted.kinds))]
-        while (events := self._pages(scope, (wanted.after, wanted.upto), wanted.limit, rest)) is None:
-            pass
-        return events[::-1] if wanted.newest else events
+        selection, session = Selection(**which), "" if scope.session is None else digest_or_none(scope.session)
+        if selection.ids is not None:
+            found = self._run(GET, scope, [session, *dict.fromkeys(selection.ids)])
+            named = self._events(scope, found[::2], found[1::2])
+            return selection.of(sorted(named, key=lambda event: event.position))
+        most = PAGE if selection.limit is None else min(PAGE, selection.limit)
+        timed = selection.since is not None or selection.until is not None
+        while most > 0:
+            events: list[Event] = []
+            erasures = set()
+            for erased, page in (
+                self._timed(scope, selection) if timed else self._pages(scope, selection, session, most)
+            ):
+                erasures.add(erased)
+                events += page
+                if len(erasures) > 1 or len(events) >= (selection.limit or inf):
+                    break
+            if len(erasures) <= 1:  # else something was erased between two pages
+                events = events[: selection.limit]
+                return events[::-1] if selection.newest else events
+        return []
 
     def erase(
         self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
     ) -> Appended:
-        values = [*to_values(note), len(rewritten)]
+        values: list[Value] = ["erase", " ".join(map(str, positions)), len(rewritten)]
         for position, payload in rewritten.items():
             values += [position, payload_digest(payload), to_json(payload)]
-        return self._written(owner, ERASE, [note], [*values, *positions], seen)[0]
+        return self._written(owner, [note], seen, values)[0]
 
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
         self._run(DROP, owner, list(positions))
@@ -100,11 +105,8 @@ class RedisLog(EventLog):
         if not events:
             return
         # First, so that nobody is given a position that is about to be taken.
-        last = max(event.position for event in events)
-        self._connection.script(RAISE, [self._keys.position], [last])
-        self._connection.call("HSETNX", self._keys.owners, owner_tag(owner), owner_json(owner))
-        stored = [value for event in events for value in to_values(event)]
-        self._run(RESTORE, owner, stored)
+        self._reserved(owner, 0, max(event.position for event in events))
+        self._run(RESTORE, owner, [value for event in events for value in to_values(event)])
 
     def scrub(self) -> None:
         self._connection.rewrite()
@@ -119,23 +121,27 @@ class RedisLog(EventLog):
         answer = self._run(STATE, owner, [kind.value for kind in kinds if kind is not EventKind.MESSAGE])
         if not answer:
             return LogState()
-        head, *others = self._events(owner, answer)
+        head, *others = self._events(owner, answer[::2], answer[1::2])
         last = {event.kind: (event.position, event.mark) for event in others}
         return LogState(head.position, head.mark, last)
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
-        return int(self._run(COUNT, owner, [f"({after}"]))
+        root = self._keys.log(owner_tag(owner))
+        return sum(
+            self._connection.calls([("ZCOUNT", f"{root}:kind:{kind}", f"({after}", "+inf") for kind in EventKind])
+        )
 
     def size(self) -> LogSize:
         roots = [self._keys.log(owner_tag(owner)) for owner in self._owners()]
         answer = self._connection.calls(
             [("HLEN", f"{root}:{part}") for root in roots for part in ("ids", "sessions", "events", "dropped")]
         )
+        server = self._connection.info("all")
         return LogSize(
             owners=sum(ids > 0 for ids in answer[::4]),
             sessions=sum(answer[1::4]),
             events=sum(answer[2::4]),
-            bytes=size_bytes(self._connection),
+            bytes=int(server.get("aof_current_size", 0) or server["used_memory"]),
             archived=sum(answer[3::4]),
         )
 
@@ -143,14 +149,14 @@ class RedisLog(EventLog):
         self._connection.close()
 
     def _written(
-        self, owner: Scope, script: Script, drafts: Sequence[Draft], values: Sequence[Value], seen: int | None
+        self, owner: Scope, drafts: Sequence[Draft], seen: int | None, change: Sequence[Value]
     ) -> list[Appended]:
+        values = [-1 if seen is None else seen, *change, *(value for draft in drafts for value in to_values(draft))]
         beyond = 0
         with self._turns[crc32(owner_tag(owner).encode()) % _LOCKS]:
             for _ in range(ATTEMPTS):
                 base = self._reserved(owner, len(drafts), beyond)
-                call = [base, -1 if seen is None else seen, *values]
-                outcome, *answer = self._settled(owner, drafts, base, partial(self._run, script, owner, call))
+                outcome, *answer = self._settled(owner, drafts, base, values)
                 if outcome == b"done":
                     pairs = zip(drafts, answer[::2], answer[1::2], strict=True)
                     return [Appended(draft.id, int(position), fresh=bool(fresh)) for draft, position, fresh in pairs]
@@ -161,13 +167,13 @@ class RedisLog(EventLog):
                 beyond = int(answer[0])
         raise StoreUnavailableError(f"{ATTEMPTS} writes for {owner} collided with others: write less at once")
 
-    def _settled(self, owner: Scope, drafts: Sequence[Draft], base: int, write: Callable[[], Any]) -> Any:
-        """The result of a writing script; if its answer is lost, it is determined from the stored events.
+    def _settled(self, owner: Scope, drafts: Sequence[Draft], base: int, values: Sequence[Value]) -> Any:
+        """The result of the writing script; if its answer is lost, it is determined from the stored events.
 
         The result is unknown if the server may still execute the call.
         """
         try:
-            return write()
+            return self._run(WRITE, owner, [base, *values])
         except StoreUnavailableError as error:
             names = [draft.id for draft in drafts]
             unknown = OutcomeUnknownError(names, error)
@@ -191,42 +197,101 @@ class RedisLog(EventLog):
             last = self._connection.call("INCRBY", self._keys.position, beyond - (last - size))
         return int(last) - size
 
-    def _pages(
-        self, scope: Scope, between: tuple[int, int | None], limit: int | None, rest: Sequence[Value]
-    ) -> list[Event] | None:
-        """Events page by page, in the requested order; None if some were erased in the meantime."""
-        (after, upto), newest = between, rest[2] == 1
-        events: list[Event] = []
-        before = None
-        while limit is None or len(events) < limit:
-            size = PAGE if limit is None else min(PAGE, limit - len(events))
-            bounds: list[Value] = [f"({after}", "+inf" if upto is None else upto, size]
-            erasures, *found = self._run(READ, scope, [*bounds, *rest])
-            if before not in (None, erasures):
-                return None
-            before = erasures
-            page = self._events(scope, found)
-            events += page
-            if len(page) < size:
-                break
-            if newest:
-                upto = page[-1].position - 1
+    def _pages(self, scope: Scope, selection: Selection, session: str, most: int) -> Iterator[tuple[Any, list[Event]]]:
+        """Pages of events in the requested order, each with the number of erasures until then."""
+        low, high = f"({selection.after}", "+inf" if selection.upto is None else str(selection.upto)
+        rest = [most, int(selection.newest), session, *(kind.value for kind in dict.fromkeys(selection.kinds))]
+        while True:
+            erased, *found = self._run(READ, scope, [low, high, *rest])
+            page = self._events(scope, found[::2], found[1::2])
+            yield erased, page
+            if len(page) < most:
+                return
+            if selection.newest:
+                high = str(page[-1].position - 1)
             else:
-                after = page[-1].position
-        return events
+                low = f"({page[-1].position}"
 
-    def _events(self, scope: Scope, answer: Sequence[Any]) -> list[Event]:
-        """The events in an answer of positions and values."""
-        pairs = list(zip(answer[::2], answer[1::2], strict=True))
-        if gone := [position.decode() for position, stored in pairs if stored is None]:
+    def _timed(self, scope: Scope, selection: Selection) -> Iterator[tuple[Any, list[Event]]]:
+        """As `_pages`, of the events between two instants, which are picked here."""
+        root, matches = self._keys.log(owner_tag(scope)), selection.test()
+        since = "-inf" if selection.since is None else to_micros(selection.since)
+        until = "+inf" if selection.until is None else f"({to_micros(selection.until)}"
+        asked = [("GET", f"{root}:erasures"), ("ZRANGEBYSCORE", f"{root}:at", since, until)]
+        erased, between = self._connection.calls(asked)
+        yield erased, []
+        last = inf if selection.upto is None else selection.upto
+        positions = sorted((p for p in map(int, between) if selection.after < p <= last), reverse=selection.newest)
+        size = PAGE if selection.limit is None else min(PAGE, LEAST_PAGE + selection.limit)
+        for first in range(0, len(positions), size):
+            page = positions[first : first + size]
+            stored, again = self._connection.calls([("HMGET", f"{root}:events", *page), asked[0]])
+            events = self._events(scope, page, stored) if again == erased else []
+            yield again, [one for one in events if matches(one) and scope.session in (None, one.scope.session)]
+
+    def _events(self, scope: Scope, positions: Sequence[Any], stored: Sequence[bytes | None]) -> list[Event]:
+        if gone := [int(position) for position, value in zip(positions, stored, strict=True) if value is None]:
             raise StoreError(
-                f"Redis at {self._connection.address} has lost #{gone[0]} of {scope.owner} and {len(gone) - 1} more, "
+                f"{self._connection.place} has lost #{gone[0]} of {scope.owner} and {len(gone) - 1} more, "
                 "as where it evicts keys: set maxmemory-policy noeviction, and restore a backup"
             )
-        return [to_event(scope.owner, position, stored) for position, stored in pairs]
+        return [to_event(scope.owner, int(at), value) for at, value in zip(positions, stored, strict=True) if value]
 
     def _owners(self) -> list[Scope]:
         return [owner_of(owner) for owner in self._connection.call("HVALS", self._keys.owners)]
 
     def _run(self, script: Script, owner: Scope, values: Sequence[Value]) -> Any:
         return self._connection.script(script, [self._keys.log(owner_tag(owner))], values)
+
+
+def to_values(written: Draft | Event) -> list[Value]:
+    """Arguments for the scripts: fixed or position, session, id, kind, time, digest, a line of JSON, payload."""
+    first, session = (
+        (int(written.fixed_id), written.session)
+        if isinstance(written, Draft)
+        else (written.position, written.scope.session)
+    )
+    return [
+        first,
+        digest_or_none(session),
+        written.id,
+        written.kind.value,
+        to_micros(written.at),
+        payload_digest(written.payload),
+        to_json([written.id, session, written.sources, written.author]),
+        to_json(written.payload),
+    ]
+
+
+def to_event(owner: Scope, position: int, stored: bytes) -> Event:
+    """The event at a position."""
+    line, meta, payload = stored.split(b"\n", 2)
+    kind, _, at = line.split(b" ")
+    event_id, session, sources, author = json.loads(meta)
+    return Event(
+        position=position,
+        id=event_id,
+        scope=owner if session is None else Scope(owner.tenant, owner.user, owner.agent, session, owner.space),
+        kind=EventKind(kind.decode()),
+        at=from_micros(int(at)),
+        payload=json.loads(payload),
+        sources=tuple(sources),
+        author=author,
+    )
+
+
+def payload_digest(payload: dict[str, Any]) -> str:
+    """A digest that is the same for payloads with equal JSON values, whatever the order of their keys."""
+    text = json.dumps(_plain(payload), sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """The value with one form for numbers that Python treats as equal: 1, 1.0 and true."""
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if isinstance(value, (bool, float)) and value == int(value):
+        return int(value)
+    return value

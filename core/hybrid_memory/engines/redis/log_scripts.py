@@ -88,100 +88,76 @@ local function known(session, id)
 end
 """
 
-APPEND = Script(
+WRITE = Script(
     COMMON,
     r"""
--- base, what was seen or -1, then of each draft: fixed, session, id, kind, at, digest, meta, payload.
-local base, beyond, width = tonumber(ARGV[1]), tonumber(ARGV[2]), 8
-local size = (#ARGV - 2) / width
-local head = tonumber(redis.call('GET', root .. ':head') or '0')
-local answer, new, seen, repeated = {'done'}, {}, {}, false
+-- base, what was seen or -1, 'erase' or 'append', the positions that go in one text, how many are rewritten, of each of
+-- these: position, digest, payload; then of each draft: fixed, session, id, kind, at, digest, meta, payload.
+local base, seen, erases, rewritten, width = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3] == 'erase', ARGV[5], 8
+local drafts = 6 + 3 * rewritten
+local size = (#ARGV - drafts + 1) / width
+local goes = {}
+for position in ARGV[4]:gmatch('%S+') do
+  local kind, session, id = identity(position)
+  if kind then goes[session .. ':' .. id] = {position, kind, session, id} end
+end
+
+local answer, new, given, taken, repeated = {'done'}, {}, {}, nil, false
 for i = 1, size do
-  local first = 3 + (i - 1) * width
+  local first = drafts + (i - 1) * width
   local fixed, session, id, kind, _, digest = unpack(ARGV, first, first + width - 1)
-  local field = session .. ':' .. id
+  local name = session .. ':' .. id
   local position, old_kind, old_digest = known(session, id)
-  local before = seen[field]
+  local before, fresh = given[name], 1
   if before then
-    position, old_kind, old_digest = before[1], before[2], before[3]
+    position, old_kind, old_digest, fresh = before[1], before[2], before[3], 0
   elseif position and tonumber(position) > base and tonumber(position) <= base + size then
     -- Nobody else writes at positions of this call: its answer was lost, and it is made again.
-    repeated, seen[field] = true, {position, kind, digest}
-    answer[#answer + 1] = position
-    answer[#answer + 1] = 1
-    position = nil
-    fixed = 'again'
+    repeated = true
+  elseif position and not goes[name] then
+    fresh = 0
+  else
+    position = text(base + #new + 1)
+    new[#new + 1] = {first + 1, position}
   end
-  if position then
-    if fixed ~= '1' or old_kind ~= kind or old_digest ~= digest then return {'taken', i, position} end
-    answer[#answer + 1] = position
-    answer[#answer + 1] = 0
-  elseif fixed ~= 'again' then
-    local given = text(base + #new + 1)
-    new[#new + 1] = {first, given}
-    seen[field] = {given, kind, digest}
-    answer[#answer + 1] = given
-    answer[#answer + 1] = 1
-  end
+  if fresh == 0 and (fixed ~= '1' or old_kind ~= kind or old_digest ~= digest) then taken = taken or {i, position} end
+  given[name] = {position, kind, digest}
+  answer[#answer + 1] = position
+  answer[#answer + 1] = fresh
 end
-if #new == 0 or repeated then return answer end
-local erased = redis.call('ZREVRANGE', root .. ':kind:erased', 0, 0)[1]
-if beyond >= 0 and erased and tonumber(erased) > beyond then return {'outdated', erased} end
-if base < head then return {'behind', text(head)} end
-for _, draft in ipairs(new) do
-  add(draft[2], unpack(ARGV, draft[1] + 1, draft[1] + width - 1))
-end
-redis.call('SET', root .. ':head', new[#new][2])
-redis.call('SET', root .. ':last', new[#new][2])
-return answer
-""",
-)
+if repeated then return answer end
 
-ERASE = Script(
-    COMMON,
-    r"""
--- base, what was seen or -1, the note as a draft, then how many positions are rewritten, each with digest and payload,
--- then those that go.
-local base, beyond = tonumber(ARGV[1]), tonumber(ARGV[2])
-local fixed, session, id, kind, at, digest, meta, payload = unpack(ARGV, 3, 10)
-local rewritten = tonumber(ARGV[11])
-local goes = {}
-for i = 12 + 3 * rewritten, #ARGV do
-  local old_kind, old_session, old_id = identity(ARGV[i])
-  if old_kind then goes[old_session .. ':' .. old_id] = {ARGV[i], old_kind, old_session, old_id} end
-end
-local there, there_kind, there_digest = known(session, id)
-if there and tonumber(there) == base + 1 then return {'done', there, 1} end
 local last = redis.call('GET', root .. ':last') or '0'
-if beyond >= 0 and tonumber(last) > beyond then return {'outdated', last} end
-local stands = there and not goes[session .. ':' .. id]
-if stands then
-  if fixed ~= '1' or there_kind ~= kind or there_digest ~= digest then return {'taken', 1, there} end
-elseif base < tonumber(redis.call('GET', root .. ':head') or '0') then
-  return {'behind', redis.call('GET', root .. ':head')}
-end
-for i = 0, rewritten - 1 do
-  local position, new_digest, words = unpack(ARGV, 12 + 3 * i, 14 + 3 * i)
-  local old_kind, old_session, old_id, event = identity(position)
-  if old_kind then
-    redis.call('HSET', root .. ':ids', old_session .. ':' .. old_id, position .. ' ' .. old_kind .. ' ' .. new_digest)
-    if event then
-      local _, _, said, old_meta = parts(event)
-      local line = old_kind .. ' ' .. old_session .. ' ' .. said .. '\n' .. old_meta .. '\n'
-      redis.call('HSET', root .. ':events', position, line .. words)
-    end
+if erases and seen >= 0 and tonumber(last) > seen then return {'outdated', last} end
+if taken then return {'taken', unpack(taken)} end
+if #new == 0 and not erases then return answer end
+local erased = redis.call('ZREVRANGE', root .. ':kind:erased', 0, 0)[1]
+if seen >= 0 and erased and tonumber(erased) > seen then return {'outdated', erased} end
+local head = redis.call('GET', root .. ':head') or '0'
+if #new > 0 and base < tonumber(head) then return {'behind', head} end
+
+for i = 6, drafts - 1, 3 do
+  local position, digest, payload = unpack(ARGV, i, i + 2)
+  local kind, session, id, event = identity(position)
+  if kind then redis.call('HSET', root .. ':ids', session .. ':' .. id, position .. ' ' .. kind .. ' ' .. digest) end
+  if event then
+    local _, _, at, meta = parts(event)
+    local line = kind .. ' ' .. session .. ' ' .. at .. '\n' .. meta .. '\n'
+    redis.call('HSET', root .. ':events', position, line .. payload)
   end
 end
 for _, gone in pairs(goes) do destroy(unpack(gone)) end
-redis.call('INCR', root .. ':erasures')
-if stands then
-  find_last()
-  return {'done', there, 0}
+if erases then redis.call('INCR', root .. ':erasures') end
+for _, draft in ipairs(new) do
+  add(draft[2], unpack(ARGV, draft[1], draft[1] + width - 2))
 end
-add(text(base + 1), session, id, kind, at, digest, meta, payload)
-redis.call('SET', root .. ':head', text(base + 1))
-redis.call('SET', root .. ':last', text(base + 1))
-return {'done', text(base + 1), 1}
+if #new > 0 then
+  redis.call('SET', root .. ':head', new[#new][2])
+  redis.call('SET', root .. ':last', new[#new][2])
+else
+  find_last()
+end
+return answer
 """,
 )
 
@@ -221,74 +197,23 @@ end
 """,
 )
 
-RAISE = Script(
-    r"""
--- What the counter is to be at least.
-if tonumber(redis.call('GET', KEYS[1]) or '0') < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], ARGV[1]) end
-"""
-)
-
 READ = Script(
     COMMON,
     r"""
--- Lowest and highest position, limit, since, until, newest, a session or nothing; then kinds, or none for all.
-local low, high, limit, since, till, newest = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6] == '1'
-local sets, found = {}, {}
-for _, kind in ipairs(#ARGV > 7 and {unpack(ARGV, 8)} or redis.call('SMEMBERS', root .. ':kinds')) do
-  sets[#sets + 1] = root .. ':kind:' .. kind .. (ARGV[7] == '' and '' or ':' .. ARGV[7])
-end
-
-local function take(positions)
+-- Lowest and highest position, limit, newest, a session or nothing; then kinds, or none for all.
+local low, high, limit, newest = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4] == '1'
+local found = {}
+for _, kind in ipairs(#ARGV > 5 and {unpack(ARGV, 6)} or redis.call('SMEMBERS', root .. ':kinds')) do
+  local set = root .. ':kind:' .. kind .. (ARGV[5] == '' and '' or ':' .. ARGV[5])
+  local positions = newest and redis.call('ZREVRANGEBYSCORE', set, high, low, 'LIMIT', 0, limit)
+    or redis.call('ZRANGEBYSCORE', set, low, high, 'LIMIT', 0, limit)
   for _, position in ipairs(positions) do found[#found + 1] = tonumber(position) end
 end
-local function sorted()
-  table.sort(found, newest and function(a, b) return a > b end or nil)
-end
-
-if since == '-inf' and till == '+inf' then
-  for _, set in ipairs(sets) do
-    take(newest and redis.call('ZREVRANGEBYSCORE', set, high, low, 'LIMIT', 0, limit)
-      or redis.call('ZRANGEBYSCORE', set, low, high, 'LIMIT', 0, limit))
-  end
-  sorted()
-else
-  local listed, kept = 0, {}
-  for _, set in ipairs(sets) do listed = listed + redis.call('ZCOUNT', set, low, high) end
-  -- From the shorter side: by time, or by kind and session.
-  if redis.call('ZCOUNT', root .. ':at', since, till) < listed then
-    local lowest, highest = tonumber(low:sub(2)), high == '+inf' and math.huge or tonumber(high)
-    for _, position in ipairs(redis.call('ZRANGEBYSCORE', root .. ':at', since, till)) do
-      local inside = tonumber(position) > lowest and tonumber(position) <= highest
-      local wanted = #ARGV == 7 and ARGV[7] == ''
-      for _, set in ipairs(sets) do
-        if not inside or wanted then break end
-        wanted = redis.call('ZSCORE', set, position) ~= false
-      end
-      if inside and wanted then found[#found + 1] = tonumber(position) end
-    end
-    sorted()
-  else
-    for _, set in ipairs(sets) do take(redis.call('ZRANGEBYSCORE', set, low, high)) end
-    sorted()
-    local first = since == '-inf' and -math.huge or tonumber(since)
-    local stop = till == '+inf' and math.huge or tonumber(till:sub(2))
-    for _, position in ipairs(found) do
-      if #kept >= limit then break end
-      local at = tonumber(redis.call('ZSCORE', root .. ':at', text(position)))
-      if at >= first and at < stop then kept[#kept + 1] = position end
-    end
-    found = kept
-  end
-end
-
-local answer = {redis.call('GET', root .. ':erasures') or '0'}
-for first = 1, math.min(#found, limit), 1000 do
-  local names = {}
-  for i = first, math.min(#found, limit, first + 999) do names[#names + 1] = text(found[i]) end
-  for i, event in ipairs(redis.call('HMGET', root .. ':events', unpack(names))) do
-    answer[#answer + 1] = names[i]
-    answer[#answer + 1] = event
-  end
+table.sort(found, newest and function(a, b) return a > b end or nil)
+local answer = {redis.call('GET', root .. ':erasures')}
+for i = 1, math.min(#found, limit) do
+  answer[2 * i] = text(found[i])
+  answer[2 * i + 1] = redis.call('HGET', root .. ':events', answer[2 * i])
 end
 return answer
 """,
@@ -339,19 +264,6 @@ for i = 2, #ARGV do
   end
 end
 return answer
-""",
-    reads=True,
-)
-
-COUNT = Script(
-    COMMON,
-    r"""
--- Beyond which position.
-local count = 0
-for _, kind in ipairs(redis.call('SMEMBERS', root .. ':kinds')) do
-  count = count + redis.call('ZCOUNT', root .. ':kind:' .. kind, ARGV[1], '+inf')
-end
-return count
 """,
     reads=True,
 )
