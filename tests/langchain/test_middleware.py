@@ -1,18 +1,19 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+import operator
+from typing import Annotated, Any
 
 import pytest
-from langchain.agents import create_agent
+from langchain.agents import AgentState, create_agent
 from langchain.tools import tool
-from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidScopeError, StoreUnavailableError
 from langchain_hybrid_memory import HybridMemoryMiddleware
-from tests.langchain.conftest import THREAD, Invoke, ScriptedChat, said, words
+from tests.langchain.conftest import THREAD, Invoke, ScriptedChat, numbered, said, talk, words
 
 
 @tool
@@ -173,3 +174,42 @@ def test_a_run_without_memory_recalls_and_stores_nothing(memory: HybridMemory, i
     assert "allergic to nuts" in prompt[-2]
     assert "Zoe keeps bees" in prompt[-2]
     assert model.prompts[1][-2:] == [model.prompts[1][-2], state["messages"][2]]
+
+
+class Added(AgentState[Any]):
+    messages: Annotated[list[Any], operator.add]
+
+
+class Replaced(AgentState[Any]):
+    messages: list[Any]
+
+
+def added(model: Any, layer: Any) -> Any:
+    return create_agent(model, middleware=[layer], checkpointer=InMemorySaver(), state_schema=Added)
+
+
+def replaced(model: Any, layer: Any) -> Any:
+    return create_agent(model, middleware=[layer], checkpointer=InMemorySaver(), state_schema=Replaced)
+
+
+def forgetful(model: Any, layer: Any) -> Any:
+    return create_agent(model, middleware=[layer], state_schema=Replaced)
+
+
+def as_pair(text: str) -> Any:
+    return ("user", text)
+
+
+def as_dict(text: str) -> Any:
+    return {"role": "user", "content": text}
+
+
+@pytest.mark.parametrize(
+    ("agent_of", "given"), [(added, HumanMessage), (added, as_pair), (replaced, as_dict), (forgetful, HumanMessage)]
+)
+def test_every_turn_reaches_the_model_and_the_log_has_it_once(
+    memory: HybridMemory, invoke: Invoke, agent_of: Any, given: Any
+) -> None:
+    model = numbered()
+    agent = agent_of(model, HybridMemoryMiddleware(memory, k=0))
+    talk(agent, model, memory, invoke, given, whole=agent_of is added)
