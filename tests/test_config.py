@@ -1,7 +1,5 @@
 """The YAML form of `MemoryConfig`: what a file says, and what is said about a wrong one."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from pathlib import Path

@@ -6,8 +6,6 @@ block, ``<!-- not run: why -->``, keeps it from being run.
 The pages on LangChain and LlamaIndex are run by the tests of these adapters, which also know their oldest versions.
 """
 
-from __future__ import annotations
-
 import importlib
 import io
 import os

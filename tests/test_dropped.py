@@ -1,7 +1,5 @@
 """A memory that nobody holds any more gives back its files and threads, closed or not."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import os

@@ -1,7 +1,5 @@
 """A copy of a memory on another engine or with another embedder behaves as the original does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The tools of a memory, as a model calls them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime

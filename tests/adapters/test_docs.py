@@ -1,7 +1,5 @@
 """Every block of code in the documents on LangChain and LlamaIndex runs."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import warnings

@@ -1,7 +1,5 @@
 """What importing the adapters loads, and what is said where a framework is missing."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

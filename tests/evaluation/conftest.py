@@ -1,7 +1,5 @@
 """A conversation that is longer than its budget, and a model that answers by script."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

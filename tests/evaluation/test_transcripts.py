@@ -1,7 +1,5 @@
 """Exports of ChatGPT and Claude.ai, without what nobody saw, and what OpenAI and LangChain themselves write."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,13 +1,10 @@
 """What the model of an agent with a memory is shown, and what else of the agent that depends on."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from langchain.agents import create_agent
 from langchain.tools import tool
 from langchain_core.messages import AIMessage, BaseMessage
@@ -17,7 +14,6 @@ from pydantic import Field
 
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.config.memory import DEFAULT_TOKENS
-from hybrid_memory.errors import AccessDeniedError
 from langchain_hybrid_memory import HybridMemoryMiddleware
 from tests.langchain.conftest import THREAD, Invoke, ScriptedChat, said, words
 
@@ -118,21 +114,3 @@ def test_the_agents_own_model_summarises_when_asked_to(memory: HybridMemory, inv
         scoped.remember(["The garden is full of snails again. " * 5] * 8)
         scoped.compact(keep=1)
         assert any("notes of a long" in str(prompt) for prompt in model.prompts) is own
-
-
-@pytest.mark.in_pairs("invoke", "memory")
-def test_an_agent_sees_the_spaces_that_its_user_may_read(memory: HybridMemory, invoke: Invoke) -> None:
-    team = memory.scoped(user="zoe").space("team").create()
-    team.remember("The launch of Falcon is on the ninth of June.")
-    team.remember("Answer the team in one sentence.", role="system")
-    team.grant(user="alice", right="read")
-    model = ScriptedChat(answers=["on the ninth", "no idea"])
-    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, spaces=["team"])])
-    invoke(agent, said("When is the launch of Falcon?"), THREAD)
-    (shown,) = words(model.prompts[0])
-    assert "zoe: The launch of Falcon is on the ninth of June." in shown
-    assert "zoe: Answer the team in one sentence." in shown
-    team.revoke(user="alice")
-    with pytest.raises(AccessDeniedError, match="user='alice' may not assemble in the space 'team'"):
-        invoke(agent, said("And of Eagle?"), THREAD)
-    assert len(memory.scoped(user="alice", session="t1").history()) == 2, "nothing was written"

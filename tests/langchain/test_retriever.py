@@ -1,7 +1,5 @@
 """A LangChain retriever over a memory, and documents and conversations that are shortened; see tests/adapters."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
@@ -17,12 +15,11 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableConfig
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
-from hybrid_memory.errors import InvalidInputError, InvalidScopeError
+from hybrid_memory.errors import InvalidInputError
 from langchain_hybrid_memory import HybridDocumentCompressor, HybridMemoryRetriever
 
 
@@ -42,14 +39,6 @@ def test_what_is_wrong_is_refused(told: HybridMemory) -> None:
         retriever.invoke("sister", limit=3)
     with pytest.raises(InvalidInputError, match="k must be"):
         retriever.invoke("sister", k=0)
-
-
-def test_nobody_but_who_is_signed_in_is_served(told: HybridMemory) -> None:
-    signed_in: RunnableConfig = {
-        "configurable": {"langgraph_auth_user_id": "bob"}, "metadata": {"user_id": "alice"}
-    }  # fmt: skip
-    with pytest.raises(InvalidScopeError, match="signed in"):
-        HybridMemoryRetriever(memory=told).invoke("sister", signed_in)
 
 
 SHARED = open_memory(MemoryConfig(url="memory://", embedder="hashing"))

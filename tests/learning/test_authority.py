@@ -1,7 +1,5 @@
 """Who may say what: facts about the user come from the user alone, and instructions from nobody else."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

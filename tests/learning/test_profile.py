@@ -1,7 +1,5 @@
 """The profile: what stands of the facts, in any order and both languages, with its sources; schemas of one's own."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum
 from typing import Annotated, Any, Literal

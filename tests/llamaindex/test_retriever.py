@@ -1,7 +1,5 @@
 """A LlamaIndex retriever over a memory: what is its own; see tests/adapters for what both frameworks have."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 from collections.abc import Callable, Iterator

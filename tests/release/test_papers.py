@@ -1,7 +1,5 @@
 """What stands beside the code says what is so."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

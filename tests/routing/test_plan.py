@@ -1,7 +1,5 @@
 """What a query names, what it asks for, and by which paths recall looks for it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any

@@ -1,7 +1,5 @@
 """The signals: bounds, order and symmetry on arbitrary candidates, and the formulas worked out by hand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

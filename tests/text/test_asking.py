@@ -1,7 +1,5 @@
 """What a turn does: whether it says nothing, how much of it asks, and what only is small talk."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

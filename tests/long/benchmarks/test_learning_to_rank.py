@@ -1,7 +1,5 @@
 """What the ranker is learned from, and how: the benchmark's own parts."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The measures of retrieval, computed by hand, and what the benchmark counts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
