@@ -54,15 +54,12 @@ class ScriptedChat(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        yield from _chunks(self._next(messages))
-
-
-def _chunks(said: AIMessage) -> Iterator[ChatGenerationChunk]:
-    if said.tool_calls:
-        yield ChatGenerationChunk(message=AIMessageChunk(content=said.content, tool_calls=said.tool_calls))
-        return
-    for word in re.findall(r"\s*\S+", str(said.content)) or [""]:
-        yield ChatGenerationChunk(message=AIMessageChunk(content=word))
+        said = self._next(messages)
+        if said.tool_calls:
+            yield ChatGenerationChunk(message=AIMessageChunk(content=said.content, tool_calls=said.tool_calls))
+            return
+        for word in re.findall(r"\s*\S+", str(said.content)) or [""]:
+            yield ChatGenerationChunk(message=AIMessageChunk(content=word))
 
 
 class Invoke(Protocol):
