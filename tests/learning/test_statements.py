@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hybrid_memory import HybridMemory, open_memory
+from hybrid_memory import Fact, HybridMemory, open_memory
 from hybrid_memory.facts import judge
 from hybrid_memory.facts.attributes import SAFETY
 from hybrid_memory.facts.own import own_sentences
@@ -77,6 +77,8 @@ def facts(memory: HybridMemory, *texts: str) -> list[str]:
         (["I never told you, but I'm allergic to penicillin"],
          {"user · allergy: I never told you, but I'm allergic to penicillin"}),
         (["跟你说一声，我有哮喘"], {"user · condition: 跟你说一声，我有哮喘"}),
+        (["I live in Lisbon with my two cats these days.", "I moved to Porto."],
+         {"user · home: Porto", "user · pet: I live in Lisbon with my two cats these days."}),
     ],
 )  # fmt: skip
 def test_only_a_cut_value_of_one_thing_ends_an_earlier_one(
@@ -102,13 +104,12 @@ def test_safety_stands_in_every_prompt(memory: HybridMemory, words: str) -> None
     assert words in memory.scoped(user="ann", session="later").assemble("Plan a dinner.").standing
 
 
-def test_everyday_wordings_of_safety_are_recognised() -> None:
+def test_everyday_wordings_of_safety_are_recognised(memory: HybridMemory) -> None:
     missed = []
-    with open_memory("memory://") as memory:
-        for (words,) in rows("learning/safety.txt"):
-            user = memory.scoped(user=words)
-            user.remember(f"{words}.")
-            missed += [words] * (not any(map(is_safety, user.facts())))
+    for (words,) in rows("learning/safety.txt"):
+        user = memory.scoped(user=words)
+        user.remember(f"{words}.")
+        missed += [words] * (not any(map(is_safety, user.facts())))
     assert len(missed) <= 8, missed
 
 
@@ -189,46 +190,40 @@ def test_the_asking_turn_is_no_memory_and_lowers_none(memory: HybridMemory) -> N
     assert later.assemble().note == before
 
 
-def test_a_cut_value_ends_no_whole_sentence(memory: HybridMemory) -> None:
-    listed = facts(memory, "I live in Lisbon with my two cats these days.", "I moved to Porto.")
-    assert "user · home: Porto" in listed
-    assert any("two cats" in text for text in listed)
+def learned(memory: HybridMemory, table: str) -> Iterator[tuple[str, str, list[Fact]]]:
+    """What each row of a table expects, its text, and the facts of a user who says nothing but that."""
+    for number, (expected, text) in enumerate(rows(f"learning/{table}.tsv")):
+        user = memory.scoped(user=f"u{number}")
+        user.remember(text)
+        yield expected, text, user.facts()
 
 
-def test_instructions_that_always_hold_are_told_from_requests_for_one_answer() -> None:
-    right = taken = 0
-    with open_memory("memory://") as memory:
-        for number, (kind, text) in enumerate(rows("learning/orders.tsv")):
-            user = memory.scoped(user=f"u{number}")
-            user.remember(text)
-            user.learn()
-            if any(fact.attribute in {"instruction", "communication_style"} for fact in user.facts()):
-                taken += 1
-                right += kind == "always"
-    assert taken >= 27
-    assert right / taken >= 0.88
+def test_instructions_that_always_hold_are_told_from_requests_for_one_answer(memory: HybridMemory) -> None:
+    taken = [
+        kind == "always"
+        for kind, _, told in learned(memory, "orders")
+        if any(fact.attribute in {"instruction", "communication_style"} for fact in told)
+    ]
+    assert len(taken) >= 27
+    assert sum(taken) / len(taken) >= 0.88
 
 
-def test_a_harm_is_told_of_the_user_or_of_somebody_else() -> None:
-    wrong = []
-    with open_memory("memory://") as memory:
-        for number, (whose, text) in enumerate(rows("learning/whose.tsv")):
-            user = memory.scoped(user=f"u{number}")
-            user.remember(text)
-            told = {"others" if fact.subject == "others" else "user" for fact in user.facts()}
-            wrong += [(whose, text)] * (told != {whose})
+def test_a_harm_is_told_of_the_user_or_of_somebody_else(memory: HybridMemory) -> None:
+    wrong = [
+        (whose, text)
+        for whose, text, told in learned(memory, "whose")
+        if {"others" if fact.subject == "others" else "user" for fact in told} != {whose}
+    ]
     assert len(wrong) <= 4
     assert all(whose == "others" for whose, _ in wrong), "the user's own is never lost"
 
 
-def test_a_task_teaches_only_what_it_says_by_the_way() -> None:
-    wrong = []
-    with open_memory("memory://") as memory:
-        for number, (expected, text) in enumerate(rows("learning/requests.tsv")):
-            user = memory.scoped(user=f"u{number}")
-            user.remember(text)
-            kinds = ["harm" if fact.attribute in SAFETY else "note" for fact in user.facts()]
-            wrong += [(expected, text)] * (kinds[:1] != [expected][: bool(expected)])
+def test_a_task_teaches_only_what_it_says_by_the_way(memory: HybridMemory) -> None:
+    wrong = [
+        (expected, text)
+        for expected, text, told in learned(memory, "requests")
+        if ["harm" if fact.attribute in SAFETY else "note" for fact in told][:1] != [expected][: bool(expected)]
+    ]
     assert len(wrong) <= 4
     assert sum(bool(expected) for expected, _ in wrong) <= 1, "what may harm is hardly ever lost"
 
@@ -241,12 +236,13 @@ def test_a_task_teaches_only_what_it_says_by_the_way() -> None:
         ("I moved from Ghent to Antwerp in May.", "employer"),
     ],
 )
-def test_what_was_and_what_only_sounds_alike_is_no_field_of_the_profile(text: str, attribute: str) -> None:
-    with open_memory("memory://") as memory:
-        ann = memory.scoped(user="ann")
-        ann.remember(text)
-        assert [fact.text for fact in ann.facts()] == [text]
-        assert ann.facts(attribute=attribute) == []
+def test_what_was_and_what_only_sounds_alike_is_no_field_of_the_profile(
+    memory: HybridMemory, text: str, attribute: str
+) -> None:
+    ann = memory.scoped(user="ann")
+    ann.remember(text)
+    assert [fact.text for fact in ann.facts()] == [text]
+    assert ann.facts(attribute=attribute) == []
 
 
 def test_an_attached_file_is_not_what_the_user_says() -> None:
@@ -255,24 +251,22 @@ def test_an_attached_file_is_not_what_the_user_says() -> None:
     assert [sentence.text for sentence in own_sentences([event], [])] == ["I moved to Oslo."]
 
 
-def test_sentences_about_others_are_asked_for_by_name() -> None:
-    with open_memory("memory://") as memory:
-        ann = memory.scoped(user="ann")
-        ann.remember(["My son Emil is allergic to eggs.", "My sister Nora lives in Ghent."])
-        assert [fact.text for fact in ann.facts(subject="emil")] == ["My son Emil is allergic to eggs."]
-        assert ann.facts(subject="Em") == []
+def test_sentences_about_others_are_asked_for_by_name(memory: HybridMemory) -> None:
+    ann = memory.scoped(user="ann")
+    ann.remember(["My son Emil is allergic to eggs.", "My sister Nora lives in Ghent."])
+    assert [fact.text for fact in ann.facts(subject="emil")] == ["My son Emil is allergic to eggs."]
+    assert ann.facts(subject="Em") == []
 
 
-def test_a_prompt_does_not_show_what_was_corrected() -> None:
-    with open_memory("memory://") as memory:
-        ann = memory.scoped(user="ann", session="monday")
-        ann.remember(["Shall I buy a car? I live in Bonn and cycle to work.", "My bike is blue."])
-        ann.learn()
-        (home,) = [fact for fact in ann.facts() if "Bonn" in fact.text]
-        ann.resolve(home, value="I live in Leipzig and cycle to work.")
-        shown = memory.scoped(user="ann", session="friday").assemble("Where do I live?").text
-        assert "Leipzig" in shown
-        assert "Bonn" not in shown
+def test_a_prompt_does_not_show_what_was_corrected(memory: HybridMemory) -> None:
+    ann = memory.scoped(user="ann", session="monday")
+    ann.remember(["Shall I buy a car? I live in Bonn and cycle to work.", "My bike is blue."])
+    ann.learn()
+    (home,) = [fact for fact in ann.facts() if "Bonn" in fact.text]
+    ann.resolve(home, value="I live in Leipzig and cycle to work.")
+    shown = memory.scoped(user="ann", session="friday").assemble("Where do I live?").text
+    assert "Leipzig" in shown
+    assert "Bonn" not in shown
 
 
 def test_a_judge_that_was_fitted_for_other_attributes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
