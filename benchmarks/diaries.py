@@ -7,8 +7,6 @@ that the question means; the ranges are written down by hand, not read from the 
 ask for what was talked of last, and for the first or the last time of something.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

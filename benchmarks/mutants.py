@@ -8,8 +8,6 @@ A fault is a comparison turned or moved by its boundary, `and` for `or`, an inte
 None returned. A seed chooses them, evenly by package, then by file. The checkout itself is never changed.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import json

@@ -4,8 +4,6 @@ Documents are entries of a fair's daybook, in English and Chinese, written with 
 and deeds; person, place and deed together stand in one alone. The answer is right if it holds the thing.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections import Counter

@@ -6,8 +6,6 @@ Exchanges: a question in one turn, and an answer in the next that has no word of
 `tests/long/test_exchanges.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
