@@ -28,7 +28,7 @@ from hybrid_memory import HybridMemory, MemoryConfig
 from hybrid_memory.apps.cli.app import app
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.models.named import embedder_of
-from tests.adapters.test_docs import PAGES as OF_ADAPTERS
+from tests.adapters.test_packages import PAGES as OF_ADAPTERS
 
 DOCS = Path(__file__).parents[1] / "docs"
 HASHED = {"engines.md", "paging.md", "langgraph.md", "mcp.md", "inspector.md"}

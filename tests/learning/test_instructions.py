@@ -1,26 +1,20 @@
 """How the user wants the assistant to work: how far it reaches, where it is shown, and what ends it."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from hybrid_memory import Category, HybridMemory, MemoryConfig, open_memory
+from hybrid_memory import Category, Event, HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.facts.attributes import attribute
 from hybrid_memory.facts.authority import scope_in, scope_of
 from hybrid_memory.facts.fact import Claim, FactScope, Stance
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.world import rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from hybrid_memory.log.event import Event
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
 
