@@ -34,8 +34,8 @@ test test-engines test-oldest test-full: export OMP_NUM_THREADS := 1
 
 # Of the tests of the adapters, what says nothing of a framework's version: long runs, paging, and what both adapters do
 # alike. LangChain 1.2.15 merges the schemas of a state in the order of
-# a set, so that the reducer which test_states gives holds at random there.
-OTHERWISE := paging or event_script or evaluation_methods or test_states
+# a set, so that the reducer which test_every_turn_reaches_the_model gives holds at random there.
+OTHERWISE := paging or event_script or evaluation_methods or every_turn_reaches
 
 # The stamp holds the folder that it was made in: in a copied tree the environment would still import the original.
 # A missing or broken environment is made again, and so is one of an older pyproject.toml.

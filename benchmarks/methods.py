@@ -11,8 +11,6 @@ literally in a turn of the evidence. Conversations that fit the budget are left 
 have no recall. See `hybrid-memory eval --list-methods`.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Iterator

@@ -8,8 +8,6 @@ A fault is a comparison turned or moved by its boundary, `and` for `or`, an inte
 None returned. A seed chooses them, evenly by package, then by file. The checkout itself is never changed.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import json
@@ -27,11 +25,11 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).resolve().parents[1]
 CORE = "core/hybrid_memory"
 TESTS = {
-    "recall": "scoring routing test_recall_plan.py test_young_stores.py test_in_time.py test_verbs.py"
-    " test_scoring_texts.py test_answers_cache.py test_isolation.py test_round_trips.py test_read_only.py test_heat.py",
-    "context": "tiers context conversation compression test_follow.py",
+    "recall": "scoring routing test_young_stores.py test_in_time.py test_verbs.py"
+    " test_answers_cache.py test_isolation.py test_round_trips.py test_read_only.py test_heat.py",
+    "context": "test_tiers.py context conversation compression test_follow.py",
     "facts": "learning test_learning.py test_young_stores.py",
-    "store": "tiers test_projections.py test_follow.py test_forgetting.py test_migrate.py test_time_travel.py"
+    "store": "test_tiers.py test_projections.py test_follow.py test_forgetting.py test_migrate.py test_time_travel.py"
     " test_outbox.py test_verbs.py files/test_forgetting.py",
 }
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "site", "notebooks", "results", "memory.db")

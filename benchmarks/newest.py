@@ -10,8 +10,6 @@ the same stores: the nearest vectors and words (BM25) alone. The topics projects
 were looked at when the rule was made, the others were not.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import defaultdict

@@ -27,8 +27,6 @@ evidence and not in the question. Of CrossWOZ it is what the assistant told of a
    framing are neither.
 """
 
-from __future__ import annotations
-
 import os
 import statistics
 import sys

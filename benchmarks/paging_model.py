@@ -8,8 +8,6 @@ that the model is warned and messages leave it. The transcript holds every messa
 turn is as hoped if the blocks and the replies say afterwards what they should.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass

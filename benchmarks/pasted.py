@@ -7,8 +7,6 @@ of questions with a turn of their evidence among ten hits, with the local embedd
 `QUESTION_CHARS`, how much of a question is embedded; 100,000 is all of it. Seconds are for one recall, in one process.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from pathlib import Path

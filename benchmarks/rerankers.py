@@ -8,8 +8,6 @@ Measures are those of `measures.py`; better and worse count the questions whose 
 the median of a whole recall.
 """
 
-from __future__ import annotations
-
 import statistics
 import sys
 import time

@@ -12,8 +12,6 @@ Questions marked `bad`, without evidence, or of the category `abstention` are sk
 there are as many; their measures say nothing at a k as large as their number.
 """
 
-from __future__ import annotations
-
 import statistics
 import sys
 import time

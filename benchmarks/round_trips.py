@@ -6,8 +6,6 @@ Asked directly, and through a proxy that holds back what the client sends by 20 
 is the number of round trips. Nothing runs in the background but learning, so that every verb does its own work.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import sys

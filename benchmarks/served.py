@@ -1,7 +1,5 @@
 """A model of a GGUF file, which llama.cpp serves over an OpenAI-compatible endpoint on loopback."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module

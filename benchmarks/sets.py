@@ -1,7 +1,5 @@
 """The conversation sets: their conversations, as messages with times, and how tokens are counted over them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterator, Mapping, Sequence

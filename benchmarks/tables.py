@@ -1,7 +1,5 @@
 """What the scripts share: options of the command line, tables that are printed, and reports that are written."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import platform

@@ -9,8 +9,6 @@ the hashing one: the cheaper the work, the more an overhead shows. Without the h
 replaced by the one that it wraps.
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import sys

@@ -1,7 +1,5 @@
 """The local embedder, with its vectors kept in files."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field

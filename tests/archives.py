@@ -1,7 +1,5 @@
 """An archive without a server."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Unpack
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 import os
 import re
@@ -7,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
@@ -122,6 +121,22 @@ def idle_loop() -> Iterator[None]:
     yield
     asyncio.set_event_loop(None)
     loop.close()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A browser; without one the test is skipped, or fails with HYBRID_MEMORY_BROWSER=required."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None or find_spec("playwright") is None:
+        missing = "no Chromium is installed" if path is None else "playwright is not installed"
+        (pytest.fail if os.environ.get("HYBRID_MEMORY_BROWSER") == "required" else pytest.skip)(missing)
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - optional
+
+    flags = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=[*flags.split(), "--no-first-run"])
+        yield browser
+        browser.close()
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """What stands in for others in tests: a clock that is set, and a line to an engine that can be cut."""
 
-from __future__ import annotations
-
 import gc
 import math
 import time

@@ -1,7 +1,5 @@
 """The types of the fixtures that open memories, call them on either face, and run scripts."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from typing import Protocol, TypeVar

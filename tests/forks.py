@@ -1,7 +1,5 @@
 """Processes of their own for what may kill itself or become another user."""
 
-from __future__ import annotations
-
 import multiprocessing
 from collections.abc import Callable
 from typing import Any

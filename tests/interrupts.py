@@ -1,7 +1,5 @@
 """An exception at every place where one can come from outside, as a `KeyboardInterrupt` does."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from itertools import count

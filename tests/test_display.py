@@ -1,7 +1,5 @@
 """What a notebook shows: every word is text, every section has its tier, and nothing is drawn that was not said."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

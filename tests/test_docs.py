@@ -6,11 +6,12 @@ block, ``<!-- not run: why -->``, keeps it from being run.
 The pages on LangChain and LlamaIndex are run by the tests of these adapters, which also know their oldest versions.
 """
 
-from __future__ import annotations
-
+import importlib
 import io
 import os
 import re
+import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -21,13 +22,15 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+import typer.main
 
 from hybrid_memory import HybridMemory, MemoryConfig
+from hybrid_memory.apps.cli.app import app
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.models.named import embedder_of
+from tests.adapters.test_packages import PAGES as OF_ADAPTERS
 
 DOCS = Path(__file__).parents[1] / "docs"
-ELSEWHERE = {"langchain.md", "langchain-migration.md", "llamaindex.md", "llamaindex-migration.md"}
 HASHED = {"engines.md", "paging.md", "langgraph.md", "mcp.md", "inspector.md"}
 """Pages that are not about what is found; their models need not be loaded."""
 
@@ -65,7 +68,7 @@ def blocks(page: str) -> tuple[Block, ...]:
 
 README = "../README.md"
 NAMES = sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
-PAGES = [README, *(name for name in NAMES if name not in ELSEWHERE and blocks(name))]
+PAGES = [README, *(name for name in NAMES if name not in OF_ADAPTERS and blocks(name))]
 
 
 @cache
@@ -132,11 +135,6 @@ def test_a_wrong_output_is_noticed() -> None:
     assert not alike("", "one\n")
 
 
-def test_the_pages_of_the_adapters_are_run_by_their_tests() -> None:
-    run = (DOCS.parent / "tests" / "adapters" / "test_docs.py").read_text(encoding="utf-8")
-    assert not [name for name in ELSEWHERE if f'"{name}"' not in run]
-
-
 def test_the_configuration_of_the_engines_is_read(tmp_path: Path) -> None:
     texts = re.findall(r"```yaml\n(.*?)```", (DOCS / "engines.md").read_text(encoding="utf-8"), re.DOTALL)
     (text,) = [text for text in texts if "clickhouse" in text]
@@ -145,3 +143,72 @@ def test_the_configuration_of_the_engines_is_read(tmp_path: Path) -> None:
     assert (config.url, config.index.url) == ("redis://localhost:6379/0", "milvus://localhost:19530")
     assert config.archive.url == "clickhouse://localhost:8123/default"
     assert (config.index.algorithm, config.index.nlist) == ("ivf_flat", 1024)
+
+
+COMMAND: Any = typer.main.get_command(app)
+SHELL = re.compile(r"^```(?:bash|sh|shell|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def commands(page: Path) -> Iterator[list[str]]:
+    """What follows the name of the command, line by line."""
+    for block in SHELL.findall(page.read_text(encoding="utf-8")):
+        for line in block.replace("\\\n", " ").splitlines():
+            words = shlex.split(line, comments=True)
+            if "hybrid-memory" in words:
+                arguments = words[words.index("hybrid-memory") + 1 :]
+                yield arguments[: arguments.index("|")] if "|" in arguments else arguments
+
+
+def examples() -> Iterator[list[str]]:
+    """Those in the help, which the reference shows."""
+    for verb in COMMAND.commands.values():
+        for line in (verb.help or "").splitlines():
+            if "Example: " in line:
+                yield shlex.split(line.partition("Example: hybrid-memory ")[2])
+
+
+HELP = [("help", arguments) for arguments in examples()]
+SHOWN = [
+    (page.name, arguments)
+    for page in (DOCS / "../README.md", *sorted(DOCS.rglob("*.md")))
+    for arguments in commands(page)
+    if ("help", arguments) not in HELP
+]
+
+
+def parsed(arguments: list[str]) -> dict[str, Any]:
+    """The values of a command line; it is parsed, and nothing runs."""
+    verb, rest = COMMAND, arguments
+    if not arguments[0].startswith("-"):
+        _, verb, rest = COMMAND.resolve_command(COMMAND.context_class(COMMAND), arguments)
+    values: dict[str, Any]
+    values, left, _ = verb.make_parser(verb.context_class(verb)).parse_args(list(rest))
+    needed = [part.name for part in verb.params if part.required and not values.get(part.name)]
+    eager = any(part.is_eager and values.get(part.name) for part in verb.params)
+    assert not left
+    assert eager or not needed, f"missing: {needed}"
+    return values
+
+
+@pytest.mark.parametrize(("page", "arguments"), HELP + SHOWN)
+def test_a_command_that_is_shown_can_be_called(page: str, arguments: list[str]) -> None:
+    parsed(arguments)
+
+
+def test_what_does_not_exist_is_noticed() -> None:
+    for wrong in (["eval"], ["eval", "chat.jsonl", "--no-such-option"], ["no-such-verb"]):
+        with pytest.raises(Exception, match=r"missing|[Nn]o such"):
+            parsed(wrong)
+    assert len(HELP + SHOWN) > 25
+
+
+MADE = sorted(page.name for page in DOCS.glob("*.md") if "<!-- make:" in page.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("page", MADE)
+def test_made_parts_are_current(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(DOCS / "hooks"), *sys.path])
+    text = (DOCS / page).read_text("utf-8")
+    filled = importlib.import_module("hooks").filled(text)
+    assert text == filled, "python docs/hooks/hooks.py makes them anew"
+    assert text.count("<!-- make:") == text.count("<!-- made -->")

@@ -1,18 +1,23 @@
 """A memory that nobody holds any more gives back its files and threads, closed or not."""
 
-from __future__ import annotations
-
+import asyncio
 import gc
+import os
+import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hybrid_memory import MemoryConfig, open_memory
+from hybrid_memory import HybridMemory, MemoryConfig, open_memory
+from hybrid_memory.errors import MemoryClosedError
 from hybrid_memory.runtime.tasks import Task
 from tests.doubles import wait_until
+from tests.forks import exit_code
 
 pytestmark = pytest.mark.background
 
@@ -81,3 +86,41 @@ def test_what_was_acknowledged_survives_a_process_that_ends_without_closing(tmp_
     subprocess.run([sys.executable, "-W", "ignore", "-c", code, url], check=True, timeout=120)  # noqa: S603
     with open_memory(MemoryConfig(url=url, embedder="none")) as memory:
         assert len(memory.scoped(user="alice").history()) == 1
+
+
+VERBS: list[Callable[[HybridMemory], Any]] = [
+    lambda memory: memory.scoped(user="u").remember("a cat"),
+    lambda memory: asyncio.run(memory.scoped(user="u").aremember("a cat")),
+    lambda memory: memory.scoped(user="u").recall("cat"),
+    lambda memory: memory.scoped(user="u").block("notes").put("a cat"),
+    lambda memory: memory.stats(),
+    lambda memory: memory.flush(),
+]
+
+
+def _forks(url: str) -> None:
+    memory = open_memory(MemoryConfig(url=url, embedder="hashing"))
+    alice = memory.scoped(user="u")
+    alice.remember("a dog")
+    asyncio.run(alice.arecall("dog"))  # starts the threads
+    memory._runtime._lock.acquire()  # as another thread may hold it while the process forks
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        for verb in VERBS:
+            with pytest.raises(MemoryClosedError, match="forked"):
+                verb(memory)
+        memory.close()
+        with open_memory(MemoryConfig(url=url, embedder="hashing")) as own:
+            own.scoped(user="u").remember("a cat")
+        os._exit(0)
+    memory._runtime._lock.release()
+    assert os.waitpid(child, 0)[1] == 0
+    alice.remember("a bird")
+    assert [message.text for message in alice.history()] == ["a dog", "a cat", "a bird"]
+    memory.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows does not fork")
+def test_a_fork_refuses_at_once_and_may_open_its_own(tmp_path: Path) -> None:
+    assert exit_code(_forks, f"sqlite:///{tmp_path / 'memory.db'}") == 0

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 import random
 import signal
@@ -107,7 +105,7 @@ def test_batches_of_a_killed_writer_are_whole_or_absent(opened: Open, writer: su
 
 def test_two_processes_of_eight_threads_lose_nothing(child: Child, opened: Open, store: str) -> None:
     with ThreadPoolExecutor() as pool:
-        running = [pool.submit(child, "crowd.py", store, name, "12") for name in ("one", "two")]
+        running = [pool.submit(child, "at_once.py", "write", store, name, "12") for name in ("one", "two")]
         done = [job.result() for job in running]
     for process in done:
         assert process.returncode == 0, process.stderr

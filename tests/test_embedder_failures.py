@@ -1,7 +1,5 @@
 """Recall without the vectors of texts: a model that fails or is away, an index that is away or lacks many."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """A package of somebody else is installed: its parts pass the shipped suites, and are found by their names."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """What is forgotten is gone: from every verb, and from every byte of the store."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """A disk that is full, or may not be written: what is only asked is answered."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

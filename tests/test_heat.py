@@ -1,7 +1,5 @@
 """Heat: which records are used how often, noted in batches and without slowing recall."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the time in a question does to what is found: clear ranges first, vague ones a signal, first and last by age."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """Many users, agents and shared spaces in random order: nobody is shown what plain dictionaries say is not theirs."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence

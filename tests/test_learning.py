@@ -1,7 +1,5 @@
 """Learning: what was said becomes facts, once, whoever learns and whatever fails."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -49,11 +47,12 @@ def alice(memory: HybridMemory) -> ScopedMemory:
 def test_threads_and_processes_that_learn_at_once_lose_no_fact(opened: Opened, store: str, child: Child) -> None:
     opened(store).close()
     with ThreadPoolExecutor(2) as pool:
-        ended = list(pool.map(lambda who: child("learner.py", store, who), ["a", "b"]))
+        ended = list(pool.map(lambda who: child("at_once.py", "learn", store, who, "5"), ["a", "b"]))
     for process in ended:
         assert process.returncode == 0, process.stderr
     crowd = opened(store).scoped(user="crowd")
-    said = {f"I love topic{who}x{thread}x{number}." for who in "ab" for thread in range(8) for number in range(5)}
+    said = {line for process in ended for line in process.stdout.splitlines()}
+    assert len(said) == 2 * 8 * 5
     assert {fact.text for fact in crowd.facts()} == said
     sources = Counter(event.payload["source"] for event in events_of(crowd, EventKind.CLAIM))
     assert set(sources.values()) == {1}, "each turn was read once"

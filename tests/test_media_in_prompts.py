@@ -1,7 +1,5 @@
 """Images, sounds and files in prompts: shown while they matter, then a line with a handle that shows them again."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64encode
 from collections.abc import Callable, Iterator

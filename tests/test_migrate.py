@@ -1,14 +1,12 @@
 """A copy of a memory on another engine or with another embedder behaves as the original does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -18,7 +16,7 @@ from hybrid_memory.errors import InvalidInputError, ModelError, StoreError, Stor
 from hybrid_memory.log.views import ArchivedLog
 from hybrid_memory.models.embedders import HashingEmbedder
 from tests.archives import InMemoryArchive
-from tests.doubles import FaultyEmbedder, Line, end_of, line_to, texts
+from tests.doubles import FaultyEmbedder, end_of, line_to, texts
 from tests.faces import Child, Face, Open
 
 Make: TypeAlias = Callable[..., HybridMemory]
@@ -28,31 +26,6 @@ DAY = timedelta(days=1)
 PAIRS = [("memory", "sqlite"), ("sqlite", "memory"), ("sqlite", "sqlite"), ("memory", "memory")]
 FACES = ["async", "blocking", "async", "blocking"]
 QUERIES = ["where does she live", "cat", "我住在哪里", "what happened last week"]
-
-
-class TargetLog(Line):
-    """A log whose `restore` fails after so many calls, or writes something else than it is given."""
-
-    def __init__(self, inner: Any) -> None:
-        super().__init__(inner)
-        self.passes: int | None = None
-        self.twist: Callable[[Sequence[Event]], Sequence[Event]] = list
-        self.restored = 0
-
-    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        if self.passes == 0:
-            raise StoreUnavailableError("the line broke")
-        if self.passes is not None:
-            self.passes -= 1
-        self.restored += len(events)
-        self.inner.restore(owner, self.twist(events))
-
-
-def behind(memory: HybridMemory) -> TargetLog:
-    services = memory._runtime.services
-    log = TargetLog(services.log)
-    services.log = cast("Any", log)
-    return log
 
 
 @pytest.fixture
@@ -178,9 +151,7 @@ def test_an_embedder_that_fails_loses_no_event(face: Face, make: Make) -> None:
     assert face(original).migrate(copy).embedded == 2
 
 
-@pytest.mark.parametrize(
-    "there", ["another owner", "other words", "more words", "other position"],
-)  # fmt: skip
+@pytest.mark.parametrize("there", ["another owner", "other words", "more words", "other position"])
 def test_a_target_with_memories_of_its_own_is_refused_unchanged(face: Face, make: Make, there: str) -> None:
     original, other = make("sqlite"), make("memory")
     original.scoped(user="alice").remember("my cat", id="a", at=NOW)
@@ -212,10 +183,12 @@ TWISTS: dict[str, Callable[[Sequence[Event]], Sequence[Event]]] = {
 
 
 @pytest.mark.parametrize("twist", TWISTS.values(), ids=TWISTS)
-def test_a_broken_copy_is_told(face: Face, make: Make, twist: Any) -> None:
+def test_a_broken_copy_is_told(face: Face, make: Make, monkeypatch: pytest.MonkeyPatch, twist: Any) -> None:
     original, copy = make("memory"), make("sqlite")
     original.scoped(user="alice").remember(["one", "two", "three"])
-    behind(copy).twist = twist
+    log = copy._runtime.services.log
+    restore: Any = log.restore
+    monkeypatch.setattr(log, "restore", lambda owner, events: restore(owner, twist(events)))
     with pytest.raises(StoreError, match="differs from the original"):
         face(original).migrate(copy)
     assert texts(original.scoped(user="alice").history()) == ["one", "two", "three"]

@@ -1,7 +1,5 @@
 """While the log cannot be reached, what is said waits on disk, and comes into the log in order."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """No password of a URL is shown: in no representation, error, log, page or file, whatever characters it has."""
 
-from __future__ import annotations
-
 import json
 import logging
 import traceback

@@ -1,7 +1,5 @@
 """Everything that is derived from the log is registered, and what walks the registered ones reaches all of it."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """A memory that is only looked at, and what the log shows of itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How often a verb asks its engines: on a server each call is a way there and back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -423,30 +421,17 @@ def test_the_more_trusted_word_stands_and_follows_the_grants(face: Face, opened:
     assert standing() == ["The launch is on Friday."]
 
 
-def test_threads_that_grant_at_once_lose_nothing(memory: HybridMemory, team: SpaceMemory) -> None:
-    def work(thread: int) -> None:
-        own = memory.scoped(user="alice").space("team")
-        for number in range(20):
-            own.grant(user=f"{thread}-{number}", right="read")
-            if number % 4 == 0:
-                own.revoke(user=f"{thread}-{number}")
-
-    with ThreadPoolExecutor(max_workers=4) as pool:
-        list(pool.map(work, range(4)))
-    expected = {f"{thread}-{number}" for thread in range(4) for number in range(20) if number % 4}
+def test_threads_and_processes_that_grant_at_once_lose_nothing(opened: Open, store: str, child: Child) -> None:
+    memory = opened()
+    team = memory.scoped(user="alice").space("team").create()
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        done = list(pool.map(lambda process: child("at_once.py", "grant", store, process, "5"), ["one", "two"]))
+    assert [result.stderr for result in done] == ["", ""]
+    expected = {name for result in done for name in result.stdout.split()}
+    assert len(expected) == 2 * 8 * 4
     assert {grant.user for grant in team.grants()} == {"alice", *expected}
     decisions = memory._runtime.services.log.read(Scope(space="team"), kinds=(EventKind.GRANT,))
     assert [event.id for event in decisions] == [f"hybrid-memory:grant:{n}" for n in range(1, len(decisions) + 1)]
-
-
-def test_processes_that_grant_at_once_lose_nothing(opened: Open, store: str, child: Child) -> None:
-    team = opened().scoped(user="alice").space("team").create()
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        done = list(pool.map(lambda process: child("granter.py", store, process), ["one", "two"]))
-    assert [result.stderr for result in done] == ["", ""]
-    expected = {name for result in done for name in result.stdout.split()}
-    assert len(expected) == 40
-    assert {grant.user for grant in team.grants()} == {"alice", *expected}
 
 
 def at_once(*calls: Callable[[], object]) -> list[bool]:

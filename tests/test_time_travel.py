@@ -1,7 +1,5 @@
 """Views of the past and rollback: what was, as if the log had ended there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count

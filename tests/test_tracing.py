@@ -1,7 +1,5 @@
 """Traces of a memory's own, and what OpenTelemetry is told: what is a span, beneath what, and what is not in it."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from datetime import timedelta

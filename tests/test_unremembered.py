@@ -1,7 +1,5 @@
 """A session without memory: nothing is stored or learned, and everything said before can be recalled."""
 
-from __future__ import annotations
-
 import pytest
 
 from hybrid_memory import HybridMemory, Message, Role, ScopedMemory

@@ -1,7 +1,5 @@
 """Texts that users read keep to the style guide: the phrases that its table bans occur nowhere outside of code."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

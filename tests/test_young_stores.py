@@ -1,7 +1,5 @@
 """A memory of a few days: what its first questions get, with the local embedder and every default."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """What tests of every folder make and read: tables of wordings, turns as the log has them, files of a store, pages."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta

@@ -9,8 +9,6 @@ The model is a policy that reads its prompt and its bound tools, and knows nothi
 with every default, unless its name tells a budget. No network, no data, the same result in every run.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -1,7 +1,5 @@
 """`create_agent`: threads with a checkpointer's state, or a client that sends its window of messages."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any

@@ -1,7 +1,5 @@
 """`ConversationChain`: a classic memory for each thread."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager

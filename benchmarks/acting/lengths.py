@@ -1,7 +1,5 @@
 """Long conversations, small windows, and media of some turns ago."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import chain

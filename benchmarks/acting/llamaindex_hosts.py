@@ -1,7 +1,5 @@
 """`FunctionAgent` and `SimpleChatEngine`: a chat memory for each thread."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 from typing import Any

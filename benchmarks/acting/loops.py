@@ -1,7 +1,5 @@
 """Many steps and many tools: a loop of 30 calls, a toolbox of 20, a page that gives orders, a small window."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from benchmarks.acting.policies import Rule, Steps

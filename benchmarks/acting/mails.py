@@ -1,7 +1,5 @@
 """A long mail in the user's message: answer from it, or act on it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from benchmarks.acting.policies import Rule

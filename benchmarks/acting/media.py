@@ -1,7 +1,5 @@
 """Pictures and documents small enough for a prompt, whose text a scripted model reads out of their bytes."""
 
-from __future__ import annotations
-
 import base64
 import struct
 import zlib

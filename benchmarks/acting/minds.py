@@ -1,7 +1,5 @@
 """What is known of a user: next week, after a change of mind, and orders that were carried out long ago."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """A policy as a chat model of LangChain and as an LLM of LlamaIndex; each prompt is noted."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -5,8 +5,6 @@ as the prompt shows its calls. What it is asked for it looks up in the prompt; w
 that are bound, where the prompt or a schema tells how; and then it says that it does not know.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

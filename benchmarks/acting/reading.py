@@ -1,7 +1,5 @@
 """Reading: a document, two files side by side, a log that is needed again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from benchmarks.acting.policies import Rule

@@ -1,7 +1,5 @@
 """One task with one system: whether it is finished, and if not why."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Sequence

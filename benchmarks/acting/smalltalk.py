@@ -1,7 +1,5 @@
 """Small talk beside private notes, by a policy that repeats all that it sees; and words that must stay as said."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from benchmarks.acting.policies import Rule, gossip

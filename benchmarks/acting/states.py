@@ -1,7 +1,5 @@
 """The host's state is the truth about a conversation: regenerated, removed, edited, gone back to; and sub-agents."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

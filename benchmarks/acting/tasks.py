@@ -1,7 +1,5 @@
 """What a task is: what a user says to an agent, and what must come of it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal

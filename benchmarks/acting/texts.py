@@ -1,7 +1,5 @@
 """Long texts of any length in both languages, the same in every run."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

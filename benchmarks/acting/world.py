@@ -1,7 +1,5 @@
 """The tools of the tasks, and what was done with them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

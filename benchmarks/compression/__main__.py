@@ -6,8 +6,6 @@ Parts: replay (prompts along a conversation), survival (facts after many compact
 counted stands at the top of its module.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from pathlib import Path

@@ -8,8 +8,6 @@ the layouts of prompts: what is recalled stays with its turn, or stands in the s
 reuse is the common token prefix with the prompt before, by its tokens; cached / sent is the same over all tokens sent.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -7,8 +7,6 @@ copy of the store with 2,000 tokens, once with recall and once with ``k=0``, whi
 alternatives any. The question's own words don't count.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import statistics
 import tempfile

@@ -3,8 +3,6 @@
 ``python benchmarks/faults kills --count 1000``; each prints what broke, and ends with 1 if anything broke.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from importlib import import_module

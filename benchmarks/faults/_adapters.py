@@ -1,7 +1,5 @@
 """Calls of what the packages for LangChain and LlamaIndex offer."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from types import FunctionType, SimpleNamespace

@@ -1,7 +1,5 @@
 """Values that no caller should give, and some that fit."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import re

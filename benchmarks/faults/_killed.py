@@ -5,8 +5,6 @@ acknowledged, until it is killed: ids of messages, ``@id`` in the space, the pat
 forgotten and ``-id`` after. ``check`` prints what is wrong. Both end with ``dead``.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,7 +1,5 @@
 """Calls of what stands beside the verbs: the opening of a memory and its settings, the MCP server, the command."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """Calls of the verbs of a memory and of its handles, made up from their signatures."""
 
-from __future__ import annotations
-
 import inspect
 import random
 import types

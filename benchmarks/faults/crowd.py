@@ -6,8 +6,6 @@ without the own word is a leak. What was acknowledged is compared with the log a
 microseconds. Without --url a store in a file; with ``postgres`` a server of its own is started.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

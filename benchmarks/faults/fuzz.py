@@ -4,8 +4,6 @@ Calls are made up from the signatures. After an `InvalidInputError` nothing was 
 still found, no call takes longer than five seconds, and the process does not grow.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import gc

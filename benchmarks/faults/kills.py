@@ -3,8 +3,6 @@
 Writers also write files, share a space, forget turns, and say forgotten ones again; those must not come back.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -3,8 +3,6 @@
 Counts hits of the other store, errors, and acknowledged turns that their store does not have. Starts both servers.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections import Counter

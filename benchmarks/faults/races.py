@@ -4,8 +4,6 @@ In each race one derives something from turns, in another thread or another proc
 remains of their word in the log, in any verb and, at the end, in the bytes of the store's files is counted.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

@@ -6,8 +6,6 @@
 README.md says how people, rooms and deletions become spaces, rights and `forget(keep_out=True)`, and why.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

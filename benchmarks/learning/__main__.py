@@ -12,8 +12,6 @@ one preference in a turn: a fact holds at least half of the words that say what 
 Facts are read once by wording alone, and once with the local embedder.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterator, Sequence

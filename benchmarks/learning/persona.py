@@ -1,7 +1,5 @@
 """PersonaBench: what was learned of a person, compared with the questions about them and their answers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any

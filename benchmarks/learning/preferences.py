@@ -1,7 +1,5 @@
 """PrefEval: whether the preference that the first turn states was learned as one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Any

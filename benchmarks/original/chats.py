@@ -1,7 +1,5 @@
 """The chats that are replayed, and what is asked about them."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence

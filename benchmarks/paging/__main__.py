@@ -8,8 +8,6 @@ policy that reads its prompt and nothing else; in the plain window the same poli
 and no functions. What is counted stands at the top of each module.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -4,14 +4,14 @@ Documents are entries of a fair's daybook, in English and Chinese, written with 
 and deeds; person, place and deed together stand in one alone. The answer is right if it holds the thing.
 """
 
-from __future__ import annotations
-
 import itertools
+import json
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from benchmarks.paging.lookup import SEED, noted
 from benchmarks.paging.policies import Reader
@@ -25,55 +25,10 @@ QUESTIONS = 10
 """Of each language and number of documents."""
 
 
-@dataclass(frozen=True, slots=True)
-class Language:
-    """The words of documents and questions; things are given away once each."""
+Language: TypeAlias = Mapping[str, Any]
+"""The words of documents and questions; things are given away once each."""
 
-    people: Sequence[str]
-    places: Sequence[str]
-    deeds: Sequence[str]
-    materials: Sequence[str]
-    things: Sequence[str]
-    thing: str
-    fact: str
-    question: str
-    frames: Sequence[str]
-
-
-ENGLISH = Language(
-    people="Mara Lindqvist,Tobias Okoro,Ines Carvalho,Yusuf Demir,Clara Novak,Henrik Dahl,Priya Raman,Bruno Keller"
-    ",Nadia Haddad,Samuel Ortiz".split(","),
-    places="Harrow,Elmford,Kestrel Bay,Old Mill,Thornby,Saltmarsh,Quarry Hill,Westgate".split(","),
-    deeds="borrowed,painted,repaired,ordered,planted,weighed".split(","),
-    materials="brass,oak,copper,velvet,ivory,willow,marble,pewter,walnut,amber,slate,silver".split(","),
-    things="sextant,lantern,barometer,cradle,weathervane,mandolin,sundial,saddle,birdcage,kettle,globe,anvil".split(
-        ","
-    ),
-    thing="{material} {thing}",
-    fact="{person} {deed} the {thing} at {place}.",
-    question="{person}: what was {deed} at {place}?",
-    frames=(
-        "It was a slow day at {place}, and {person} arrived before the gates were opened.",
-        "{other} asked {person} about the road to {elsewhere}.",
-        "The clerk at {place} wrote that nothing was {undone} and that the ledger was closed at noon.",
-    ),
-)
-CHINESE = Language(
-    people="林岚 陈立航 赵敏 孙倩 周立 王峰 李雪 张曼婷 刘洋 吴桐".split(),
-    places="临河镇 青石桥 南浦 云台村 白鹭洲 梅岭 望江亭 柳溪".split(),
-    deeds="借走 油漆 修理 订购 种下 称量".split(),
-    materials="黄铜 橡木 紫铜 天鹅绒 象牙 柳条 大理石 锡制 胡桃木 琥珀 石板 银制".split(),
-    things="六分仪 灯笼 气压计 摇篮 风向标 曼陀林 日晷 马鞍 鸟笼 水壶 地球仪 铁砧".split(),
-    thing="{material}{thing}",
-    fact="{person}在{place}{deed}了{thing}。",
-    question="{person}: 在{place}{deed}了什么？",
-    frames=(
-        "{place}这一天很清静，{person}在开门之前就到了。",
-        "{other}向{person}打听去{elsewhere}的路。",
-        "{place}的书记写道，没有东西被{undone}，账本中午就合上了。",
-    ),
-)
-LANGUAGES = {"English": ENGLISH, "Chinese": CHINESE}
+LANGUAGES: Mapping[str, Language] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,23 +44,25 @@ def entries(language: Language, number: int, seed: int = SEED) -> list[Entry]:
     """So many documents, no two of which have person, place and deed in common."""
     # Not for secrets: the same documents every time.
     chance = random.Random(seed)  # noqa: S311
-    facts = list(itertools.product(language.people, language.places, language.deeds))
+    facts = list(itertools.product(language["people"], language["places"], language["deeds"]))
     chance.shuffle(facts)
     made = []
     for person, place, deed in facts[:number]:
-        thing = language.thing.format(material=chance.choice(language.materials), thing=chance.choice(language.things))
+        thing = language["thing"].format(
+            material=chance.choice(language["materials"]), thing=chance.choice(language["things"])
+        )
         words = {
             "person": person,
             "place": place,
             "deed": deed,
             "thing": thing,
-            "other": chance.choice([name for name in language.people if name != person]),
-            "elsewhere": chance.choice([name for name in language.places if name != place]),
-            "undone": chance.choice([name for name in language.deeds if name != deed]),
+            "other": chance.choice([name for name in language["people"] if name != person]),
+            "elsewhere": chance.choice([name for name in language["places"] if name != place]),
+            "undone": chance.choice([name for name in language["deeds"] if name != deed]),
         }
-        sentences = [frame.format(**words) for frame in (language.fact, *language.frames)]
+        sentences = [frame.format(**words) for frame in (language["fact"], *language["frames"])]
         chance.shuffle(sentences)
-        made.append(Entry(" ".join(sentences), language.question.format(**words), thing))
+        made.append(Entry(" ".join(sentences), language["question"].format(**words), thing))
     return made
 
 

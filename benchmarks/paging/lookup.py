@@ -4,8 +4,6 @@ The pairs are archival notes; each question is to be answered with the value at 
 section 3.2.2 of the paper, but in a smaller window.
 """
 
-from __future__ import annotations
-
 import random
 import uuid
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A question to the same policy twice: with its memory, and in a plain window."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -10,8 +10,6 @@ turns; telemetry is off, and but for the package index nothing is asked of the n
 with its reason.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

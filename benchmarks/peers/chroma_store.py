@@ -1,7 +1,5 @@
 """Chroma on disk, its HNSW index by cosine."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Sequence
 from pathlib import Path

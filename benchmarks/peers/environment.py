@@ -1,7 +1,5 @@
 """The environment in which the peers run: made once, in fixed versions, away from the project's own."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """LanceDB on disk: full text and exact vectors, fused by reciprocal ranks."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Sequence
 from pathlib import Path

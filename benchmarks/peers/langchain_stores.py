@@ -1,7 +1,5 @@
 """LangChain's retrievers over its own vector stores, and its ensemble with BM25."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Sequence
 from pathlib import Path

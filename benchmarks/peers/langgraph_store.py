@@ -1,7 +1,5 @@
 """LangGraph's InMemoryStore with its vector index."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

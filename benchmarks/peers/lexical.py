@@ -1,7 +1,5 @@
 """BM25 alone, by bm25s."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections.abc import Sequence

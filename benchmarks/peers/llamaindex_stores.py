@@ -1,7 +1,5 @@
 """LlamaIndex: BM25 and vectors fused."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Sequence
 from pathlib import Path

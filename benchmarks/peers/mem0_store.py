@@ -1,7 +1,5 @@
 """mem0 with its own local Qdrant, or on Postgres; nothing inferred."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Sequence
 from itertools import groupby

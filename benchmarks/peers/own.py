@@ -1,7 +1,5 @@
 """This library, whole, or by one of its two searches."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby

@@ -1,7 +1,5 @@
 """LangChain's `PGVectorStore` over pgvector."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Sequence
 from pathlib import Path

@@ -10,8 +10,6 @@ evidence, mrr@20 the inverse rank of the first evidence; each the mean over ques
 mean over the sets.
 """
 
-from __future__ import annotations
-
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator, Sequence

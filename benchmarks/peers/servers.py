@@ -1,7 +1,5 @@
 """The server of a measure, its own in an empty folder, and what its files take."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

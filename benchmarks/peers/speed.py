@@ -14,8 +14,6 @@ the facts that are read from them, which the peers do not read. client: the memo
 before the first turn; disk: of the files, those of the server too.
 """
 
-from __future__ import annotations
-
 import gc
 import resource
 import tempfile

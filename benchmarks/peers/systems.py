@@ -1,7 +1,5 @@
 """What every memory is asked to do, and which memories there are."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

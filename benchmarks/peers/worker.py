@@ -1,7 +1,5 @@
 """A process of its own for one memory and one measure: reads a job, writes its result."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import socket

@@ -12,8 +12,6 @@ Other memories take part in the cases through hosts. LangMem does where it is in
 into an agent, without the model that would choose what to keep.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Attacks through the core: a carrier writes, the conversation goes on and is folded, and prompts are assembled."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

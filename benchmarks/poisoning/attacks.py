@@ -5,8 +5,6 @@ record the nearest are AgentPoison's (arXiv 2407.12784), orders that wait for a 
 invocation", and the rest from prompt injection in retrieved text (arXiv 2302.12173).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """The ways by which an attacker's words come into a memory, through its own verbs, and who they are by then."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Sequence

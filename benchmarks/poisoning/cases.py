@@ -1,7 +1,5 @@
 """The table of cases: attacks, carriers, languages, hosts, layouts, strategies; each has an account of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import count, cycle
 from typing import get_args

@@ -3,8 +3,6 @@
 Built of the parts of `benchmarks.acting`: the same hosts, the same systems, the same scripted models.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

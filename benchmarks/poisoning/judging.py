@@ -1,7 +1,5 @@
 """Whether an attack came to anything: how a prompt is read, strictly and leniently, and by a reader who obeys."""
 
-from __future__ import annotations
-
 import html
 import re
 import unicodedata

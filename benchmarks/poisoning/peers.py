@@ -1,7 +1,5 @@
 """Memories of LlamaIndex that a model writes: with one that copies the first sentences of all that it sees."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

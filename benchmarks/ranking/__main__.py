@@ -14,8 +14,6 @@ cannot answer: how well confidence tells them from its own, and what a confidenc
 The constants of learning (ridge, bends, knots) were chosen by the mean over the sets to learn from, each left out.
 """
 
-from __future__ import annotations
-
 import json
 import pickle
 import sys

@@ -4,8 +4,6 @@ A logistic regression over the curves of `hybrid_memory.recall.recall.evidence`.
 and foreign ones weigh the same, so that a share of one half means: as many such questions are answered as not.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

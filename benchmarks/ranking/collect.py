@@ -1,7 +1,5 @@
 """What recall knows of the candidates of every question: the features of the ranker, with the evidence beside them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Conversations with labelled questions that were written for the ranker, and sets whose licence lets it learn."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

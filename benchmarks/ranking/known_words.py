@@ -8,8 +8,6 @@ English as a whole; of the other languages words of up to ten letters, since lon
 word is near to. Accents are left out too, as many write them so.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

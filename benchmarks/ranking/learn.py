@@ -7,8 +7,6 @@ with a ridge, and a penalty on bends. All of it is convex but for questions with
 seconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -8,8 +8,6 @@ answers is. A logistic regression tells the acknowledgements and greetings from 
 does on languages that were left out.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

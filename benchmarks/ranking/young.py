@@ -8,8 +8,6 @@ itself, two questions of other conversations, and four requests to which no memo
 `hybrid_memory.recall.recall.SMALLER`; 0 is what was learned from large stores, as it stands.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Copies and pickles of what holds a memory: by URL and scope, in this process and in another."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Every way to read, in every state in which something is missing: an answer, or an error that is ours."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable, Iterator, Sequence

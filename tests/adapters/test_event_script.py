@@ -5,8 +5,6 @@ writes between two results of tools, a restart. Nothing is orphaned, nothing rea
 both frameworks leave the same log.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import warnings

@@ -1,7 +1,5 @@
 """What a memory recalls, as documents of LangChain and nodes of LlamaIndex: the same words, for the same reasons."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

@@ -1,13 +1,13 @@
 """What the memory shows beside a question is the same in every framework."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import HumanMessage
 from llama_index.core.base.llms.types import ChatMessage
 
 from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, open_memory
@@ -17,8 +17,10 @@ from hybrid_memory.errors import AccessDeniedError
 from hybrid_memory.text.speakers import marked
 from hybrid_memory_hosts.recalled import recalled
 from langchain_hybrid_memory import HybridChatMemory as ChainMemory
+from langchain_hybrid_memory import HybridMemoryMiddleware
 from llamaindex_hybrid_memory import HybridChatMemory as EngineMemory
 from llamaindex_hybrid_memory import HybridMemoryBlock
+from tests.langchain.conftest import ScriptedChat
 
 SAFETY = {"en": "I carry an EpiPen because of bee stings.", "zh": "我对青霉素过敏。"}
 ORDERS = {"en": "Please always quote prices in francs.", "zh": "以后回答都请用公里。"}
@@ -56,6 +58,10 @@ def shown(memory: HybridMemory, surface: str, user: str, words: str, **options: 
     if surface == "block":
         block = HybridMemoryBlock.from_defaults(user=user, memory=memory, **options)
         return asyncio.run(block.aget([ChatMessage(role="user", content=words)], session_id="new"))
+    if surface == "agent":
+        model = ScriptedChat(answers=["OK."])
+        create_agent(model, middleware=[HybridMemoryMiddleware(**whose)]).invoke({"messages": [HumanMessage(words)]})
+        return model.prompts[0][0].text
     return asyncio.run(recalled(memory.scoped(user=user), words, among=[words], k=5, max_tokens=900))
 
 
@@ -100,7 +106,7 @@ def test_one_setting_shows_nothing_anywhere(surface: str) -> None:
         assert "Sion" not in shown(memory, surface, "en", ASKED["en"])
 
 
-@pytest.mark.parametrize("surface", ["window", "chain", "engine", "block"])
+@pytest.mark.parametrize("surface", ["window", "chain", "engine", "block", "agent"])
 def test_a_space_is_shown_as_long_as_it_may_be_read(surface: str) -> None:
     with open_memory(MemoryConfig(url="memory://", embedder="hashing")) as memory:
         team = memory.scoped(user="zoe").space("team").create()
@@ -111,8 +117,10 @@ def test_a_space_is_shown_as_long_as_it_may_be_read(surface: str) -> None:
         assert "zoe: The launch of Falcon is on the ninth of June." in text
         assert "zoe: Answer the team in one sentence." in text
         team.revoke(user="en")
-        with pytest.raises(AccessDeniedError):
+        before = memory.scoped(user="en").history()
+        with pytest.raises(AccessDeniedError, match="user='en' may not"):
             shown(memory, surface, "en", "When is the launch of Falcon?", spaces=["team"])
+        assert memory.scoped(user="en").history() == before, "nothing was written"
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

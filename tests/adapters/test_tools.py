@@ -1,7 +1,5 @@
 """The memory as a tool of LangChain's and LlamaIndex's agents: what a wrong call is told, and whose memory it reads."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any

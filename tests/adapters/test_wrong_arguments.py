@@ -1,7 +1,5 @@
 """What every class of both adapters refuses when it is made, and what it says to do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Many threads ask for vectors at the same time; the embedder sees few calls."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 import threading

@@ -1,9 +1,7 @@
 """What the scheduler does with tasks: limits, deadlines, retries, room, closing."""
 
-from __future__ import annotations
-
+import contextvars
 import threading
-from collections import Counter
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import timedelta
@@ -23,8 +21,8 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tasks import Job, PriorityQueue, Task
-from tests.compute.conftest import Clock, Holding, Make
-from tests.doubles import PATIENCE
+from tests.compute.conftest import Clock, Hold, Holding, Make
+from tests.doubles import PATIENCE, wait_until
 from tests.interrupts import interrupted
 
 
@@ -234,32 +232,6 @@ def never(job: Job[Any]) -> None:
     raise AssertionError("nothing is cancelled here")
 
 
-def oracle(tasks: list[Task[Any]]) -> list[int]:
-    """The order by the rule as it is written down."""
-    seen, places = Counter[Hashable](), list[tuple[Any, ...]]()
-    for number, task in enumerate(tasks):
-        turn = task.priority, task.scope
-        seen[turn] += 1
-        places.append((-task.priority, task.deadline or timedelta.max, seen[turn], number))
-    return [place[-1] for place in sorted(places)]
-
-
-@settings(max_examples=30)
-@given(st.lists(fields, max_size=40))
-def test_what_was_queued_before_a_worker_was_free_begins_in_the_order_of_the_rule(drawn: list[dict[str, Any]]) -> None:
-    from tests.compute.conftest import Hold  # noqa: PLC0415
-
-    scheduler, order = Scheduler(workers=1, clock=lambda: 5.0), list[int]()
-    held = Hold(scheduler, 1, scope=Scope(user="holder"))
-    tasks = [Task(partial(order.append, number), **drawn[number]) for number in range(len(drawn))]
-    jobs = [scheduler.schedule(task) for task in tasks]
-    held.release()
-    for job in jobs:
-        job.result(timeout=20)
-    scheduler.close()
-    assert order == oracle(tasks)
-
-
 class Model:
     """The queued jobs as one list, and the rule without any cleverness."""
 
@@ -282,6 +254,22 @@ class Model:
         self.jobs.remove(best)
         self.round[best[1].task.priority] = best[0][2]
         return best[1]
+
+
+@settings(max_examples=30)
+@given(st.lists(fields, max_size=40))
+def test_what_was_queued_before_a_worker_was_free_begins_in_the_order_of_the_rule(drawn: list[dict[str, Any]]) -> None:
+    scheduler, order = Scheduler(workers=1, clock=lambda: 5.0), list[int]()
+    held = Hold(scheduler, 1, scope=Scope(user="holder"))
+    tasks = [Task(partial(order.append, number), **drawn[number]) for number in range(len(drawn))]
+    jobs = [scheduler.schedule(task) for task in tasks]
+    held.release()
+    model = Model()
+    for job in jobs:
+        model.put(job)
+        job.result(timeout=20)
+    scheduler.close()
+    assert [jobs[number] for number in order] == [model.take(set(KINDS)) for _ in jobs]
 
 
 steps = st.one_of(
@@ -318,3 +306,108 @@ def test_cancelling_and_blocked_kinds_follow_the_rule_too(steps: list[tuple[str,
         assert queue.take(lambda *_: True) is model.take(set(KINDS))
     assert queue.take(lambda *_: True) is None
     assert not queue._heaps
+
+
+CALLER: contextvars.ContextVar[str] = contextvars.ContextVar("caller", default="nobody")
+
+
+def settled(scheduler: Scheduler) -> None:
+    """Wait until the timer sleeps and no worker has anything to do."""
+
+    def quiet() -> bool:
+        with scheduler._timer._changed:
+            heap = scheduler._timer._heap
+            asleep = bool(scheduler._timer._changed._waiters) and (not heap or heap[0][0] > scheduler._clock())  # type: ignore[attr-defined]
+        stats = scheduler.statistics.snapshot().kinds.values()
+        return asleep and all(kind.running == kind.queued == 0 for kind in stats)
+
+    wait_until(quiet)
+
+
+def seconds(number: float) -> timedelta:
+    return timedelta(seconds=number)
+
+
+def test_periodic_work_begins_after_one_interval_and_goes_on(make: Make, clock: Clock) -> None:
+    scheduler, runs = make(clock=clock), list[str]()
+    CALLER.set("alice")
+    scheduler.every(seconds(100), Task(lambda: runs.append(CALLER.get()), "maintenance"))
+    clock.advance(89)
+    settled(scheduler)
+    assert runs == []
+    clock.advance(21)
+    wait_until(lambda: len(runs) == 1)
+    for count in range(2, 5):
+        settled(scheduler)
+        wait_until(lambda: scheduler._timer._heap)
+        clock.advance(110)
+        wait_until(lambda count=count: len(runs) == count)  # type: ignore[misc]
+    assert runs == ["alice"] * 4
+
+
+def test_a_failed_run_is_logged_and_not_the_last(make: Make, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    scheduler, runs = make(clock=clock), list[int]()
+
+    def work() -> None:
+        runs.append(1)
+        raise ValueError("no luck")
+
+    scheduler.every(seconds(1), Task(work, "maintenance"))
+    for count in (1, 2):
+        clock.advance(2)
+        wait_until(lambda count=count: len(runs) == count)  # type: ignore[misc]
+        settled(scheduler)
+        wait_until(lambda: scheduler._timer._heap)
+    assert "maintenance failed: no luck" in caplog.text
+
+
+def test_asked_for_often_a_task_is_done_once_after_the_last_time(make: Make, clock: Clock) -> None:
+    scheduler, done = make(clock=clock), list[Any]()
+    for number in range(5):
+        CALLER.set(f"user {number}")
+        scheduler.debounced("a", seconds(10), Task(lambda n=number: done.append((n, CALLER.get())), "learning"))  # type: ignore[misc]
+        clock.advance(9)
+        settled(scheduler)
+    scheduler.debounced("b", seconds(10), Task(lambda: done.append("other"), "learning"))
+    assert done == []
+    clock.advance(1)
+    wait_until(lambda: done == [(4, "user 4")])
+    clock.advance(9)
+    wait_until(lambda: done == [(4, "user 4"), "other"])
+    wait_until(lambda: not scheduler._debounced._keys)
+
+
+def test_asked_for_while_it_runs_it_is_done_once_more_and_never_twice_at_a_time(make: Make, clock: Clock) -> None:
+    scheduler, begun, go = make(clock=clock), list[int](), threading.Semaphore(0)
+
+    def ask(number: int) -> None:
+        def work() -> None:
+            begun.append(number)
+            assert go.acquire(timeout=60)
+
+        scheduler.debounced("a", seconds(1), Task(work, "learning"))
+
+    ask(1)
+    clock.advance(1)
+    wait_until(lambda: begun == [1])
+    for number in (2, 3):
+        ask(number)
+        clock.advance(1)
+        wait_until(lambda: scheduler._debounced._keys["a"].again and scheduler._debounced._keys["a"].planned is None)
+    assert begun == [1]
+    go.release()
+    wait_until(lambda: begun == [1, 3])
+    go.release()
+    settled(scheduler)
+    assert begun == [1, 3]
+
+
+def test_closing_drops_what_waits_for_a_pause_and_later_nothing_happens(make: Make, clock: Clock) -> None:
+    scheduler, done = make(clock=clock), list[int]()
+    scheduler.debounced("a", seconds(5), Task(lambda: done.append(1), "learning"))
+    scheduler.every(seconds(5), Task(lambda: done.append(2), "learning"))
+    scheduler.close()
+    clock.advance(10)
+    scheduler.debounced("a", timedelta(0), Task(lambda: done.append(3), "learning"))
+    assert done == []
+    assert not scheduler._timer._heap

@@ -1,17 +1,14 @@
 """A conversation that is longer than its budget, and a model that answers by script."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hybrid_memory import Message
 from hybrid_memory.errors import ModelError
-from hybrid_memory_evaluation import Probe, ProbeKind, Transcript, read_transcript
+from hybrid_memory_evaluation import Probe, ProbeKind, Transcript
 
 FILLERS = (
     "The weather was mild and the train was late again, as it is every other morning in spring.",
@@ -47,26 +44,6 @@ def probes() -> list[Probe]:
         ),
         Probe("last", ProbeKind.RECALL, "Which day was the last?", "day 27", ("day 27",), ("turn-62",)),
     ]  # fmt: skip
-
-
-def written(folder: Path, value: Any, name: str = "chat.json") -> Path:
-    """A file with this value as JSON."""
-    path = folder / name
-    path.write_text(json.dumps(value), encoding="utf-8")
-    return path
-
-
-def lines(folder: Path, values: Sequence[Any], name: str = "chat.jsonl") -> Path:
-    """A file with one of these values a line."""
-    path = folder / name
-    path.write_text("".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values), encoding="utf-8")
-    return path
-
-
-def read_one(path: Path, form: Any = "auto") -> Transcript:
-    """The only conversation of a file."""
-    (transcript,) = read_transcript(path, form=form)
-    return transcript
 
 
 class Scripted:

@@ -1,7 +1,5 @@
 """Models with real weights."""
 
-from __future__ import annotations
-
 import threading
 from datetime import timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The archive in ClickHouse's own engine, inside this process: it can have one folder, so all tests share one."""
 
-from __future__ import annotations
-
 import itertools
 import socket
 import threading

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from hybrid_memory import Event, EventKind, MemoryConfig, Message, Role, Scope, open_memory

@@ -3,8 +3,6 @@
 They are kept in ``.models`` beside the sources.
 """
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Claude's memory tool on a memory: as the SDK's own tool behaves, and through the SDK's own runner."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The files of a deep agent, with a scripted model behind the real one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Google's ADK, with a scripted model behind its real runner."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A picture in hosts that make their requests themselves: sent while it matters, then a line; the log keeps it."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Awaitable, Callable

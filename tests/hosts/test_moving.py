@@ -1,7 +1,5 @@
 """One memory, many hosts: an agent writes in one, is asked in another, goes on in a third, and is read as Markdown."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from agents import Agent, RunConfig, Runner

@@ -1,7 +1,5 @@
 """The OpenAI Agents SDK, with a scripted model behind its real runner."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import AsyncIterator, Callable

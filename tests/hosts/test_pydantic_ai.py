@@ -1,7 +1,5 @@
 """Pydantic AI, with its own function model behind real agents."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 

@@ -1,14 +1,12 @@
-from __future__ import annotations
-
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import pytest
 from blockbuster import blockbuster_ctx
 from langchain.agents import create_agent
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
@@ -49,16 +47,6 @@ class ScriptedChat(BaseChatModel):
     ) -> ChatResult:
         return ChatResult(generations=[ChatGeneration(message=self._next(messages))])
 
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        await asyncio.sleep(0)
-        return ChatResult(generations=[ChatGeneration(message=self._next(messages))])
-
     def _stream(
         self,
         messages: list[BaseMessage],
@@ -66,31 +54,12 @@ class ScriptedChat(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        for chunk in _chunks(self._next(messages)):
-            if run_manager is not None:
-                run_manager.on_llm_new_token(str(chunk.message.content), chunk=chunk)
-            yield chunk
-
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in _chunks(self._next(messages)):
-            await asyncio.sleep(0)
-            if run_manager is not None:
-                await run_manager.on_llm_new_token(str(chunk.message.content), chunk=chunk)
-            yield chunk
-
-
-def _chunks(said: AIMessage) -> Iterator[ChatGenerationChunk]:
-    if said.tool_calls:
-        yield ChatGenerationChunk(message=AIMessageChunk(content=said.content, tool_calls=said.tool_calls))
-        return
-    for word in re.findall(r"\s*\S+", str(said.content)) or [""]:
-        yield ChatGenerationChunk(message=AIMessageChunk(content=word))
+        said = self._next(messages)
+        if said.tool_calls:
+            yield ChatGenerationChunk(message=AIMessageChunk(content=said.content, tool_calls=said.tool_calls))
+            return
+        for word in re.findall(r"\s*\S+", str(said.content)) or [""]:
+            yield ChatGenerationChunk(message=AIMessageChunk(content=word))
 
 
 class Invoke(Protocol):

@@ -1,7 +1,5 @@
 """The memory of an `AgentExecutor`: tool steps between the user's turn and the answer, whole and in pairs."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Sequence

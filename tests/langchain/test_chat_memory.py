@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Callable
@@ -9,10 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
-from langchain_core.runnables import RunnableConfig, RunnableLambda
 
 from hybrid_memory import HybridMemory
-from hybrid_memory.errors import InvalidInputError, InvalidScopeError
+from hybrid_memory.errors import InvalidInputError
 from langchain_hybrid_memory import HybridChatMemory, HybridChatMessageHistory
 
 MARKS = re.compile(r"(?:<(user_profile|summary|memory)>\n.*?\n</\1>(?:\n\n|$))+", re.DOTALL)
@@ -144,11 +141,3 @@ def test_the_newest_messages_reach_back_to_the_turns_asked_for(
         assert len(newest) <= limit or not fits
     else:
         assert newest == []
-
-
-def test_nobody_reads_the_history_of_another_than_who_is_signed_in(memory: HybridMemory) -> None:
-    memory.scoped(user="ann", session="t").remember("My code is 4711.")
-    read: RunnableLambda[str, Any] = RunnableLambda(lambda _: HybridChatMessageHistory(memory, session="t").messages)
-    config: RunnableConfig = {"configurable": {"user_id": "ann", "langgraph_auth_user_id": "ben"}}
-    with pytest.raises(InvalidScopeError, match="signed in"):
-        read.invoke("", config)

@@ -1,7 +1,5 @@
 """LangChain's old memories beside ours of the same names, on the same words."""
 
-from __future__ import annotations
-
 import asyncio
 import warnings
 from collections.abc import Callable

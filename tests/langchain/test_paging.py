@@ -1,7 +1,5 @@
 """MemGPT paging inside of ``create_agent``."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

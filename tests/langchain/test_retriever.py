@@ -1,9 +1,7 @@
 """A LangChain retriever over a memory, and documents and conversations that are shortened; see tests/adapters."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -13,16 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_classic.retrievers import ContextualCompressionRetriever
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
-from langchain_core.documents import BaseDocumentCompressor, Document
+from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableConfig
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
-from hybrid_memory.errors import InvalidInputError, InvalidScopeError
+from hybrid_memory.errors import InvalidInputError
 from langchain_hybrid_memory import HybridDocumentCompressor, HybridMemoryRetriever
 
 
@@ -42,14 +39,6 @@ def test_what_is_wrong_is_refused(told: HybridMemory) -> None:
         retriever.invoke("sister", limit=3)
     with pytest.raises(InvalidInputError, match="k must be"):
         retriever.invoke("sister", k=0)
-
-
-def test_nobody_but_who_is_signed_in_is_served(told: HybridMemory) -> None:
-    signed_in: RunnableConfig = {
-        "configurable": {"langgraph_auth_user_id": "bob"}, "metadata": {"user_id": "alice"}
-    }  # fmt: skip
-    with pytest.raises(InvalidScopeError, match="signed in"):
-        HybridMemoryRetriever(memory=told).invoke("sister", signed_in)
 
 
 SHARED = open_memory(MemoryConfig(url="memory://", embedder="hashing"))
@@ -88,38 +77,20 @@ class Shelf(BaseRetriever):
         return DOCUMENTS
 
 
-Compress = Callable[[BaseDocumentCompressor, str], Sequence[Document]]
-
-
-@pytest.fixture(params=["alone", "alone async", "retriever", "retriever async"])
-def compress(request: pytest.FixtureRequest) -> Iterator[Compress]:
-    """Lets a compressor work on `DOCUMENTS`; on a loop that must not be blocked, and leaving them as they are."""
-
-    def retriever(compressor: BaseDocumentCompressor) -> ContextualCompressionRetriever:
-        return ContextualCompressionRetriever(base_compressor=compressor, base_retriever=Shelf())
-
-    ways: dict[str, Compress] = {
-        "alone": lambda compressor, query: compressor.compress_documents(DOCUMENTS, query),
-        "alone async": lambda compressor, query: asyncio.run(compressor.acompress_documents(DOCUMENTS, query)),
-        "retriever": lambda compressor, query: retriever(compressor).invoke(query),
-        "retriever async": lambda compressor, query: asyncio.run(retriever(compressor).ainvoke(query)),
-    }
-    before = deepcopy(DOCUMENTS)
-    if "async" in request.param:
-        with blockbuster_ctx():
-            yield ways[request.param]
-    else:
-        yield ways[request.param]
-    assert before == DOCUMENTS
-
-
-def test_documents_are_shortened_to_a_budget_that_they_share(memory: HybridMemory, compress: Compress) -> None:
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+def test_documents_are_shortened_to_a_budget_that_they_share(memory: HybridMemory, way: str) -> None:
     compressor = HybridDocumentCompressor(memory=memory, max_tokens=9)
-    (left,) = compress(compressor, "Where does my sister live?")
+    retriever = ContextualCompressionRetriever(base_compressor=compressor, base_retriever=Shelf())
+    before = deepcopy(DOCUMENTS)
+    question = "Where does my sister live?"
+    if way == "invoke":
+        (left,) = retriever.invoke(question)
+    else:
+        with blockbuster_ctx():
+            (left,) = asyncio.run(retriever.ainvoke(question))
+    assert before == DOCUMENTS
     assert (left.page_content, left.id) == ("My sister lives in Lisbon.", "b")
-    condensed = memory.condense(
-        [document.page_content for document in DOCUMENTS], query="Where does my sister live?", max_tokens=9
-    )
+    condensed = memory.condense([document.page_content for document in DOCUMENTS], query=question, max_tokens=9)
     assert left.metadata == {"page": 2, "original_tokens": condensed.before[1], "compressed_tokens": condensed.after[1]}
 
 

@@ -1,8 +1,7 @@
 """Whose memory a run works on."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +12,7 @@ from langchain_core.runnables import RunnableLambda
 
 from hybrid_memory import HybridMemory, Scope
 from hybrid_memory.errors import InvalidScopeError
+from langchain_hybrid_memory import HybridChatMessageHistory, HybridMemoryRetriever
 from langchain_hybrid_memory.scopes import Binding
 
 NUMBER = UUID("12345678-1234-5678-1234-567812345678")
@@ -91,3 +91,17 @@ def test_a_chain_finds_the_user_in_its_configuration(memory: HybridMemory, face:
     assert found == Scope(user="ann", session="s1")
     with pytest.raises(InvalidScopeError):
         chain.invoke("")
+
+
+READS: dict[str, Callable[[HybridMemory], object]] = {
+    "retriever": lambda memory: HybridMemoryRetriever(memory=memory).invoke("code"),
+    "history": lambda memory: HybridChatMessageHistory(memory, session="t").messages,
+}
+
+
+@pytest.mark.parametrize("read", READS)
+def test_nobody_but_who_is_signed_in_is_served(memory: HybridMemory, read: str) -> None:
+    memory.scoped(user="ann", session="t").remember("My code is 4711.")
+    chain: RunnableLambda[str, Any] = RunnableLambda(lambda _: READS[read](memory))
+    with pytest.raises(InvalidScopeError, match="signed in"):
+        chain.invoke("", {"configurable": {"user_id": "ann", "langgraph_auth_user_id": "ben"}})

@@ -1,7 +1,5 @@
 """The memory as tools of LangChain agents: its own, and the functions of paging."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a run shows of the memories that it uses: in ``astream_events``, to callbacks, and what it does not show."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

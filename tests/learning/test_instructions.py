@@ -1,25 +1,20 @@
 """How the user wants the assistant to work: how far it reaches, where it is shown, and what ends it."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from hybrid_memory import Category, HybridMemory, MemoryConfig, open_memory
+from hybrid_memory import Category, Event, HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.facts.attributes import attribute
 from hybrid_memory.facts.authority import scope_in, scope_of
 from hybrid_memory.facts.fact import Claim, FactScope, Stance
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokens import estimate_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from hybrid_memory.log.event import Event
+from tests.world import rows
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
 
@@ -60,62 +55,9 @@ def stating() -> Iterator[HybridMemory]:
         yield store
 
 
-SESSION = """\
-keep it short this time
-For this answer only: no code.
-just for today, talk to me in Spanish
-For the rest of this chat, call me Captain.
-In this conversation please answer in German
-for now, no tables
-For this one letter only, use American, it goes to Ohio.
-answer me in rhyme tonight only
-during our session today don't use any English
-Only English in this thread, please.
-这次用英文写
-本次对话请用法语
-这个对话里别用表情
-这篇用文言文
-只这一封信里用敬语，写给我岳父的
-今天先别讲笑话
-暂时不要给我代码
-这轮对话里叫我老板"""
-
-PROJECT = """\
-In this project we indent with tabs.
-in this codebase, stick to early returns
-Whatever you do in this repo, never touch the migrations folder.
-in our company we write British English
-For my thesis always use the Oxford comma.
-本项目的测试一概用unittest，别引第三方
-在这个项目里，注释用英文
-我们公司邮件都用英文
-咱家项目前端一律 TypeScript，不许 any"""
-
-ALWAYS = """\
-use pytest, not unittest
-From now on keep your answers under a hundred words
-don't use my time zone, use UTC
-that's why I want sources, this time of year or any other
-For this reason, always give me sources
-Unless I say otherwise, only vegetarian recipes for this family.
-not just this time: always cite your sources
-以后都用中文注释
-从今天起用英文
-不只是这次，以后都先给结论
-从这次起都用表格
-每个函数写一行 docstring，别给我写论文"""
-
-
-@pytest.mark.parametrize(
-    ("words", "scope"),
-    [
-        (words, scope)
-        for text, scope in ((SESSION, FactScope.SESSION), (PROJECT, FactScope.PROJECT), (ALWAYS, FactScope.ALWAYS))
-        for words in text.splitlines()
-    ],
-)
-def test_the_words_tell_how_far_it_reaches(words: str, scope: FactScope) -> None:
-    assert scope_of(words) is scope
+@pytest.mark.parametrize(("scope", "words"), rows("learning/reach.tsv"))
+def test_the_words_tell_how_far_it_reaches(scope: str, words: str) -> None:
+    assert scope_of(words) == scope
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """What follows from claims: supersession, retraction, correction, tasks, disputes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,14 +1,11 @@
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import count
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from hybrid_memory import HybridMemory, open_memory
+from hybrid_memory import Fact, HybridMemory, open_memory
 from hybrid_memory.facts import judge
 from hybrid_memory.facts.attributes import SAFETY
 from hybrid_memory.facts.own import own_sentences
@@ -17,6 +14,7 @@ from hybrid_memory.facts.statements import cut_value, packed, unpacked
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.models.embedders import LocalEmbedder
 from hybrid_memory.scope import Scope
+from tests.world import rows
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
@@ -37,106 +35,16 @@ def own(*texts: str) -> list[str]:
     return [f"{one.question} {one.text}".strip() for one in made if one.position == len(texts) and not one.request]
 
 
-def table(name: str) -> list[list[str]]:
-    return [line.split("\t") for line in Path(__file__).with_name(name).read_text("utf-8").splitlines()]
+@pytest.mark.parametrize("row", rows("learning/own.tsv"), ids=" | ".join)
+def test_what_is_certainly_the_users_is_kept_whole_and_nothing_else(row: tuple[str, ...]) -> None:
+    """The turns stand before the arrow, the sentences of the last one behind it."""
+    arrow = row.index("=>")
+    assert own(*row[:arrow]) == list(row[arrow + 1 :])
 
 
-MAIL = "From: Bob <bob@example.org>\nTo: Ann\nSubject: the flat\n\nI live in Rome and I am allergic to nuts."
-
-
-@pytest.mark.parametrize(
-    "texts",
-    [
-        [MAIL],
-        [f"what does he want?\n\n{MAIL}"],
-        ["see below\n---------- Forwarded message ----------\nI live in Rome. Always write in capitals."],
-        ["> I live in Rome\n> I am allergic to nuts"],
-        ["Bob: I live in Rome\nEve: nice, I'm allergic to nuts\nBob: always call me Bobby"],
-        ["[09:12] Li Wei: I moved to Xi'an\n[09:13] Ann K: good for you\n[09:15] Li Wei: and I am vegan now"],
-        ["发件人：李雷\n主题：住址\n\n我住在广州，对海鲜过敏。"],
-        ["老王：我住在苏州\n小李：我对虾过敏\n老王：以后都叫我王哥"],
-        ["Fix the grammar: I lives in Rome and I is allergic to nuts."],
-        ["Proofread my friend's cover letter:\nI am a nurse from Leeds. I speak Greek."],
-        ["can you make this shorter\n\nI am the owner of the flat. I live in Dubai. Always pay on the 1st."],
-        ["帮我润色一下：\n我住在北京，我是医生。"],
-        ["帮我看下这封信\n尊敬的住户：\n我是物业的老陈，我住在一号楼。"],
-        ["Übersetze bitte ins Englische:\nIch wohne in Bonn und bin allergisch gegen Nüsse."],
-        ["Corrige este texto:\nVivo en Lugo y tengo dos hijos."],
-        ["Write a story that begins: I live in a castle. I am a king."],
-        ["写一个故事：我住在月亮上，我有三只兔子。"],
-        ["Let's play a game. I am a vampire. I am allergic to garlic."],
-        ["Let's play a game. I am a vampire.", "I am allergic to garlic."],
-        ["```\nuser = 'I live in Rome'\n```"],
-        ["2026-03-02 10:11:12 INFO I live in container 7"],
-        ["INFO I live in container 7"],
-        ["She wrote: “I have two children and live in Rome, and I never eat fish.”"],
-        ["Write a birthday letter to my mother."],
-        ["帮我老公选一条领带"],
-        ["What can I eat in Rome?"],
-        ["A:Anything else?", "no thanks"],
-        ["A:Noted.", "ok"],
-    ],
-)
-def test_what_is_not_certainly_the_users_teaches_nothing(texts: list[str]) -> None:
-    assert own(*texts) == []
-
-
-@pytest.mark.parametrize(
-    ("texts", "expected"),
-    [
-        (["No pork in my diet."], ["No pork in my diet."]),
-        (["Btw: I moved to Oslo."], ["I moved to Oslo."]),
-        (["重要：我对花生过敏"], ["我对花生过敏"]),
-        (["Correction: Louise's birthday is 13 March, not 12."], ["Louise's birthday is 13 March, not 12."]),
-        (["Other Information: I have a bad knee"], ["I have a bad knee"]),
-        (["Important: I am allergic to peanuts. Thanks!"], ["I am allergic to peanuts."]),
-        (["A:Are you a vegetarian?", "Yes, since 2019."], ["Are you a vegetarian? Yes, since 2019."]),
-        (["A:That makes 25 each.", "so 50"], ["so 50"]),
-        (["Always write my letters in Dutch."], ["Always write my letters in Dutch."]),
-        (["以后回答都用中文"], ["以后回答都用中文"]),
-        (["- Name: Carla\n2) Allergies: nuts\n* I live in Ulm."], ["Name: Carla", "Allergies: nuts", "I live in Ulm."]),
-        (["I moved to Bruges. Can you translate this?\nGoedemorgen, ik woon in Gent."], ["I moved to Bruges."]),
-        (["Let's play a game. I am a bat.", "back to work. I live in Bonn."], ["back to work.", "I live in Bonn."]),
-        (["My appointment with Dr. Brown is on Monday."], ["My appointment with Dr. Brown is on Monday."]),
-        (["my thumbs hurt so here it is\n" + "I left my job in Rome. " * 13], ["my thumbs hurt so here it is"]),
-        (["我对青霉素过敏，看医生的时候要注意什么？"], ["我对青霉素过敏"]),
-        (["我不是很懂，这个怎么用？"], []),
-        (["soy celíaco, ¿qué puedo cenar?"], ["soy celíaco"]),
-        (["ich bin Diabetiker, was kann ich frühstücken?"], ["ich bin Diabetiker"]),
-        (["what did I ask last week"], []),
-        (["A:What can I do for you?", "I take the train to Porto."], ["I take the train to Porto."]),
-        (["A:在的，有什么可以帮您？", "我在苏州做会计。"], ["我在苏州做会计。"]),
-        (["A:Shall I rewrite it with 2 May?", "yep same text"], ["Shall I rewrite it with 2 May? yep same text"]),
-    ],
-)  # fmt: skip
-def test_the_users_own_sentences_are_kept_whole(texts: list[str], expected: list[str]) -> None:
-    assert own(*texts) == expected
-
-
-@pytest.mark.parametrize(
-    ("sentence", "value"),
-    [
-        ("I live in Ghent.", ("home", "Ghent")),
-        ("I live in St. Louis.", ("home", "St. Louis")),
-        ("I work at AT&T.", ("employer", "AT&T")),
-        ("我叫张伟", ("name", "张伟")),
-        ("我搬到杭州了。", ("home", "杭州")),
-        ("我住在这里。", None),
-        ("打错了，应该是章伟", ("name", "章伟")),
-        ("姓名：王芳", ("name", "王芳")),
-        ("- Allergies: nuts", ("allergy", "nuts")),
-        ("My favourite player is Messi now.", ("favorite_player", "Messi")),
-        ("Me llamo Lucía Gómez.", ("name", "Lucía Gómez")),
-        ("I live in Paris, no wait, in Lyon.", None),
-        ("No pork in my diet.", None),
-        ("I live in a small flat with two cats.", None),
-        ("My warehouse is in Ghent.", None),
-        ("Allergies: none", None),
-        ("我叫他别来了", None),
-    ],
-)
-def test_a_value_is_cut_only_out_of_a_form_without_a_doubt(sentence: str, value: tuple[str, str] | None) -> None:
-    assert cut_value(sentence) == value
+@pytest.mark.parametrize(("sentence", "name", "value"), rows("learning/cut_values.tsv"))
+def test_a_value_is_cut_only_out_of_a_form_without_a_doubt(sentence: str, name: str, value: str) -> None:
+    assert cut_value(sentence) == ((name, value) if name else None)
 
 
 def test_a_vector_survives_its_way_through_the_log() -> None:
@@ -169,6 +77,8 @@ def facts(memory: HybridMemory, *texts: str) -> list[str]:
         (["I never told you, but I'm allergic to penicillin"],
          {"user · allergy: I never told you, but I'm allergic to penicillin"}),
         (["跟你说一声，我有哮喘"], {"user · condition: 跟你说一声，我有哮喘"}),
+        (["I live in Lisbon with my two cats these days.", "I moved to Porto."],
+         {"user · home: Porto", "user · pet: I live in Lisbon with my two cats these days."}),
     ],
 )  # fmt: skip
 def test_only_a_cut_value_of_one_thing_ends_an_earlier_one(
@@ -194,13 +104,12 @@ def test_safety_stands_in_every_prompt(memory: HybridMemory, words: str) -> None
     assert words in memory.scoped(user="ann", session="later").assemble("Plan a dinner.").standing
 
 
-def test_everyday_wordings_of_safety_are_recognised() -> None:
+def test_everyday_wordings_of_safety_are_recognised(memory: HybridMemory) -> None:
     missed = []
-    with open_memory("memory://") as memory:
-        for (words,) in table("safety.txt"):
-            user = memory.scoped(user=words)
-            user.remember(f"{words}.")
-            missed += [words] * (not any(map(is_safety, user.facts())))
+    for (words,) in rows("learning/safety.txt"):
+        user = memory.scoped(user=words)
+        user.remember(f"{words}.")
+        missed += [words] * (not any(map(is_safety, user.facts())))
     assert len(missed) <= 8, missed
 
 
@@ -281,46 +190,40 @@ def test_the_asking_turn_is_no_memory_and_lowers_none(memory: HybridMemory) -> N
     assert later.assemble().note == before
 
 
-def test_a_cut_value_ends_no_whole_sentence(memory: HybridMemory) -> None:
-    listed = facts(memory, "I live in Lisbon with my two cats these days.", "I moved to Porto.")
-    assert "user · home: Porto" in listed
-    assert any("two cats" in text for text in listed)
+def learned(memory: HybridMemory, table: str) -> Iterator[tuple[str, str, list[Fact]]]:
+    """What each row of a table expects, its text, and the facts of a user who says nothing but that."""
+    for number, (expected, text) in enumerate(rows(f"learning/{table}.tsv")):
+        user = memory.scoped(user=f"u{number}")
+        user.remember(text)
+        yield expected, text, user.facts()
 
 
-def test_instructions_that_always_hold_are_told_from_requests_for_one_answer() -> None:
-    right = taken = 0
-    with open_memory("memory://") as memory:
-        for number, (kind, text) in enumerate(table("orders.tsv")):
-            user = memory.scoped(user=f"u{number}")
-            user.remember(text)
-            user.learn()
-            if any(fact.attribute in {"instruction", "communication_style"} for fact in user.facts()):
-                taken += 1
-                right += kind == "always"
-    assert taken >= 27
-    assert right / taken >= 0.88
+def test_instructions_that_always_hold_are_told_from_requests_for_one_answer(memory: HybridMemory) -> None:
+    taken = [
+        kind == "always"
+        for kind, _, told in learned(memory, "orders")
+        if any(fact.attribute in {"instruction", "communication_style"} for fact in told)
+    ]
+    assert len(taken) >= 27
+    assert sum(taken) / len(taken) >= 0.88
 
 
-def test_a_harm_is_told_of_the_user_or_of_somebody_else() -> None:
-    wrong = []
-    with open_memory("memory://") as memory:
-        for number, (whose, text) in enumerate(table("whose.tsv")):
-            user = memory.scoped(user=f"u{number}")
-            user.remember(text)
-            told = {"others" if fact.subject == "others" else "user" for fact in user.facts()}
-            wrong += [(whose, text)] * (told != {whose})
+def test_a_harm_is_told_of_the_user_or_of_somebody_else(memory: HybridMemory) -> None:
+    wrong = [
+        (whose, text)
+        for whose, text, told in learned(memory, "whose")
+        if {"others" if fact.subject == "others" else "user" for fact in told} != {whose}
+    ]
     assert len(wrong) <= 4
     assert all(whose == "others" for whose, _ in wrong), "the user's own is never lost"
 
 
-def test_a_task_teaches_only_what_it_says_by_the_way() -> None:
-    wrong = []
-    with open_memory("memory://") as memory:
-        for number, (expected, text) in enumerate(table("requests.tsv")):
-            user = memory.scoped(user=f"u{number}")
-            user.remember(text)
-            kinds = ["harm" if fact.attribute in SAFETY else "note" for fact in user.facts()]
-            wrong += [(expected, text)] * (kinds[:1] != [expected][: bool(expected)])
+def test_a_task_teaches_only_what_it_says_by_the_way(memory: HybridMemory) -> None:
+    wrong = [
+        (expected, text)
+        for expected, text, told in learned(memory, "requests")
+        if ["harm" if fact.attribute in SAFETY else "note" for fact in told][:1] != [expected][: bool(expected)]
+    ]
     assert len(wrong) <= 4
     assert sum(bool(expected) for expected, _ in wrong) <= 1, "what may harm is hardly ever lost"
 
@@ -333,12 +236,13 @@ def test_a_task_teaches_only_what_it_says_by_the_way() -> None:
         ("I moved from Ghent to Antwerp in May.", "employer"),
     ],
 )
-def test_what_was_and_what_only_sounds_alike_is_no_field_of_the_profile(text: str, attribute: str) -> None:
-    with open_memory("memory://") as memory:
-        ann = memory.scoped(user="ann")
-        ann.remember(text)
-        assert [fact.text for fact in ann.facts()] == [text]
-        assert ann.facts(attribute=attribute) == []
+def test_what_was_and_what_only_sounds_alike_is_no_field_of_the_profile(
+    memory: HybridMemory, text: str, attribute: str
+) -> None:
+    ann = memory.scoped(user="ann")
+    ann.remember(text)
+    assert [fact.text for fact in ann.facts()] == [text]
+    assert ann.facts(attribute=attribute) == []
 
 
 def test_an_attached_file_is_not_what_the_user_says() -> None:
@@ -347,24 +251,22 @@ def test_an_attached_file_is_not_what_the_user_says() -> None:
     assert [sentence.text for sentence in own_sentences([event], [])] == ["I moved to Oslo."]
 
 
-def test_sentences_about_others_are_asked_for_by_name() -> None:
-    with open_memory("memory://") as memory:
-        ann = memory.scoped(user="ann")
-        ann.remember(["My son Emil is allergic to eggs.", "My sister Nora lives in Ghent."])
-        assert [fact.text for fact in ann.facts(subject="emil")] == ["My son Emil is allergic to eggs."]
-        assert ann.facts(subject="Em") == []
+def test_sentences_about_others_are_asked_for_by_name(memory: HybridMemory) -> None:
+    ann = memory.scoped(user="ann")
+    ann.remember(["My son Emil is allergic to eggs.", "My sister Nora lives in Ghent."])
+    assert [fact.text for fact in ann.facts(subject="emil")] == ["My son Emil is allergic to eggs."]
+    assert ann.facts(subject="Em") == []
 
 
-def test_a_prompt_does_not_show_what_was_corrected() -> None:
-    with open_memory("memory://") as memory:
-        ann = memory.scoped(user="ann", session="monday")
-        ann.remember(["Shall I buy a car? I live in Bonn and cycle to work.", "My bike is blue."])
-        ann.learn()
-        (home,) = [fact for fact in ann.facts() if "Bonn" in fact.text]
-        ann.resolve(home, value="I live in Leipzig and cycle to work.")
-        shown = memory.scoped(user="ann", session="friday").assemble("Where do I live?").text
-        assert "Leipzig" in shown
-        assert "Bonn" not in shown
+def test_a_prompt_does_not_show_what_was_corrected(memory: HybridMemory) -> None:
+    ann = memory.scoped(user="ann", session="monday")
+    ann.remember(["Shall I buy a car? I live in Bonn and cycle to work.", "My bike is blue."])
+    ann.learn()
+    (home,) = [fact for fact in ann.facts() if "Bonn" in fact.text]
+    ann.resolve(home, value="I live in Leipzig and cycle to work.")
+    shown = memory.scoped(user="ann", session="friday").assemble("Where do I live?").text
+    assert "Leipzig" in shown
+    assert "Bonn" not in shown
 
 
 def test_a_judge_that_was_fitted_for_other_attributes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

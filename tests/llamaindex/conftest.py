@@ -1,7 +1,5 @@
 """A store for each test, and language models that follow a script."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import pickle

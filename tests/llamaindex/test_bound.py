@@ -1,7 +1,5 @@
 """Whose memory it is, and in which store: the same for all that LlamaIndex holds as plain data; and its models."""
 
-from __future__ import annotations
-
 import importlib
 import pickle
 import tomllib

@@ -1,7 +1,5 @@
 """A chat memory and tools by which a model pages its memory itself, without an agent around them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole

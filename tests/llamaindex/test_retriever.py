@@ -1,7 +1,5 @@
 """A LlamaIndex retriever over a memory: what is its own; see tests/adapters for what both frameworks have."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 from collections.abc import Callable, Iterator
@@ -27,10 +25,11 @@ from llama_index.core.schema import (
 )
 from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
-from hybrid_memory import HybridMemory, MemoryConfig, RecordKind, open_memory
+from hybrid_memory import HybridMemory, RecordKind
 from hybrid_memory.errors import InvalidConfigError
 from llamaindex_hybrid_memory import CompressionPostprocessor, HybridMemoryRetriever
 from tests.doubles import Deriving
+from tests.faces import Open
 
 MAY = datetime(2024, 5, 1, 12, tzinfo=UTC)
 Ask = Callable[[BaseRetriever, str], list[NodeWithScore]]
@@ -77,17 +76,13 @@ def test_a_model_is_shown_who_said_it_and_when_and_no_arithmetic(told: HybridMem
     assert found.node.get_content(metadata_mode=MetadataMode.EMBED) == "My sister lives in Lisbon."
 
 
-def test_ids_are_stable_and_tell_apart_what_has_one_source_or_one_name(ask: Ask) -> None:
+def test_ids_are_stable_and_tell_apart_what_has_one_source_or_one_name(opened: Open, ask: Ask) -> None:
     derived = Deriving(
         ("nurse", "user", "profession", "nurse"),
         ("Lisbon", "user", "home", "Lisbon"),
         ("pilot", "user's sister", "profession", "pilot"),
     )
-    with open_memory(MemoryConfig(url="memory://", embedder="hashing"), extractor=derived) as store:
-        assert_ids_are_stable(store, ask)
-
-
-def assert_ids_are_stable(store: HybridMemory, ask: Ask) -> None:
+    store = opened(url="memory://", extractor=derived)
     alice = store.scoped(user="alice", session="s1")
     alice.remember("I work as a nurse and I live in Lisbon.", id="t1")
     store.scoped(user="alice", session="s2").remember("My sister works as a pilot.", id="t1")

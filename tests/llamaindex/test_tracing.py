@@ -1,7 +1,5 @@
 """What LlamaIndex's instrumentation hears of the memories that agents use, and what it does not hear."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

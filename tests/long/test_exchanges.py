@@ -1,7 +1,5 @@
 """Questions before facts, acknowledgements behind them, and answers that have no word of their question."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """LangGraph's own tests of a store, from its source distribution, with our store in the place of theirs."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

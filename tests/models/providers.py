@@ -1,7 +1,5 @@
 """A server that speaks the protocols of OpenAI, Ollama, Bedrock and Voyage, for their real clients."""
 
-from __future__ import annotations
-
 import base64
 import json
 import threading

@@ -1,7 +1,5 @@
 """Models by name: the real clients of providers, against a server that speaks their protocols."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

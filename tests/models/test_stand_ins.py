@@ -1,7 +1,5 @@
 """Another package may stand in for that of the local embedder."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Blocks of working context: put, edited, undone, looked back on, and shown in prompts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

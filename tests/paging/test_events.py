@@ -1,7 +1,5 @@
 """What wakes an agent: messages, events, times; one after the other, across threads, tasks and restarts."""
 
-from __future__ import annotations
-
 import re
 import threading
 import time

@@ -1,7 +1,5 @@
 """Calls that go wrong, take too long, or answer too much: the model is told, and the run goes on."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """The memory's own functions, as a model calls them, on both faces."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

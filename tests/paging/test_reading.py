@@ -1,7 +1,5 @@
 """What a model may write, and what is made of it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

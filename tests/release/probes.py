@@ -5,8 +5,6 @@ A probe that works gives "works", one whose package is missing the name of the e
 
 # ruff: noqa: PLC0415 - each probe imports what it is about
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -5,8 +5,6 @@
 Takes some minutes. Needs the package registry, mypy and pyright.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

@@ -4,8 +4,6 @@ A name that goes, an argument that goes or is made to be given, is a change that
 the list: ``python tests/release/test_public_api.py``.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from dataclasses import is_dataclass

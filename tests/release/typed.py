@@ -6,8 +6,6 @@ The programs stand in ``consumers``; by default all of them are read. They are c
 settings of this project nor its source tree are seen, only what is installed for PYTHON.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

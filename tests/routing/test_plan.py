@@ -1,15 +1,16 @@
 """What a query names, what it asks for, and by which paths recall looks for it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import Intent
+from hybrid_memory import Hit, HybridMemory, Intent, ScopedMemory, Weights
+from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.recall.gather import QUESTION_CHARS
 from hybrid_memory.recall.plan import (
     CUES,
     DEFAULT,
@@ -24,6 +25,8 @@ from hybrid_memory.recall.plan import (
     intent,
     plan,
 )
+from tests.doubles import texts
+from tests.faces import Face, Open
 from tests.world import column, rows
 
 MARKS = "\"'“”「」『』《》`«»‘’ \n\t.,/\\#-_@:。，"
@@ -35,31 +38,30 @@ def named(query: str, kind: EntityKind) -> list[str]:
     return [entity.text for entity in entities(query) if entity.kind is kind]
 
 
-@pytest.mark.parametrize("query", column("routing/entities.tsv", "quoted"))
-def test_each_kind_of_quotes_holds_words(query: str) -> None:
-    assert named(query, EntityKind.QUOTED) == ["red door"]
+NAMED: list[tuple[str, EntityKind, list[str]]] = [
+    *((query, EntityKind.QUOTED, ["red door"]) for query in column("routing/entities.tsv", "quoted")),
+    *((query, EntityKind.QUOTED, []) for query in column("routing/entities.tsv", "not quoted")),
+    *(
+        (around.format(path), EntityKind.PATH, [path])
+        for path in column("routing/entities.tsv", "path")
+        for around in ("open {} now", "打开{}看看", "({})")
+    ),
+    *(
+        (around.format(name), EntityKind.ID, [name])
+        for name in ("E-1234", "#4521", "8f3a2b91", "JIRA-7", "v2.3.1", "8812345")
+        for around in ("what about {} again", "关于{}的进展")
+    ),
+    *(
+        (query, EntityKind.NAME, names)
+        for language in ("english", "chinese")
+        for query, *names in rows("routing/entities.tsv", f"{language} names")
+    ),
+]
 
 
-@pytest.mark.parametrize("query", column("routing/entities.tsv", "not quoted"))
-def test_apostrophes_and_empty_quotes_hold_none(query: str) -> None:
-    assert named(query, EntityKind.QUOTED) == []
-
-
-def test_quotes_around_a_whole_page_are_no_phrase() -> None:
-    assert named(f'"{"a" * MAX_QUOTED_CHARS}"', EntityKind.QUOTED)
-    assert not named(f'"{"a" * (MAX_QUOTED_CHARS + 1)}"', EntityKind.QUOTED)
-
-
-@pytest.mark.parametrize("path", column("routing/entities.tsv", "path"))
-@pytest.mark.parametrize("around", ["open {} now", "打开{}看看", "({})"])
-def test_paths_addresses_and_files_are_found_whole(path: str, around: str) -> None:
-    assert named(around.format(path), EntityKind.PATH) == [path]
-
-
-@pytest.mark.parametrize("name", ["E-1234", "#4521", "8f3a2b91", "JIRA-7", "v2.3.1", "8812345"])
-@pytest.mark.parametrize("around", ["what about {} again", "关于{}的进展"])
-def test_ids_are_found_whole(name: str, around: str) -> None:
-    assert named(around.format(name), EntityKind.ID) == [name]
+@pytest.mark.parametrize(("query", "kind", "names"), NAMED)
+def test_what_a_query_names_is_found_whole(query: str, kind: EntityKind, names: list[str]) -> None:
+    assert named(query, kind) == names
 
 
 @pytest.mark.parametrize("query", column("routing/entities.tsv", "no id"))
@@ -67,16 +69,9 @@ def test_dates_ordinals_and_sizes_are_no_ids(query: str) -> None:
     assert entities(query) == ()
 
 
-@pytest.mark.parametrize("row", rows("routing/entities.tsv", "english names"), ids="|".join)
-def test_english_names_are_capitalised_words_that_open_no_sentence(row: tuple[str, ...]) -> None:
-    query, *names = row
-    assert named(query, EntityKind.NAME) == names
-
-
-@pytest.mark.parametrize("row", rows("routing/entities.tsv", "chinese names"), ids="|".join)
-def test_chinese_names_begin_with_a_surname(row: tuple[str, ...]) -> None:
-    query, *names = row
-    assert named(query, EntityKind.NAME) == names
+def test_quotes_around_a_whole_page_are_no_phrase() -> None:
+    assert named(f'"{"a" * MAX_QUOTED_CHARS}"', EntityKind.QUOTED)
+    assert not named(f'"{"a" * (MAX_QUOTED_CHARS + 1)}"', EntityKind.QUOTED)
 
 
 def test_what_stands_in_quotes_is_not_named_once_more() -> None:
@@ -146,13 +141,10 @@ def test_the_intent_of_the_caller_counts_and_then_no_word_told_it(wanted: Intent
 
 
 @pytest.mark.parametrize("query", ["what did I do last week", "上周做了什么"])
-def test_times_are_ranges_that_count_from_now(query: str) -> None:
+def test_times_are_ranges_that_count_from_now_in_the_zone_of_the_clock(query: str) -> None:
     (span,) = planned(query).times
     assert (span.since, span.until) == (datetime(2024, 5, 6, tzinfo=UTC), datetime(2024, 5, 13, tzinfo=UTC))
     assert query[span.start : span.end] == span.text
-
-
-def test_times_are_in_the_zone_of_the_clock() -> None:
     tokyo = timezone(timedelta(hours=9))
     (span,) = planned("yesterday", now=datetime(2024, 5, 15, 1, tzinfo=tokyo)).times
     assert span.since.isoformat() == "2024-05-14T00:00:00+09:00"
@@ -211,8 +203,12 @@ def test_any_text_has_a_plan(query: str, synonyms: list[list[str]], wanted: Inte
     assert "\n" not in str(made)
 
 
-@pytest.mark.parametrize(("query", "kind", "cue"), rows("routing/intent.tsv", "cue"))
-def test_a_cue_word_tells_the_intent(query: str, kind: str, cue: str) -> None:
+NO_CUE = ["Ann's phone number", "somewhat", "whoever", "whyever", "电话号码", "?", ""]
+CUED = [*rows("routing/intent.tsv", "cue"), *((query, DEFAULT, "") for query in NO_CUE)]
+
+
+@pytest.mark.parametrize(("query", "kind", "cue"), CUED)
+def test_a_cue_word_tells_the_intent_and_without_one_it_is_the_default(query: str, kind: str, cue: str) -> None:
     assert intent(query) == (kind, cue)
 
 
@@ -221,14 +217,126 @@ def test_going_back_counts_before_weighing_and_weighing_before_facts(query: str,
     assert intent(query)[0] == kind
 
 
-@pytest.mark.parametrize("query", ["Ann's phone number", "somewhat", "whoever", "whyever", "电话号码", "?", ""])
-def test_without_a_cue_it_is_the_default_and_no_word_told_it(query: str) -> None:
-    assert intent(query) == (DEFAULT, "")
-
-
 @given(st.text() | st.sampled_from(["what", "remember", "为什么", "是谁", "vs"]).flatmap(lambda w: st.just(f"x {w} y")))
 def test_any_text_has_an_intent_and_the_cue_is_one_of_its_words(query: str) -> None:
     kind, cue = intent(query)
     assert kind in CUES
     assert cue in query
     assert bool(cue) or kind is DEFAULT
+
+
+class Embedder(HashingEmbedder):
+    """Remembers the questions that it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def embed_queries(self, texts: Sequence[str]) -> Any:
+        self.asked += texts
+        return super().embed_queries(texts)
+
+
+def plan_of(hit: Hit) -> Any:
+    assert hit.plan is not None
+    return hit.plan
+
+
+@pytest.mark.parametrize(
+    ("query", "turn", "other"),
+    [
+        ('what about the "red door"', "a RED  DOOR near the old house", "an old door near the red house"),
+        ("谁提到“红色的门”", "昨天看到红色的门", "昨天看到的门红色"),
+        ("what is in `Ｍain.py`", "main.py has the entry point", "the entry point py has main"),
+        ("the path src/app/x.py please", "open src/app/x.py to see", "src to see, open app, x.py"),
+    ],
+)
+def test_quotes_lift_their_turn(face: Face, memory: HybridMemory, query: str, turn: str, other: str) -> None:
+    for name, order in (("ann", [turn, other]), ("bob", [other, turn])):
+        mine = memory.scoped(user=name)
+        for place, text in enumerate(order):
+            mine.remember(text, at=NOW + timedelta(days=place))
+        first, second = face(mine).recall(query)
+        assert first.record.text == turn
+        assert (first.signals.exact, second.signals.exact) == (1, 0)
+        assert first.weights.exact == Weights().exact
+        assert plan_of(first).exact == EXACT
+        assert "word for word" in first.why()
+
+
+def test_what_is_named_is_found_behind_hundreds_that_share_its_words(opened: Open) -> None:
+    """More turns match the query than the paths by words and by meaning bring in."""
+    alice = opened(recall={"candidates": 5}).scoped(user="alice")
+    alice.remember("build 8f3a2b failed")
+    alice.remember([f"the report of yesterday about the long build number {number}" for number in range(60)])
+    query = "the long report of yesterday about the number of the build 8f3a2b"
+    assert any(hit.signals.exact for hit in alice.recall(query, k=5))
+
+
+def test_a_slip_of_the_fingers_is_found_and_told(face: Face, alice: ScopedMemory) -> None:
+    alice.remember(["I ran a marathon in spring", "it rains in the evening", "so on " * 30_000])
+    hit = face(alice).recall("the Marahton", k=1)[0]
+    assert hit.record.text == "I ran a marathon in spring"
+    assert hit.signals.text == 1
+    assert plan_of(hit).corrected == {"marahton": "marathon"}
+    assert "'marahton' read as 'marathon'" in hit.why()
+    assert "e-" not in hit.why(), "beside a long text, signals of the surroundings weigh next to nothing"
+
+
+def test_slips_are_read_by_the_words_of_whose_memory_it_is(face: Face, memory: HybridMemory) -> None:
+    memory.scoped(user="bob").remember("the zanzibarquux project is secret")
+    memory.scoped(user="alice", agent="coach").remember("zanzibarquux again")
+    alice = memory.scoped(user="alice")
+    alice.remember(["I moved to Berlin", "it rains"])
+    for hit in face(alice).recall("zanzibarquox Berlin"):
+        assert plan_of(hit).corrected == {}
+        assert "zanzibarquux" not in hit.why()
+    team = alice.space("team").create()
+    team.remember(["Berlyn is our dentist", "Berlin is far away"])
+    hits = {hit.record.text: hit.signals.text for hit in face(alice).recall("Berlyn", spaces=["team"])}
+    assert min(hits["I moved to Berlin"], hits["Berlyn is our dentist"]) > 0
+    assert hits.get("Berlin is far away", 0) == 0
+
+
+def test_words_of_what_was_forgotten_are_read_no_more(face: Face, alice: ScopedMemory) -> None:
+    alice.remember("my cat sleeps")
+    told = alice.remember("the marathon")
+    assert plan_of(face(alice).recall("marahton cat")[0]).corrected
+    alice.forget(ids=told.ids[0])
+    (hit,) = face(alice).recall("marahton cat")
+    assert plan_of(hit).corrected == {}
+
+
+def test_a_question_that_goes_back_brings_in_what_was_said_last(opened: Open) -> None:
+    alice = opened(embedder="none", recall={"candidates": 3}).scoped(user="alice")
+    alice.remember([f"the garden plan number {number}" for number in range(40)], at=NOW - timedelta(days=60))
+    alice.remember("zebra crossing", at=NOW)
+    assert "zebra crossing" in texts(alice.recall("the garden plan, remember", k=50))
+    assert "zebra crossing" not in texts(alice.recall("the garden plan", k=50))
+
+
+@pytest.mark.parametrize("filler", ["The fence was painted green in April. ", "四月里篱笆漆成了绿色。"])
+def test_a_pasted_document_does_not_hide_the_question_before_or_after_it(face: Face, opened: Open, filler: str) -> None:
+    embedder = Embedder()
+    alice = opened(embedder=embedder).scoped(user="alice")
+    face(alice).remember([{"role": "user", "content": words} for words in ("I keep bees.", "I paint the fence.")])
+    pasted = filler * 600  # also longer than all that is read of a question
+    for question in (f"Where are the bees?\n{pasted}", f"{pasted}\nWhere are the bees?"):
+        face(alice).recall(question)
+        assert "bees" in embedder.asked[-1]
+        assert len(embedder.asked[-1]) <= QUESTION_CHARS + 1
+    face(alice).recall("Where are the bees?")
+    assert embedder.asked[-1] == "Where are the bees?"
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        ("I had a long day. What is the deadline?", "What is the deadline?"),
+        ("昨天忙了一天。截止日期是哪天？", "截止日期是哪天？"),
+        ("red bike", "red bike"),
+        ("We painted the hall.", "We painted the hall."),
+    ],
+)
+def test_a_plan_has_the_sentences_that_ask(query: str, asked: str) -> None:
+    assert plan(query, now=NOW, candidates=48).asked == asked

@@ -1,7 +1,5 @@
 """A short answer comes with its question, never with one that may not be found; a turn stands for its facts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """The ranker that was learned, its signals and what makes them; rankers of one's own; every share of a score."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta

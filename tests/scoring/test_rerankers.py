@@ -1,7 +1,5 @@
 """Rerankers of LangChain, LlamaIndex and anybody's own as ``ranker=``: what they are asked, what their scores do."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,8 +1,7 @@
 """The signals: bounds, order and symmetry on arbitrary candidates, and the formulas worked out by hand."""
 
-from __future__ import annotations
-
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,17 +34,6 @@ def test_the_vector_signal_is_bounded_and_keeps_the_order(similarity: Array, ave
     assert (np.diff(signal[order]) >= 0).all()
 
 
-def test_the_vector_signal_puts_the_best_at_one_and_the_average_at_a_half() -> None:
-    signal = signals.vector_signal(np.array([0.9, 0.8, 0.7, 0.6]), average=0.8)
-    assert signal == pytest.approx([1.0, 0.5, 0.0, 0.0])
-
-
-def test_what_has_no_vector_yet_counts_as_average_beside_what_has_one() -> None:
-    signal = signals.vector_signal(np.array([0.9, 0.6, np.nan]), average=0.8)
-    assert signal == pytest.approx([1.0, 0.0, 0.5])
-    assert signals.vector_signal(np.full(2, np.nan), average=0.8) == pytest.approx([0.0, 0.0])
-
-
 @given(bm25)
 def test_the_text_signal_is_bounded_and_keeps_the_order(scores: Array) -> None:
     signal = signals.text_signal(scores)
@@ -68,11 +56,6 @@ def test_the_neighbour_signal_is_its_formula(candidates: tuple[Array, Numbers, N
     assert signals.neighbour_signal(relevance, segments, ordinals, average) == pytest.approx(expected)
 
 
-def test_the_segment_signal_is_the_mean_of_its_two_best() -> None:
-    relevance, segments = np.array([0.2, 0.8, 0.6, 0.4]), np.array([7, 7, 7, 9])
-    assert signals.segment_signal(relevance, segments) == pytest.approx([0.7, 0.7, 0.7, 0.4])
-
-
 def test_centring_takes_a_share_of_the_centroid_that_grows_with_the_store() -> None:
     query, centroid = np.array([1.0, 0.0]), np.array([0.5, 0.5])
     assert signals.centred(query, centroid, 0) == pytest.approx(query)
@@ -93,24 +76,29 @@ def test_similarity_is_0_for_an_average_record_and_1_for_the_query_whatever_else
     assert np.isnan(signals.absolute_similarity(similarity, same, same, np.full(4, 9))).all()
 
 
-def test_brevity_is_one_for_chat_and_falls_with_the_length_of_the_turns() -> None:
-    assert signals.brevity(np.array([10, 200])) == 1.0
-    assert signals.brevity(np.array([1000, 1000])) == pytest.approx(0.0625)
-    assert signals.brevity(np.array([], dtype=np.int64)) == 1.0
-
-
-def test_recency_halves_with_every_half_life_and_the_future_is_now() -> None:
-    assert signals.recency_signal(np.array([-5.0, 0.0, 10.0, 20.0]), 10.0) == pytest.approx([1, 1, 0.5, 0.25])
-
-
-def test_use_counts_the_first_uses_most() -> None:
-    now = np.zeros(3)
-    assert signals.use_signal(np.array([0, 1, 3]), now, 10.0) == pytest.approx([0.0, 0.5, 0.75])
-
-
-def test_a_use_fades_by_half_in_a_half_life() -> None:
-    since = np.array([0.0, 10.0, 20.0])
-    assert signals.use_signal(np.array([1, 1, 1]), since, 10.0) == pytest.approx([0.5, 0.25, 0.125])
+@pytest.mark.parametrize(
+    ("formula", "given", "expected"),
+    [
+        # The best is 1 and the average a half; what has no vector yet counts as average beside what has one.
+        (signals.vector_signal, ([0.9, 0.8, 0.7, 0.6], 0.8), [1, 0.5, 0, 0]),
+        (signals.vector_signal, ([0.9, 0.6, math.nan], 0.8), [1, 0, 0.5]),
+        (signals.vector_signal, ([math.nan, math.nan], 0.8), [0, 0]),
+        # The mean of a segment's two best.
+        (signals.segment_signal, ([0.2, 0.8, 0.6, 0.4], [7, 7, 7, 9]), [0.7, 0.7, 0.7, 0.4]),
+        # Chat is as brief as can be; long turns are not.
+        (signals.brevity, ([10, 200],), 1),
+        (signals.brevity, ([1000, 1000],), 0.0625),
+        (signals.brevity, ([],), 1),
+        # Halves with every half-life; the future is now.
+        (signals.recency_signal, ([-5.0, 0.0, 10.0, 20.0], 10.0), [1, 1, 0.5, 0.25]),
+        # The first uses count most, and fade by half in a half-life.
+        (signals.use_signal, ([0, 1, 3], [0.0, 0.0, 0.0], 10.0), [0, 0.5, 0.75]),
+        (signals.use_signal, ([1, 1, 1], [0.0, 10.0, 20.0], 10.0), [0.5, 0.25, 0.125]),
+    ],
+)
+def test_a_signal_is_what_its_formula_comes_to(formula: Any, given: tuple[Any, ...], expected: Any) -> None:
+    arrays = [np.array(one) if isinstance(one, list) else one for one in given]
+    assert formula(*arrays) == pytest.approx(expected)
 
 
 def test_the_temporal_signal_falls_with_the_distance_from_the_nearest_span() -> None:

@@ -1,7 +1,5 @@
 """What is redacted and what stays; offsets, order, idempotence, linear time."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

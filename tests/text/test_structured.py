@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -43,14 +41,11 @@ def test_of_a_cut_off_object_the_complete_fields_come_back(
     assert len(found) <= len(value)
 
 
-@pytest.mark.parametrize(("text", "expected"), rows("text/structured.tsv", "repaired"))
-def test_what_models_get_wrong_is_repaired(text: str, expected: str) -> None:
-    assert parse_object(text) == json.loads(expected, strict=False)
-
-
-@pytest.mark.parametrize(("text", "expected"), rows("text/structured.tsv", "taken"))
-def test_the_right_one_of_several_is_taken(text: str, expected: str) -> None:
-    assert parse_object(text) == json.loads(expected, strict=False)
+@pytest.mark.parametrize(("kind", "text", "expected"), rows("text/structured.tsv"))
+def test_what_models_get_wrong_is_repaired_and_the_right_one_of_several_taken(
+    kind: str, text: str, expected: str
+) -> None:
+    assert parse_object(text) == json.loads(expected, strict=False), kind
 
 
 @pytest.mark.parametrize("text", ["", " ", "no object", "[1, 2]", '"text"', "12", "null", "a } b {", "if (x) { y }"])
@@ -71,14 +66,12 @@ def test_time_grows_with_the_text_only(unit: str) -> None:
         assert_linear(parse_object, lambda size, head=head: head + unit * (size // len(unit)), 300_000)  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(("text", "name", "words"), rows("text/speakers.tsv", "speaker"))
-def test_a_name_before_a_colon_is_the_speaker(text: str, name: str, words: str) -> None:
+SPOKEN = [*rows("text/speakers.tsv", "speaker"), *((text, "", text) for text in column("text/speakers.tsv", "heading"))]
+
+
+@pytest.mark.parametrize(("text", "name", "words"), SPOKEN)
+def test_a_name_before_a_colon_is_the_speaker_and_a_heading_none(text: str, name: str, words: str) -> None:
     assert voice(text) == (name, words)
-
-
-@pytest.mark.parametrize("text", column("text/speakers.tsv", "heading"))
-def test_a_heading_is_no_speaker(text: str) -> None:
-    assert voice(text) == ("", text)
 
 
 def test_named_takes_what_is_short_enough_before_a_colon() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -26,9 +24,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 COMMAND = "import typer; from hybrid_memory_inspector.cli import inspect; typer.run(inspect)"
-FLAGS = """--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync
---no-first-run""".split()
-REQUIRED = os.environ.get("HYBRID_MEMORY_BROWSER") == "required"
 TRIP = "/o/user=alice&session=trip"
 PATHS = ["/", "/o/user=alice/prompt"]
 PATHS += [f"{TRIP}/{name}" for name in PAGES if name != "event"]
@@ -58,22 +53,6 @@ def link(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             assert (process.returncode, "Traceback" in problems) == (0, False), problems
         finally:
             process.kill()
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if path is None or find_spec("playwright") is None:
-        missing = "no Chromium is installed" if path is None else "playwright is not installed"
-        if REQUIRED:
-            pytest.fail(f"{missing}, and HYBRID_MEMORY_BROWSER=required")
-        pytest.skip(missing)
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - optional
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @dataclass

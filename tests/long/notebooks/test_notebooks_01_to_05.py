@@ -4,8 +4,6 @@ What a notebook promises it asserts itself. The notebooks from 06 on are in a fi
 a file in one process.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The other notebooks run from top to bottom without a warning, and hold what they show; see the file for 01 to 05."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Attacks through hosts are inert: what a tool, a page or a model wrote gains no authority there."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.poisoning.cases import host_cases, own_cases

@@ -1,7 +1,5 @@
 """Attacks through the core's verbs are inert, however words come in and are folded, learned and recalled."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.poisoning.assembled import CoreCase, attacked

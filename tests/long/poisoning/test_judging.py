@@ -1,7 +1,5 @@
 """The judge and the model of the attacks can tell an attack that came to something."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

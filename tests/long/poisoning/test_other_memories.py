@@ -1,7 +1,5 @@
 """The same attacks on other memories, and the tables that hold them side by side."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.poisoning import __main__ as poisoning

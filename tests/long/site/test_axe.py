@@ -16,26 +16,7 @@ if TYPE_CHECKING:
 
 PAGES = ["index.html", "recall.html", "settings.html", "zh/index.html", "decisions/0001-the-log-is-the-truth.html"]
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
-FLAGS = ["--no-sandbox", "--disable-gpu"]
-REQUIRED = os.environ.get("HYBRID_MEMORY_BROWSER") == "required"
 WIDER = "[...document.querySelectorAll('pre')].filter(one => one.scrollWidth > one.clientWidth + 1).length"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    missing = [name for name in ("playwright", "axe_playwright_python") if find_spec(name) is None]
-    if path is None or missing:
-        reason = f"not installed: {', '.join(missing) or 'Chromium'}"
-        if REQUIRED:
-            pytest.fail(f"{reason}, and HYBRID_MEMORY_BROWSER=required")
-        pytest.skip(reason)
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - optional
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(params=["light", "dark"])
@@ -47,9 +28,8 @@ def tab(request: pytest.FixtureRequest, chromium: Browser) -> Iterator[Page]:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_is_accessible_and_its_code_fits(page: str, tab: Page, site: Path) -> None:
-    from axe_playwright_python.sync_playwright import Axe  # noqa: PLC0415 - optional
-
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     tab.goto((site / page).as_uri())
-    found = Axe().run(tab, options=RULES)
+    found = axe.run(tab, options=RULES)
     assert found.violations_count == 0, found.generate_report()
     assert tab.evaluate(WIDER) == 0

@@ -1,7 +1,5 @@
 """The site is built without a warning, has every page and every setting, and asks nobody else for anything."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import re
