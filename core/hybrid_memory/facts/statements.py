@@ -102,12 +102,12 @@ EMBED_BATCH = 64
 MEANT = 0.5
 """The least probability of an attribute, and that the sentence is about its speaker, to go by the judge."""
 
-RISKY, CLEAR, REQUESTED, SUSPECT = 0.25, 0.4, 0.7, 0.02
+RISKY, CLEAR, REQUESTED, SUSPECT = 0.3, 0.4, 0.85, 0.02
 """The least probability that safety is at stake: in a sentence, in one of its clauses, in one that asks for something;
 and in a sentence whose clauses are read.
 """
 
-ORDERS, ORDERED = ("instruction", "communication_style"), 0.12
+ORDERS, ORDERED = ("instruction", "communication_style"), 0.1
 """The least probability that a sentence states anything, times that of an instruction in it, for one that always holds.
 
 Of 40 instructions and 50 requests for one answer, remarks and others' rules, in five languages, written before this was

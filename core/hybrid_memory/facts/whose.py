@@ -97,16 +97,14 @@ def is_about_others(text: str, upto: Sequence[Clause], other: float) -> bool:
         upto: its clauses up to the one that says what harms somebody; empty if it says nothing such.
         other: the judge's probability of that, 0 if it takes it rather for a claim about the speaker.
     """
+    doubtful = other > MAYBE_OTHER
     for clause in reversed(upto):
-        own, somebody = _last(_OWN, clause.text), _last(_OTHERS, clause.text)
-        if own != somebody:
-            return somebody > own
+        own, somebody = _OWN.search(clause.text), _OTHERS.search(clause.text)
+        if own or somebody:
+            return not own or (somebody is not None and doubtful)
         if clause.relative and clause is upto[-1]:
             return True
     if _ABOUT_OTHERS.search(text):
         return True
-    return other > (SURELY_OTHER if _FIRST_PERSON.search(text) else MAYBE_OTHER)
-
-
-def _last(pattern: re.Pattern[str], clause: str) -> int:
-    return max((match.start() for match in pattern.finditer(clause)), default=-1)
+    # With the first person the judge has to be sure.
+    return other > SURELY_OTHER if _FIRST_PERSON.search(text) else doubtful
