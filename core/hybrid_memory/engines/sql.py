@@ -356,12 +356,26 @@ class SqlIndex(RowIndex):
         self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
     ) -> Status:
         number = None if owner is None else self._db.owner_id(owner)
-        asked: list[Statement] = [(_STATUS, [number])]
+        return self.status_along([], owner, number, sessions=sessions, pending=pending, sums=sums)[0]
+
+    def status_along(
+        self,
+        first: Sequence[Statement],
+        owner: Scope | None,
+        number: int | None,
+        *,
+        sessions: Sequence[str | None] = (),
+        pending: int = 0,
+        sums: bool = False,
+    ) -> tuple[Status, list[list[Row]]]:
+        """The state of the index, as `status`, and before that the rows of other statements."""
+        asked: list[Statement] = [*first, (_STATUS, [number])]
         asked += [self._tails(number, sessions)] if sessions else []
         asked += [(_PENDING, [number, pending])] if pending else []
         asked += [(_SIZE, [])] if sums and owner is None else []
         summed = owner if sums and number is not None else None
         answers, columns = self._answered(asked, number, summed)
+        before, answers = answers[: len(first)], answers[len(first) :]
         ((applied, anchor, name, dim),) = answers.pop(0)
         tails = answers.pop(0) if sessions else []
         last: dict[str, int] = {session: record for session, record in tails if record is not None}
@@ -373,7 +387,7 @@ class SqlIndex(RowIndex):
             pending=[row[0] for row in answers.pop(0)] if pending else [],
             size=IndexSize(*answers[0][0]) if answers else IndexSize(0, 0, 0),
         )
-        return status if columns is None else columns.summed(status)
+        return (status if columns is None else columns.summed(status)), before
 
     @abstractmethod
     def _answered(
@@ -388,9 +402,13 @@ class SqlIndex(RowIndex):
         }
         return {owner: there.get(owner.owner, Status()) for owner in owners}
 
-    def tails(self, owner: Scope, sessions: Sequence[str | None]) -> dict[str | None, Record]:
-        number = self._db.owner_id(owner)
-        turns = self._read([self._tails(number, sessions)])[0] if sessions else []
+    def tails(
+        self, owner: Scope, sessions: Sequence[str | None], status: Status | None = None
+    ) -> dict[str | None, Record]:
+        if status is not None and status.columns is not None:
+            turns = self.read_records(owner, status.columns.last_turns(sessions))
+        else:
+            turns = self._read([self._tails(self._db.owner_id(owner), sessions)])[0] if sessions else []
         return {turn.scope.session: turn for turn in turns}
 
     def pending(self, owner: Scope, limit: int) -> list[tuple[Record, Record | None]]:
@@ -400,11 +418,13 @@ class SqlIndex(RowIndex):
         before = _by_follower(records, turns)
         return [(record, before.get(record.id)) for record in sorted(records, key=attrgetter("id"))]
 
-    def previous(self, owner: Scope, records: Sequence[Record]) -> dict[int, Record]:
-        """See `SemanticIndex.previous`; without the columns, which a writer may never need."""
+    def previous(self, owner: Scope, records: Sequence[Record], status: Status | None = None) -> dict[int, Record]:
+        """See `SemanticIndex.previous`; without the columns if they were not read, as a writer may never need them."""
         later = [record for record in records if record.ordinal]
         if not later:
             return {}
+        if status is not None and status.columns is not None:
+            return _by_follower(later, self.read_records(owner, status.columns.turns_before(later)))
         listed = self._listed([record.id for record in later])
         (turns,) = self._read([self._turns_before(listed, self._db.owner_id(owner))])
         return _by_follower(later, turns)

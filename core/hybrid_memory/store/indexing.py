@@ -162,7 +162,9 @@ class TextIndex(Projection):
         """
         index, head, new, moved = services.index, state.head, list[Derived](), False
         marks = {0: "", head: state.mark}  # of the log's events, by position
-        status = await run.call(index.status, owner, pending=pending, sums=sums)
+        status = _sent(state, pending)
+        if status is None:
+            status = await run.call(index.status, owner, pending=pending, sums=sums)
         while True:
             after, events = status.applied, list[Event]()
             if after != head:
@@ -183,7 +185,9 @@ class TextIndex(Projection):
             if any(one.get("scrub", "now") == "now" for one in erased):
                 # The process that erased it may have been killed before it cleaned the log.
                 await scrubbed(run, services.truth.scrub)
-            derived, cleaning = await _derived(run, services, owner, events), services.config.cleaning
+            # The columns of the index do not have what was just removed.
+            before = None if erased or moved else status
+            derived, cleaning = await _derived(run, services, owner, events, before), services.config.cleaning
             entries = [Entry(item.record, index_terms(item.record, cleaning)) for item in derived]
             # A server that evicts may have lost them.
             upto, mark = (events[-1].position, events[-1].mark) if events else (head, state.mark)
@@ -499,7 +503,15 @@ class TextIndex(Projection):
         return {**counts, "unindexed": unindexed}
 
 
-async def _derived(run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> list[Derived]:
+def _sent(state: LogState, pending: int) -> Status | None:
+    """The state of the index if it was sent with that of the log."""
+    status: Status | None = state.index
+    return None if status is None else replace(status, pending=list(status.pending)[:pending])
+
+
+async def _derived(
+    run: Runner, services: Services, owner: Scope, events: Sequence[Event], status: Status | None = None
+) -> list[Derived]:
     """The records for these events, which follow the turns it already has; claims have the metadata of their turn."""
     for projection in projections(services):
         events = await projection.findable(run, services, owner, events)
@@ -517,7 +529,7 @@ async def _derived(run: Runner, services: Services, owner: Scope, events: Sequen
         for event in events
     ]
     sessions = list(dict.fromkeys(event.scope.session for event in events if event.kind is EventKind.MESSAGE))
-    return derive(events, await run.call(services.index.tails, owner, sessions) if sessions else {})
+    return derive(events, await run.call(services.index.tails, owner, sessions, status) if sessions else {})
 
 
 def _unmade(count: int) -> str:

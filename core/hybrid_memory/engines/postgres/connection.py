@@ -74,6 +74,7 @@ class PostgresConnection(SqlDatabase):
     Attributes:
         schema: the schema of the tables.
         address: host and port, as shown in errors.
+        index: the index in these tables that is in use, whose state is sent with that of the log; None if none is.
 
     Raises:
         InvalidConfigError: the URL is malformed.
@@ -99,6 +100,7 @@ class PostgresConnection(SqlDatabase):
         self._address = address = _parsed(url)
         self.schema, self.address = address.schema, address.place
         self.read_only = read_only
+        self.index: Any = None
         self._breaker = Breaker(f"Postgres at {self.address}")
         self._whole = True
         self._timeouts = (engine_timeout, CALL_SECONDS)

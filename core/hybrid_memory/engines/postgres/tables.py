@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from operator import itemgetter
 
 import psycopg
 
-from hybrid_memory.engines.columns import MOST_GONE, Changes, Columns
+from hybrid_memory.engines.columns import CACHE_BYTES, MOST_GONE, MOST_READ, ROW, Changes, Columns
 from hybrid_memory.engines.postgres.connection import PostgresConnection
 from hybrid_memory.engines.postgres.pool import PatientConnection
 from hybrid_memory.engines.sql import CHANGED, EVERYBODY, Row, SqlIndex, SqlLog, Statement, same
 from hybrid_memory.engines.stored import (
     EVENT_FIELDS,
+    RECORD_FIELDS,
     conflict,
     draft_row,
+    event_in,
     event_row,
     from_micros,
     owner_key,
 )
 from hybrid_memory.errors import OutdatedError
 from hybrid_memory.log.event import Event, EventKind, mark_of
+from hybrid_memory.log.moment import NEWEST, Tail
 from hybrid_memory.log.port import Appended, Draft, LogSize, LogState
+from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.scope import Scope
 
 _APPEND = f"SELECT * FROM main.append({', '.join(['?'] * 5)}, ?, ?, ?, ?::bigint[], ?, ?, ?, ?::bigint[])"
@@ -42,6 +47,16 @@ LEFT JOIN LATERAL (
 ) l ON true
 WHERE o.id = ?
 """
+_TAIL = (
+    f"SELECT {', '.join(EVENT_FIELDS)} FROM main.events WHERE owner = ? AND position >= ? "
+    "ORDER BY position DESC LIMIT ?"
+)
+TAILS = 256
+"""For how many owners the newest events are kept."""
+
+PENDING = 4096
+"""The most records without a vector that are sent with the state of a log."""
+
 _COUNTS = """
 SELECT (SELECT count(*) FROM main.owners),
     (SELECT count(*) FROM main.events),
@@ -64,6 +79,11 @@ class PostgresLog(SqlLog):
     _db: PostgresConnection
     by_position = "position"
     head_of = "o.head"
+
+    def __init__(self, database: PostgresConnection) -> None:
+        super().__init__(database)
+        self._tails: LruCache[Scope, Tail] = LruCache(TAILS)
+
     newest_of = (
         "SELECT x.*, o.tenant, o.user, o.agent, o.space FROM main.owners o, LATERAL ("
         f"SELECT {', '.join(EVENT_FIELDS)} FROM main.events WHERE owner = o.id {{}} ORDER BY position DESC LIMIT 1) x"
@@ -130,17 +150,28 @@ class PostgresLog(SqlLog):
             self._db.write_for(owner, restored)
 
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
+        """See `EventLog.state`; with what came since the last one, and with the index, if that is searched here."""
         number = self._db.owner_id(owner)
-        rows = [] if number is None else self._db.query(_STATE, [[*kinds], number], owner=number)
+        if number is None:
+            return LogState()
+        known, index, status = self._tails.get(owner.owner) or Tail(), self._db.index, None
+        asked: list[Statement] = [(_STATE, [[*kinds], number]), (_TAIL, [number, known.head, NEWEST])]
+        if index is not None and index.kept_columns(owner).number >= 0:
+            status, (rows, newest) = index.status_along(asked, owner, number, pending=PENDING, sums=True)
+        else:
+            rows, newest = self._db.queries(asked, owner=number)
         if not rows or not rows[0][0]:
             return LogState()
         head, name, at = rows[0][:3]
+        # Without what was appended since the state was read.
+        tail = known.then([event_in(row, *owner_key(owner)) for row in reversed(newest) if row[0] <= head])
+        self._tails.put(owner.owner, tail)
         last = {
             EventKind(kind): (position, mark_of(name, from_micros(at)))
             for *_, kind, position, name, at in rows
             if position is not None
         }
-        return LogState(head, mark_of(name, from_micros(at)), last)
+        return LogState(head, mark_of(name, from_micros(at)), last, tail, status)
 
     def size(self) -> LogSize:
         owners, events, archived, sessions, size = self._db.query(_COUNTS)[0]
@@ -158,6 +189,11 @@ def _first_places(drafts: Sequence[Draft]) -> set[int]:
     return set(first.values())
 
 
+_MORE = ("last_used", "speaker", "valid_from", "valid_to", "sources", "author")
+_PLACES = {name: place for place, name in enumerate((*("number", "epoch", "gone"), *ROW, *_MORE, "text"))}
+_ID = _PLACES["id"]
+_WHOLE = itemgetter(*(_PLACES[name] for name in ("session", *RECORD_FIELDS)))
+"""From a row of `_ALL` or `_CHANGED` what `record_in` takes after the owner's names."""
 _OWNED = f"""
 WITH state AS MATERIALIZED (
     SELECT i.number, i.epoch, i.since, ARRAY(
@@ -165,7 +201,9 @@ WITH state AS MATERIALIZED (
     ) AS gone
     FROM (SELECT *, CASE WHEN epoch = ? THEN ? ELSE -1 END AS since FROM main.indexed WHERE owner = ?) i
 )
-SELECT s.number, s.epoch, s.gone, {CHANGED}, CASE WHEN r.written > s.since THEN r.terms END, v.vector
+SELECT s.number, s.epoch, s.gone, {CHANGED}, CASE WHEN r.written > s.since THEN r.terms END, v.vector,
+    {", ".join(f"r.{name}" for name in _MORE)},
+    CASE WHEN row_number() OVER (ORDER BY r.id DESC) <= {MOST_READ} THEN r.text END
 FROM state s
 """
 _ALL = f"""
@@ -209,20 +247,29 @@ class PostgresIndex(SqlIndex):
     _db: PostgresConnection
     first_epoch = "0"
 
+    def __init__(self, database: PostgresConnection, *, cache_bytes: int = CACHE_BYTES) -> None:
+        super().__init__(database, cache_bytes=cache_bytes)
+        database.index = self
+
     def changes(self, owner: Scope, known: Columns) -> Changes:
         number = self._db.owner_id(owner)
-        return Changes() if number is None else self._changes(number, known, [])[0]
+        return Changes() if number is None else self._changes(owner, number, known, [])[0]
 
-    def _changes(self, owner: int, known: Columns, asked: Sequence[Statement]) -> tuple[Changes, list[list[Row]]]:
+    def _changes(
+        self, owner: Scope, mine: int, known: Columns, asked: Sequence[Statement]
+    ) -> tuple[Changes, list[list[Row]]]:
         """The changes, and the rows of statements asked before them in the same round trip."""
         number = known.number
-        changes = (_ALL if number < 0 else _CHANGED, [known.epoch, number, owner, owner, owner])
+        changes = (_ALL if number < 0 else _CHANGED, [known.epoch, number, mine, mine, mine])
         # Last, so that the columns are not older than what the others say.
-        *answers, rows = self._db.queries([*asked, changes], owner=owner, keep=number >= 0)
+        *answers, rows = self._db.queries([*asked, changes], owner=mine, keep=number >= 0)
         if not rows:
             return Changes(), answers
         number, epoch, gone = rows[0][:3]
-        return Changes(number, epoch, [row[3:] for row in rows if row[3] is not None], gone), answers
+        rows = [row for row in rows if row[_ID] is not None]
+        names = owner_key(owner)
+        whole = {row[_ID]: (*names, *_WHOLE(row)) for row in rows if row[-1] is not None}
+        return Changes(number, epoch, [row[_ID:] for row in rows], gone, whole), answers
 
     def _answered(
         self, asked: Sequence[Statement], number: int | None, summed: Scope | None
@@ -233,7 +280,7 @@ class PostgresIndex(SqlIndex):
 
         def changes(known: Columns) -> Changes:
             nonlocal answers
-            new, answers = self._changes(number, known, asked)
+            new, answers = self._changes(summed, number, known, asked)
             return new
 
         columns = self.owner_columns(summed, changes)
