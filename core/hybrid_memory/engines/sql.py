@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any, ClassVar, TypeAlias, TypeVar, Unpack
 
@@ -29,7 +30,7 @@ from hybrid_memory.engines.stored import (
     to_json,
     to_micros,
 )
-from hybrid_memory.errors import EmbedderMismatchError, MemoryClosedError, OutdatedError
+from hybrid_memory.errors import MemoryClosedError, OutdatedError
 from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Status, Use
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.event import Event, EventKind, mark_of
@@ -51,10 +52,15 @@ EVERYBODY = 0
 OWNER = 'SELECT id FROM main.owners WHERE tenant = ? AND "user" = ? AND agent = ? AND space = ?'
 _EVENT = ", ".join(EVENT_FIELDS)
 _RECORD = f"SELECT o.tenant, o.user, o.agent, o.space, r.session, {', '.join(f'r.{name}' for name in RECORD_FIELDS)}"
-_WRITTEN = ("owner", "session", "length", "terms", "written", "changed", *RECORD_FIELDS)
-_INSERT = f"INSERT INTO main.records({', '.join(_WRITTEN)}) VALUES ({', '.join('?' for _ in _WRITTEN)})"
-_USED = """
-UPDATE main.records SET uses = uses + ?, last_used = CASE WHEN last_used > ? THEN last_used ELSE ? END, changed = ?
+_WRITTEN = ("owner", "session", "length", "terms", *RECORD_FIELDS)
+_NUMBER = "(SELECT number FROM main.indexed WHERE owner = ?)"
+_INSERT = f"""
+INSERT INTO main.records({", ".join(_WRITTEN)}, written, changed)
+VALUES ({", ".join("?" for _ in _WRITTEN)}, {_NUMBER}, {_NUMBER})
+"""
+_USED = f"""
+UPDATE main.records SET uses = uses + ?, last_used = CASE WHEN last_used > ? THEN last_used ELSE ? END,
+    changed = {_NUMBER}
 WHERE id = ? AND owner = ?
 """
 _MOVED = """
@@ -92,13 +98,11 @@ class SqlDatabase(ABC):
         among: the end of a condition that something is in a list; ``array`` makes a list of numbers or texts its value.
         rows: a query for an array's values, of a ``kind``, bigint or text, as rows of one column with a ``name``.
         each: joins, to each row of what stands before, the rows of a table that an index finds by a condition.
-        locked: the end of a query whose rows nobody else may change until the transaction ends.
     """
 
     among: ClassVar[str]
     rows: ClassVar[str]
     each: ClassVar[str]
-    locked: ClassVar[str]
 
     def __init__(self, *, array: Callable[[list[Any]], Any]) -> None:
         self.array = array
@@ -115,8 +119,8 @@ class SqlDatabase(ABC):
 
     @staticmethod
     @abstractmethod
-    def answers(run: Transaction, statements: Sequence[Statement]) -> list[list[Row]]:
-        """The rows of each statement inside this transaction; where a server is asked, it waits only once."""
+    def expect(run: Transaction, statement: Statement) -> None:
+        """Run a statement inside this transaction, which fails with an `OutdatedError` if it returns no row."""
 
     @abstractmethod
     def write(self, work: Callable[[Transaction, int], T]) -> T:
@@ -367,14 +371,15 @@ class SqlIndex(RowIndex):
         sessions: Sequence[str | None] = (),
         pending: int = 0,
         sums: bool = False,
+        **how: Any,
     ) -> tuple[Status, list[list[Row]]]:
-        """The state of the index, as `status`, and before that the rows of other statements."""
+        """The state of the index, as `status`, and before that the rows of other statements; see `_answered`."""
         asked: list[Statement] = [*first, (_STATUS, [number])]
         asked += [self._tails(number, sessions)] if sessions else []
         asked += [(_PENDING, [number, pending])] if pending else []
         asked += [(_SIZE, [])] if sums and owner is None else []
         summed = owner if sums and number is not None else None
-        answers, columns = self._answered(asked, number, summed)
+        answers, columns = self._answered(asked, number, summed, **how)
         before, answers = answers[: len(first)], answers[len(first) :]
         ((applied, anchor, name, dim),) = answers.pop(0)
         tails = answers.pop(0) if sessions else []
@@ -471,74 +476,40 @@ class SqlIndex(RowIndex):
         gone: Collection[int] = (),
         uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
-        def moved_on(run: Transaction, number: int, _: int) -> bool:
-            new = f"INSERT INTO main.indexed(owner, epoch) VALUES (?, {self.first_epoch}) ON CONFLICT DO NOTHING"
-            run.execute(new, [number])
-            moved = run.execute(_MOVED, [upto, anchor, number, after, seen]).fetchall()
-            if not moved:
-                return False
-            ((changed,),) = moved
-            chosen = f"SELECT id FROM main.records WHERE +owner = ? AND id {self._db.among}"
-            mine = run.execute(chosen, [number, self._db.array(list(gone))]).fetchall() if gone else []
-            if replaced := [*(record for (record,) in mine), *(entry.record.id for entry in entries)]:
-                self._delete(run, replaced, [number] if gone else [])
-            rows = [
-                {**row_of(number, entry.record), "terms": entry.terms, "written": changed, "changed": changed}
-                for entry in entries
-            ]
-            used = [
-                (use.count, to_micros(use.at), to_micros(use.at), changed, record, number)
-                for record, use in uses.items()
-            ]
-            if rows:
-                run.executemany(_INSERT, [[row[name] for name in _WRITTEN] for row in rows])
-            if used:
-                run.executemany(_USED, used)
-            return True
+        work = partial(self._upserted, entries, after=after, upto=upto, anchor=anchor, seen=seen, gone=gone, uses=uses)
+        try:
+            self._db.write_for(owner, lambda run, number, _: work(run, number), alone=False)
+        except OutdatedError:
+            return False
+        return True
 
-        return self._db.write_for(owner, moved_on, alone=False)
-
-    def put_vectors(
-        self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
+    def _upserted(
+        self,
+        entries: Sequence[Entry],
+        run: Transaction,
+        number: int,
+        *,
+        after: int,
+        upto: int,
+        anchor: str,
+        seen: str | None = None,
+        gone: Collection[int] = (),
+        uses: Mapping[int, Use] = UNUSED,
     ) -> None:
-        ids = self._db.array(list(keys))
-        # Not by the index of those that wait, of which there may be many more.
-        waiting = f"SELECT owner, id FROM main.records WHERE id {self._db.among} AND coalesce(pending, pending)"
-        owners = f"SELECT owner FROM main.indexed WHERE owner IN (SELECT owner FROM ({waiting}) w) ORDER BY owner"
-        next_number = f"UPDATE main.indexed SET number = number + 1 WHERE owner IN ({owners} {self._db.locked})"
-
-        def put(run: Transaction, _: int) -> None:
-            run.execute("INSERT INTO main.embedder VALUES (1, ?, ?) ON CONFLICT DO NOTHING", embedder)
-            ((there,), numbers, mine, stored) = self._db.answers(
-                run,
-                [
-                    ("SELECT name, dim FROM main.embedder", ()),
-                    (f"{next_number} RETURNING owner, number", [ids]),
-                    (f"{waiting} ORDER BY owner, id {self._db.locked}", [ids]),
-                    self._stored({*keys.values()} - vectors.keys()),
-                ],
-            )
-            if there != tuple(embedder):
-                raise EmbedderMismatchError(there, embedder)
-            changed: dict[int, int] = dict(numbers)
-            known = {key: np.asarray(vector, dtype=np.float32).tobytes() for key, vector in vectors.items()}
-            known |= {bytes(key): bytes(vector) for key, vector in stored}
-            given = [
-                (owner, record, keys[record], known[keys[record]], changed[owner])
-                for owner, record in mine
-                if keys[record] in known and owner in changed
-            ]
-            if given:
-                self._put(run, given)
-                run.executemany(
-                    f"UPDATE main.records SET pending = false, changed = ? WHERE id {self._db.among}",
-                    [
-                        (number, self._db.array([record for whose, record, *_ in given if whose == owner]))
-                        for owner, number in changed.items()
-                    ],
-                )
-
-        self._db.write(put)
+        """Do what `upsert` does, inside this transaction."""
+        new = f"INSERT INTO main.indexed(owner, epoch) VALUES (?, {self.first_epoch}) ON CONFLICT DO NOTHING"
+        run.execute(new, [number])
+        self._db.expect(run, (_MOVED, [upto, anchor, number, after, seen]))
+        chosen = f"SELECT id FROM main.records WHERE +owner = ? AND id {self._db.among}"
+        mine = run.execute(chosen, [number, self._db.array(list(gone))]).fetchall() if gone else []
+        if replaced := [*(record for (record,) in mine), *(entry.record.id for entry in entries)]:
+            self._delete(run, replaced, [number] if gone else [])
+        rows = [{**row_of(number, entry.record), "terms": entry.terms} for entry in entries]
+        if rows:
+            run.executemany(_INSERT, [[*(row[name] for name in _WRITTEN), number, number] for row in rows])
+        if uses:
+            counts = [(record, use.count, to_micros(use.at)) for record, use in uses.items()]
+            run.executemany(_USED, [(count, at, at, number, record, number) for record, count, at in counts])
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         if owner is not None:
@@ -567,10 +538,6 @@ class SqlIndex(RowIndex):
     @abstractmethod
     def _stored(self, keys: Collection[bytes]) -> Statement:
         """A query for one vector of each of these content hashes, with the hash."""
-
-    @abstractmethod
-    def _put(self, run: Transaction, given: Sequence[Row]) -> None:
-        """Write vectors, each given with owner, record, content hash, and the number of the owner's change."""
 
     @abstractmethod
     def _delete(self, run: Transaction, ids: Sequence[int], owners: Sequence[int] | None = None) -> int:

@@ -348,6 +348,24 @@ class SemanticIndex(IndexEngine):
         before = {record.id: turns.get((record.segment, record.ordinal - 1)) for record in records}
         return {number: turn for number, turn in before.items() if turn is not None}
 
+    def store(
+        self,
+        owner: Scope,
+        entries: Sequence[Entry],
+        embedder: tuple[str, int],
+        keys: Mapping[int, bytes],
+        vectors: Mapping[bytes, Floats],
+        **move: Any,
+    ) -> Status | None:
+        """Do what `upsert` does, then `put_vectors`, and return the new state with sums; None if another was faster.
+
+        ``move`` are the other arguments of `upsert`. An engine may do it all at once.
+        """
+        if not self.upsert(owner, entries, **move):
+            return None
+        self.put_vectors(embedder, keys, vectors)
+        return self.status(owner, sums=True)
+
     def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
         """The stored vectors for these content hashes."""
         return {key: vector for key, vector in self.vectors(keys).items() if isinstance(key, bytes)}

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 from uuid import uuid4
@@ -151,58 +152,83 @@ class TextIndex(Projection):
     async def follow(self, run: Runner, services: Services, owner: Scope) -> int:
         """Derive records from new events, and drop those of erased ones; returns how many are new."""
         state = await run.call(services.truth.state, owner)
-        return len((await self._followed(run, services, owner, state))[0])
+        new, *_ = await self._followed(run, services, owner, state)
+        return len(new)
 
     async def _followed(
         self, run: Runner, services: Services, owner: Scope, state: LogState, *, pending: int = 0, sums: bool = False
-    ) -> tuple[list[Derived], Status, bool]:
-        """Bring the index up to this state of the log.
+    ) -> tuple[list[Derived], Status, bool, str]:
+        """Bring the index up to this state of the log; with ``sums`` also the vectors of a few new records.
 
-        Returns the new records, the state of the index, and whether any records have changed; then its sums are older.
+        Returns the new records, the state of the index, whether any records have changed since that was read, so that
+        its sums are older, and why the model did not make the vectors.
         """
-        index, head, new, moved = services.index, state.head, list[Derived](), False
+        index, head, new, moved, note = services.index, state.head, list[Derived](), False, ""
         marks = {0: "", head: state.mark}  # of the log's events, by position
         status = _sent(state, pending)
         if status is None:
             status = await run.call(index.status, owner, pending=pending, sums=sums)
         while True:
-            after, events = status.applied, list[Event]()
-            if after != head:
-                # The last one that it has followed again, which shows whether the log still has it.
-                first = max(after - 1, 0)
-                events = list(await run.call(services.truth.read, owner.owner, after=first, limit=EVENT_BATCH + 1))
-                if after:
-                    marks[after] = events.pop(0).mark if events and events[0].position == after else ""
+            after = status.applied
+            events, marks[after] = await _news(run, services, owner, after) if after != head else ([], state.mark)
             if await self._realigned(run, services, owner, status, marks[after]):
                 status = await run.call(index.status, owner, pending=pending, sums=sums)
                 continue
             await self._note(run, services, owner.owner, (after, marks[after]), marks)
             if after >= head:
-                return new, status, moved
-            erased = [event.payload for event in events if event.kind is EventKind.ERASED]
-            for one in erased:
-                await self._unindex(run, services, owner, one)
-            if any(one.get("scrub", "now") == "now" for one in erased):
-                # The process that erased it may have been killed before it cleaned the log.
-                await scrubbed(run, services.truth.scrub)
-            # The columns of the index do not have what was just removed.
-            before = None if erased or moved else status
-            derived, cleaning = await _derived(run, services, owner, events, before), services.config.cleaning
-            entries = [Entry(item.record, index_terms(item.record, cleaning)) for item in derived]
+                return new, status, moved, note
+            erased = await self._drop_erased(run, services, owner, events)
+            # Its columns do not have what was written since.
+            derived = await _derived(run, services, owner, events, None if erased or moved else status)
             # A server that evicts may have lost them.
             upto, mark = (events[-1].position, events[-1].mark) if events else (head, state.mark)
-            anchor, uses = anchor_of(mark, self.version), uses_of(events)
+            anchor, uses, cleaning = anchor_of(mark, self.version), uses_of(events), services.config.cleaning
+            move: dict[str, Any] = {"after": after, "upto": upto, "anchor": anchor, "seen": status.anchor, "uses": uses}
+            entries, made = [Entry(item.record, index_terms(item.record, cleaning)) for item in derived], None
+            if sums and 0 < len(derived) < EMBED_BATCH and not (status.pending or erased):
+                store = partial(index.store, owner, entries, **move)
+                made, note = await self._with_vectors(run, services, owner, derived, store)
             # Another process may have indexed the same events meanwhile; then nothing was stored, and we look again.
-            stored = await run.call(
-                index.upsert, owner, entries, after=after, seen=status.anchor, upto=upto, anchor=anchor, uses=uses
-            )
+            stored = made is not None or await run.call(index.upsert, owner, entries, **move)
             if stored:
                 moved, new, marks[upto] = moved or bool(entries or uses or erased), [*new, *derived], mark
-            if stored and not erased:
+            if made is not None:
+                status, moved = made, False
+            elif stored and not erased:
                 waiting = [*status.pending, *(item.record.id for item in derived)][:pending]
                 status = replace(status, applied=upto, anchor=anchor, pending=waiting)
             else:
                 status = await run.call(index.status, owner, pending=pending, sums=sums)
+
+    async def _with_vectors(
+        self,
+        run: Runner,
+        services: Services,
+        owner: Scope,
+        derived: Sequence[Derived],
+        store: Callable[..., Status | None],
+    ) -> tuple[Status | None, str]:
+        """Store new records together with their vectors; returns the new state of the index.
+
+        None if that failed, and why if the model did.
+        """
+        made: list[Status | None] = []
+        fresh = [(item.record, item.previous) for item in derived]
+        try:
+            await self.embed(run, services, owner, fresh=fresh, put=lambda *vectors: made.append(store(*vectors)))
+        except ModelError as error:
+            return None, _later(error)
+        return (made[0] if made else None), ""
+
+    async def _drop_erased(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> bool:
+        """Drop the records of what these events erased; returns whether anything was."""
+        erased = [event.payload for event in events if event.kind is EventKind.ERASED]
+        for one in erased:
+            await self._unindex(run, services, owner, one)
+        if any(one.get("scrub", "now") == "now" for one in erased):
+            # The process that erased it may have been killed before it cleaned the log.
+            await scrubbed(run, services.truth.scrub)
+        return bool(erased)
 
     async def _note(
         self, run: Runner, services: Services, owner: Scope, seen: tuple[int, str], marks: Mapping[int, str]
@@ -359,9 +385,8 @@ class TextIndex(Projection):
                 return status, f"read-only: {behind:,} new events are not indexed"
             return status, await self._missing(run, services) if status.pending else ""
         pending = self._most(owner) + 1 if embeds else 0
-        new, status, moved = await self._followed(run, services, owner, state, pending=pending, sums=embeds)
-        note = ""
-        if status.pending:
+        new, status, moved, note = await self._followed(run, services, owner, state, pending=pending, sums=embeds)
+        if status.pending and not note:
             pairs = [(item.record, item.previous) for item in new]
             fresh = pairs if list(status.pending) == [record.id for record, _ in pairs] else []
             note = await self._embedded(run, services, owner, status, fresh)
@@ -382,10 +407,9 @@ class TextIndex(Projection):
                 raise ModelError(_unmade(total - done))
 
         try:
-            await self.embed(run, services, owner, enough, fresh)
+            await self.embed(run, services, owner, enough, fresh=fresh)
         except ModelError as error:
-            _log.warning("%s; the records are indexed, their vectors are made later", error)
-            return str(error)
+            return _later(error)
         return ""
 
     def _most(self, owner: Scope) -> int:
@@ -433,9 +457,14 @@ class TextIndex(Projection):
         services: Services,
         owner: Scope,
         progress: Progress | None = None,
+        *,
         fresh: Pending = (),
+        put: Callable[..., Any] | None = None,
     ) -> int:
-        """Make the owner's missing vectors; ``fresh`` are all records without one, if they are known."""
+        """Make the owner's missing vectors; ``fresh`` are all records without one, if they are known.
+
+        ``put`` stores them, instead of the index's `put_vectors`.
+        """
         count, total, embedder, cleaning = 0, 0, services.embedder, services.config.cleaning
         if embedder is None:
             return 0
@@ -454,7 +483,7 @@ class TextIndex(Projection):
                 break
             texts = await passages(pending, cleaning, embedder.name, embed)
             if await put_vectors(
-                run, services.index, embedder.name, texts, embed, is_needed=is_needed, storing=self.storing
+                run, services.index, embedder.name, texts, embed, is_needed=is_needed, storing=self.storing, put=put
             ):
                 count += len(pending)
             await self.go_on(run, services, owner)
@@ -509,6 +538,16 @@ def _sent(state: LogState, pending: int) -> Status | None:
     return None if status is None else replace(status, pending=list(status.pending)[:pending])
 
 
+async def _news(run: Runner, services: Services, owner: Scope, after: int) -> tuple[list[Event], str]:
+    """The events after the position that the index has followed, and the mark of the one there; empty if it is gone."""
+    # The last one again, which shows whether the log still has it.
+    events = await run.call(services.truth.read, owner.owner, after=max(after - 1, 0), limit=EVENT_BATCH + 1)
+    if not after:
+        return events, ""
+    there = bool(events) and events[0].position == after
+    return (events[1:], events[0].mark) if there else (events, "")
+
+
 async def _derived(
     run: Runner, services: Services, owner: Scope, events: Sequence[Event], status: Status | None = None
 ) -> list[Derived]:
@@ -530,6 +569,11 @@ async def _derived(
     ]
     sessions = list(dict.fromkeys(event.scope.session for event in events if event.kind is EventKind.MESSAGE))
     return derive(events, await run.call(services.index.tails, owner, sessions, status) if sessions else {})
+
+
+def _later(error: ModelError) -> str:
+    _log.warning("%s; the records are indexed, their vectors are made later", error)
+    return str(error)
 
 
 def _unmade(count: int) -> str:

@@ -19,7 +19,7 @@ from hybrid_memory.engines.postgres.pool import CONNECT_SECONDS, CONNECTING, NoA
 from hybrid_memory.engines.postgres.schema import APPEND, OWNED, POLICY, SCHEMA, VERSION
 from hybrid_memory.engines.sql import EVERYBODY, Row, SqlDatabase, Statement
 from hybrid_memory.engines.stored import owner_key
-from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError, StoreVersionError
+from hybrid_memory.errors import InvalidConfigError, OutdatedError, StoreUnavailableError, StoreVersionError
 from hybrid_memory.runtime.breaker import Breaker
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS, hurried
 from hybrid_memory.scope import Scope
@@ -86,7 +86,6 @@ class PostgresConnection(SqlDatabase):
     rows = "SELECT unnest(?::{kind}[]) AS {name}"
     # Other joins may read all of the table's rows, as the planner has no statistics of a new one.
     each = "CROSS JOIN LATERAL (SELECT * FROM main.{table} {name} WHERE {condition} OFFSET 0) {name}"
-    locked = "FOR UPDATE"
 
     def __init__(
         self,
@@ -110,9 +109,10 @@ class PostgresConnection(SqlDatabase):
         self._tried("connect to", self._check_schema)
 
     @staticmethod
-    def answers(run: PatientConnection, statements: Sequence[Statement]) -> list[list[Row]]:
-        cursors = [run.execute(statement.encode(), values) for statement, values in statements]
-        return [cursor.fetchall() for cursor in cursors]
+    def expect(run: PatientConnection, statement: Statement) -> None:
+        """See `SqlDatabase.expect`; the server fails by itself, so that nobody has to wait for its answer."""
+        text, values = statement
+        run.execute(f"WITH there AS ({text}) SELECT 1 / count(*) FROM there".encode(), values)
 
     def queries(
         self, statements: Sequence[Statement], *, owner: int = EVERYBODY, keep: bool = False
@@ -260,6 +260,8 @@ class PostgresConnection(SqlDatabase):
         except (psycopg.Error, OSError) as error:
             if isinstance(error, psycopg.Error) and (error.sqlstate or "").startswith("HM"):  # raised by our functions
                 raise
+            if isinstance(error, errors.DivisionByZero):  # see `expect`
+                raise OutdatedError from error
             self.check_open()
             reason = str(cleaned(error, self._address.secrets)).strip().partition("\n")[0]
             raise StoreUnavailableError(f"cannot {verb} Postgres at {self.address}: {reason}{_help(error)}") from error

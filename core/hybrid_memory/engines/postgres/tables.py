@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from operator import itemgetter
+from typing import Any, TypeAlias
 
+import numpy as np
 import psycopg
 
+from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.columns import CACHE_BYTES, MOST_GONE, MOST_READ, ROW, Changes, Columns
 from hybrid_memory.engines.postgres.connection import PostgresConnection
 from hybrid_memory.engines.postgres.pool import PatientConnection
@@ -21,7 +25,8 @@ from hybrid_memory.engines.stored import (
     from_micros,
     owner_key,
 )
-from hybrid_memory.errors import OutdatedError
+from hybrid_memory.errors import EmbedderMismatchError, OutdatedError
+from hybrid_memory.index.port import Entry, Status
 from hybrid_memory.log.event import Event, EventKind, mark_of
 from hybrid_memory.log.moment import NEWEST, Tail
 from hybrid_memory.log.port import Appended, Draft, LogSize, LogState
@@ -178,6 +183,10 @@ class PostgresLog(SqlLog):
         return LogSize(owners, sessions, events, int(size), archived)
 
 
+Ask: TypeAlias = Callable[[Sequence[Statement]], list[list[Row]]]
+Answer: TypeAlias = psycopg.Cursor[Row]
+
+
 def _first_places(drafts: Sequence[Draft]) -> set[int]:
     """The first place of each id; a different event with the same id is a conflict."""
     first: dict[tuple[str, str], int] = {}
@@ -219,6 +228,28 @@ LEFT JOIN LATERAL (
 ORDER BY r.id
 """
 """Each is one statement, of one snapshot. ``OFFSET 0`` prevents other joins, which may read all of its vectors."""
+_PUT = """
+WITH numbers AS (
+    UPDATE main.indexed SET number = number + 1 WHERE owner IN (
+        SELECT owner FROM main.indexed
+        WHERE owner IN (SELECT owner FROM main.records WHERE id = ANY(?) AND coalesce(pending, pending))
+            AND EXISTS (SELECT 1 FROM main.embedder WHERE name = ? AND dim = ?)
+        ORDER BY owner FOR UPDATE
+    ) RETURNING owner, number
+), mine AS (
+    SELECT r.owner, r.id, n.number FROM main.records r JOIN numbers n ON n.owner = r.owner
+    WHERE r.id = ANY(?) AND coalesce(r.pending, r.pending) FOR UPDATE OF r
+), given AS (
+    SELECT m.owner, m.id, g.key, coalesce(g.vector, (SELECT v.vector FROM main.vectors v WHERE v.key = g.key LIMIT 1)),
+        m.number
+    FROM mine m JOIN unnest(?::bigint[], ?::bytea[], ?::bytea[]) g(id, key, vector) ON g.id = m.id
+), put AS (
+    INSERT INTO main.vectors(owner, record, key, vector, number) SELECT * FROM given WHERE coalesce IS NOT NULL
+    RETURNING owner, record, number
+)
+UPDATE main.records r SET pending = false, changed = p.number FROM put p WHERE r.id = p.record AND r.owner = p.owner
+"""
+"""Not by the index of the records that wait, of which there may be many more."""
 _LEASED = """
 INSERT INTO main.indexed AS i (owner, holder, leased) VALUES (?, ?, now() + make_interval(secs => ?))
 ON CONFLICT (owner) DO UPDATE SET holder = excluded.holder, leased = excluded.leased
@@ -256,13 +287,14 @@ class PostgresIndex(SqlIndex):
         return Changes() if number is None else self._changes(owner, number, known, [])[0]
 
     def _changes(
-        self, owner: Scope, mine: int, known: Columns, asked: Sequence[Statement]
+        self, owner: Scope, mine: int, known: Columns, asked: Sequence[Statement], ask: Ask | None = None
     ) -> tuple[Changes, list[list[Row]]]:
         """The changes, and the rows of statements asked before them in the same round trip."""
         number = known.number
         changes = (_ALL if number < 0 else _CHANGED, [known.epoch, number, mine, mine, mine])
         # Last, so that the columns are not older than what the others say.
-        *answers, rows = self._db.queries([*asked, changes], owner=mine, keep=number >= 0)
+        ask = ask or partial(self._db.queries, owner=mine, keep=number >= 0)
+        *answers, rows = ask([*asked, changes])
         if not rows:
             return Changes(), answers
         number, epoch, gone = rows[0][:3]
@@ -272,7 +304,7 @@ class PostgresIndex(SqlIndex):
         return Changes(number, epoch, [row[_ID:] for row in rows], gone, whole), answers
 
     def _answered(
-        self, asked: Sequence[Statement], number: int | None, summed: Scope | None
+        self, asked: Sequence[Statement], number: int | None, summed: Scope | None, ask: Ask | None = None
     ) -> tuple[list[list[Row]], Columns | None]:
         if summed is None or number is None:
             return self._db.queries(asked, owner=number or EVERYBODY), None
@@ -280,7 +312,7 @@ class PostgresIndex(SqlIndex):
 
         def changes(known: Columns) -> Changes:
             nonlocal answers
-            new, answers = self._changes(summed, number, known, asked)
+            new, answers = self._changes(summed, number, known, asked, ask)
             return new
 
         columns = self.owner_columns(summed, changes)
@@ -292,8 +324,49 @@ class PostgresIndex(SqlIndex):
     def _stored(self, keys: Collection[bytes]) -> Statement:
         return "SELECT DISTINCT ON (key) key, vector FROM main.vectors WHERE key = ANY(?)", [[*keys]]
 
-    def _put(self, run: PatientConnection, given: Sequence[Row]) -> None:
-        run.executemany("INSERT INTO main.vectors(owner, record, key, vector, number) VALUES (?, ?, ?, ?, ?)", given)
+    def put_vectors(
+        self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
+    ) -> None:
+        _check(embedder, self._db.write(lambda run, _: self._put(run, embedder, keys, vectors)))
+
+    def _put(
+        self,
+        run: PatientConnection,
+        embedder: tuple[str, int],
+        keys: Mapping[int, bytes],
+        vectors: Mapping[bytes, Floats],
+    ) -> Answer:
+        """Store vectors inside this transaction, if they are of the index's embedder; returns which that is."""
+        packed = {key: np.asarray(vector, dtype=np.float32).tobytes() for key, vector in vectors.items()}
+        given = [[*keys], [*keys.values()], [packed.get(key) for key in keys.values()]]
+        run.execute("INSERT INTO main.embedder VALUES (1, ?, ?) ON CONFLICT DO NOTHING", embedder)
+        run.execute(_PUT, [[*keys], *embedder, [*keys], *given])
+        return run.execute("SELECT name, dim FROM main.embedder")
+
+    def store(
+        self,
+        owner: Scope,
+        entries: Sequence[Entry],
+        embedder: tuple[str, int],
+        keys: Mapping[int, bytes],
+        vectors: Mapping[bytes, Floats],
+        **move: Any,
+    ) -> Status | None:
+        def written(run: PatientConnection, number: int, statements: Sequence[Statement]) -> list[Answer]:
+            self._upserted(entries, run, number, **move)
+            there = self._put(run, embedder, keys, vectors)
+            return [there, *(run.execute(text, values) for text, values in statements)]
+
+        def ask(statements: Sequence[Statement]) -> list[list[Row]]:
+            work = partial(written, statements=statements)
+            there, *answers = self._db.write_for(owner, lambda run, mine, _: work(run, mine), alone=False)
+            _check(embedder, there)
+            return [answer.fetchall() for answer in answers]
+
+        try:
+            return self.status_along([], owner, self._db.owner_id_for_writing(owner), sums=True, ask=ask)[0]
+        except OutdatedError:
+            return None
 
     def _delete(self, run: PatientConnection, ids: Sequence[int], owners: Sequence[int] | None = None) -> int:
         removed = run.execute(_DELETE, [ids])
@@ -305,3 +378,9 @@ class PostgresIndex(SqlIndex):
 
     def _empty(self, run: PatientConnection) -> None:
         run.execute("TRUNCATE main.records, main.vectors, main.gone, main.embedder")
+
+
+def _check(embedder: tuple[str, int], answer: Answer) -> None:
+    (there,) = answer.fetchall()
+    if there != tuple(embedder):
+        raise EmbedderMismatchError(there, embedder)
