@@ -13,7 +13,7 @@ import psycopg
 from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.columns import CACHE_BYTES, MOST_GONE, MOST_READ, ROW, Changes, Columns
 from hybrid_memory.engines.postgres.connection import PostgresConnection
-from hybrid_memory.engines.postgres.pool import PatientConnection
+from hybrid_memory.engines.postgres.pool import Answer, Run
 from hybrid_memory.engines.sql import CHANGED, EVERYBODY, Row, SqlIndex, SqlLog, Statement, same
 from hybrid_memory.engines.stored import (
     EVENT_FIELDS,
@@ -95,7 +95,7 @@ class PostgresLog(SqlLog):
     )
 
     def _appended(
-        self, run: PatientConnection, owner: Scope, drafts: Sequence[Draft], seen: int | None, again: bool
+        self, run: Run, owner: Scope, drafts: Sequence[Draft], seen: int | None, again: bool
     ) -> list[Appended]:
         first = _first_places(drafts)
         alone = [drafts[place] for place in sorted(first)]
@@ -131,15 +131,15 @@ class PostgresLog(SqlLog):
             for place, draft in enumerate(drafts)
         ]
 
-    def _last(self, run: PatientConnection, number: int) -> int:
+    def _last(self, run: Run, number: int) -> int:
         rows = run.execute("SELECT head FROM main.owners WHERE id = ? FOR NO KEY UPDATE", [number]).fetchall()
         return int(rows[0][0]) if rows else 0
 
-    def _moved(self, run: PatientConnection, number: int) -> None:
+    def _moved(self, run: Run, number: int) -> None:
         run.execute(_HEAD, [number])
 
     def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        def restored(run: PatientConnection, number: int, _: int) -> None:
+        def restored(run: Run, number: int, _: int) -> None:
             self._last(run, number)
             columns = zip(*map(event_row, events), strict=True)
             run.execute(
@@ -184,7 +184,7 @@ class PostgresLog(SqlLog):
 
 
 Ask: TypeAlias = Callable[[Sequence[Statement]], list[list[Row]]]
-Answer: TypeAlias = psycopg.Cursor[Row]
+Answered: TypeAlias = psycopg.Cursor[Row] | Answer
 
 
 def _first_places(drafts: Sequence[Draft]) -> set[int]:
@@ -331,11 +331,11 @@ class PostgresIndex(SqlIndex):
 
     def _put(
         self,
-        run: PatientConnection,
+        run: Run,
         embedder: tuple[str, int],
         keys: Mapping[int, bytes],
         vectors: Mapping[bytes, Floats],
-    ) -> Answer:
+    ) -> Answered:
         """Store vectors inside this transaction, if they are of the index's embedder; returns which that is."""
         packed = {key: np.asarray(vector, dtype=np.float32).tobytes() for key, vector in vectors.items()}
         given = [[*keys], [*keys.values()], [packed.get(key) for key in keys.values()]]
@@ -352,7 +352,7 @@ class PostgresIndex(SqlIndex):
         vectors: Mapping[bytes, Floats],
         **move: Any,
     ) -> Status | None:
-        def written(run: PatientConnection, number: int, statements: Sequence[Statement]) -> list[Answer]:
+        def written(run: Run, number: int, statements: Sequence[Statement]) -> list[Answered]:
             self._upserted(entries, run, number, **move)
             there = self._put(run, embedder, keys, vectors)
             return [there, *(run.execute(text, values) for text, values in statements)]
@@ -368,7 +368,7 @@ class PostgresIndex(SqlIndex):
         except OutdatedError:
             return None
 
-    def _delete(self, run: PatientConnection, ids: Sequence[int], owners: Sequence[int] | None = None) -> int:
+    def _delete(self, run: Run, ids: Sequence[int], owners: Sequence[int] | None = None) -> int:
         removed = run.execute(_DELETE, [ids])
         if owners is None:  # else nobody waits for the answer
             owners = [owner for (owner,) in removed.fetchall()]
@@ -376,11 +376,11 @@ class PostgresIndex(SqlIndex):
             run.execute(_FORGOTTEN, [owners, MOST_GONE])
         return len(owners)
 
-    def _empty(self, run: PatientConnection) -> None:
+    def _empty(self, run: Run) -> None:
         run.execute("TRUNCATE main.records, main.vectors, main.gone, main.embedder")
 
 
-def _check(embedder: tuple[str, int], answer: Answer) -> None:
+def _check(embedder: tuple[str, int], answer: Answered) -> None:
     (there,) = answer.fetchall()
     if there != tuple(embedder):
         raise EmbedderMismatchError(there, embedder)
