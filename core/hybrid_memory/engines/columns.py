@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -86,7 +86,7 @@ class Changes:
     epoch: int = 0
     rows: Sequence[Row] = ()
     gone: Sequence[int] = ()
-    whole: Mapping[int, Row] = field(default_factory=dict)
+    whole: dict[int, Row] = field(default_factory=dict)
 
 
 class Terms:
@@ -272,8 +272,10 @@ class Columns:
             terms=terms,
             labels=self.labels,
             metadata=metadata,
-            read={number: record for number, record in self.read.copy().items() if number not in changed}
-            | dict(islice(changes.whole.items(), MOST_READ)),
+            read={
+                **{number: record for number, record in self.read.copy().items() if number not in changed},
+                **changes.whole,
+            },
         )
         if not new and not changes.gone:
             self._ordered(made)

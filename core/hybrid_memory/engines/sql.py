@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
 from operator import attrgetter
 from typing import Any, ClassVar, TypeAlias, TypeVar, Unpack
 
@@ -476,18 +475,20 @@ class SqlIndex(RowIndex):
         gone: Collection[int] = (),
         uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
-        work = partial(self._upserted, entries, after=after, upto=upto, anchor=anchor, seen=seen, gone=gone, uses=uses)
+        def work(run: Transaction, number: int, _: int) -> None:
+            self._upserted(run, number, entries, after=after, upto=upto, anchor=anchor, seen=seen, gone=gone, uses=uses)
+
         try:
-            self._db.write_for(owner, lambda run, number, _: work(run, number), alone=False)
+            self._db.write_for(owner, work, alone=False)
         except OutdatedError:
             return False
         return True
 
     def _upserted(
         self,
-        entries: Sequence[Entry],
         run: Transaction,
         number: int,
+        entries: Sequence[Entry],
         *,
         after: int,
         upto: int,
@@ -527,6 +528,9 @@ class SqlIndex(RowIndex):
             return int(count)
 
         return self._db.write(deleted)
+
+    def train(self, owner: Scope) -> None:
+        self._db.check_open()
 
     def scrub(self) -> None:
         self._db.scrub()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from copy import deepcopy
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Unpack
 
@@ -71,7 +70,7 @@ class Tail:
                 return None
             later = replace(which, after=max(which.after, upto), limit=None).of(mine)
             events = which.cut([*earlier, *later])
-        return _copies(events)
+        return events
 
 
 class MomentLog(DelegatingLog):
@@ -104,12 +103,14 @@ class MomentLog(DelegatingLog):
             events = self._log.read(scope, **which)
             if len(events) <= READ_EVENTS and all(event.position <= state.head for event in events):
                 upto = state.head if wanted.upto is None else min(wanted.upto, state.head)
-                state.tail.reads.put((scope.session, replace(wanted, upto=None)), (upto, _copies(events)))
+                state.tail.reads.put((scope.session, replace(wanted, upto=None)), (upto, events))
         return events
 
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
         state = None if scope is None else self._states.get(scope.owner)
-        return self._log.heads(scope) if scope is None or state is None else {scope.owner: state.head}
+        if scope is None or state is None:
+            return self._log.heads(scope)
+        return {scope.owner: state.head} if state.head else {}
 
     def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
         self._states.pop(owner.owner, None)
@@ -120,8 +121,3 @@ class MomentLog(DelegatingLog):
     ) -> Appended:
         self._states.pop(owner.owner, None)
         return self._log.erase(owner, positions, rewritten, note, seen=seen)
-
-
-def _copies(events: Iterable[Event]) -> list[Event]:
-    """The events, of which a reader may change the payload."""
-    return [replace(event, payload=deepcopy(event.payload)) for event in events]

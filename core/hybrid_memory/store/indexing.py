@@ -33,7 +33,7 @@ from hybrid_memory.store.engine import anchor_of, anchored, astray
 from hybrid_memory.store.projection import Newest, Projection, projections
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.vectors import Pending, content_key, passages, put_vectors
-from hybrid_memory.store.view import at_positions
+from hybrid_memory.store.view import at_positions, in_a_moment
 
 T = TypeVar("T")
 
@@ -151,6 +151,7 @@ class TextIndex(Projection):
 
     async def follow(self, run: Runner, services: Services, owner: Scope) -> int:
         """Derive records from new events, and drop those of erased ones; returns how many are new."""
+        services = in_a_moment(services)
         state = await run.call(services.truth.state, owner)
         new, *_ = await self._followed(run, services, owner, state)
         return len(new)
@@ -165,9 +166,7 @@ class TextIndex(Projection):
         """
         index, head, new, moved, note = services.index, state.head, list[Derived](), False, ""
         marks = {0: "", head: state.mark}  # of the log's events, by position
-        status = _sent(state, pending)
-        if status is None:
-            status = await run.call(index.status, owner, pending=pending, sums=sums)
+        status = await _status(run, services, owner, state, pending=pending, sums=sums)
         while True:
             after = status.applied
             events, marks[after] = await _news(run, services, owner, after) if after != head else ([], state.mark)
@@ -377,7 +376,7 @@ class TextIndex(Projection):
         embeds = services.embedder is not None
         state = await run.call(services.truth.state, owner) if state is None else state
         if services.read_only:
-            status = await run.call(services.index.status, owner, pending=int(embeds), sums=embeds)
+            status = await _status(run, services, owner, state, pending=int(embeds), sums=embeds)
             if anchored(status)[0] != state.mark and await run.call(astray, services.truth, owner, status):
                 raise StoreUnavailableError(f"the log of {owner} was restored to before its index: open it for writing")
             if status.applied < state.head:
@@ -532,10 +531,15 @@ class TextIndex(Projection):
         return {**counts, "unindexed": unindexed}
 
 
-def _sent(state: LogState, pending: int) -> Status | None:
-    """The state of the index if it was sent with that of the log."""
-    status: Status | None = state.index
-    return None if status is None else replace(status, pending=list(status.pending)[:pending])
+async def _status(
+    run: Runner, services: Services, owner: Scope, state: LogState, *, pending: int, sums: bool
+) -> Status:
+    """The state of the index, which the engine may have sent with that of the log."""
+    sent: Status | None = state.index
+    if sent is None:
+        return await run.call(services.index.status, owner, pending=pending, sums=sums)
+    sent = replace(sent, pending=list(sent.pending)[:pending])
+    return sent if sums else replace(sent, vectors=0, total=None)
 
 
 async def _news(run: Runner, services: Services, owner: Scope, after: int) -> tuple[list[Event], str]:

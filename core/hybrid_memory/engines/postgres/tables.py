@@ -352,17 +352,17 @@ class PostgresIndex(SqlIndex):
         vectors: Mapping[bytes, Floats],
         **move: Any,
     ) -> Status | None:
-        def written(run: Run, number: int, statements: Sequence[Statement]) -> list[Answered]:
-            self._upserted(entries, run, number, **move)
-            there = self._put(run, embedder, keys, vectors)
-            return [there, *(run.execute(text, values) for text, values in statements)]
-
         def ask(statements: Sequence[Statement]) -> list[list[Row]]:
-            work = partial(written, statements=statements)
-            there, *answers = self._db.write_for(owner, lambda run, mine, _: work(run, mine), alone=False)
+            def work(run: Run, number: int, _: int) -> list[Answered]:
+                self._upserted(run, number, entries, **move)
+                there = self._put(run, embedder, keys, vectors)
+                return [there, *(run.execute(text, values) for text, values in statements)]
+
+            there, *answers = self._db.write_for(owner, work, alone=False)
             _check(embedder, there)
             return [answer.fetchall() for answer in answers]
 
+        # Nobody waits for what is written, only for the changes that it led to.
         try:
             return self.status_along([], owner, self._db.owner_id_for_writing(owner), sums=True, ask=ask)[0]
         except OutdatedError:
