@@ -87,10 +87,10 @@ class MomentLog(DelegatingLog):
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
         state, asked = self._states.get(owner.owner), self._kinds.get(owner.owner, frozenset())
         if state is None or not asked.issuperset(kinds):
-            self._kinds[owner.owner] = asked.union(kinds)  # after a write, the same verb asks for most of them again
-            state = self._log.state(owner, self._kinds[owner.owner])
+            asked = asked.union(kinds)  # after a write, the same verb asks for most of them again
+            state = self._log.state(owner, asked)
             if state.tail is not None:
-                self._states[owner.owner] = state
+                self._states[owner.owner], self._kinds[owner.owner] = state, asked
         return state
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:

@@ -52,10 +52,9 @@ LEFT JOIN LATERAL (
 ) l ON true
 WHERE o.id = ?
 """
-_TAIL = (
-    f"SELECT {', '.join(EVENT_FIELDS)} FROM main.events WHERE owner = ? AND position >= ? "
-    "ORDER BY position DESC LIMIT ?"
-)
+_TAIL = f"""
+SELECT {", ".join(EVENT_FIELDS)} FROM main.events WHERE owner = ? AND position >= ? ORDER BY position DESC LIMIT ?
+"""
 TAILS = 256
 """For how many owners the newest events are kept."""
 
@@ -84,15 +83,14 @@ class PostgresLog(SqlLog):
     _db: PostgresConnection
     by_position = "position"
     head_of = "o.head"
-
-    def __init__(self, database: PostgresConnection) -> None:
-        super().__init__(database)
-        self._tails: LruCache[Scope, Tail] = LruCache(TAILS)
-
     newest_of = (
         "SELECT x.*, o.tenant, o.user, o.agent, o.space FROM main.owners o, LATERAL ("
         f"SELECT {', '.join(EVENT_FIELDS)} FROM main.events WHERE owner = o.id {{}} ORDER BY position DESC LIMIT 1) x"
     )
+
+    def __init__(self, database: PostgresConnection) -> None:
+        super().__init__(database)
+        self._tails: LruCache[Scope, Tail] = LruCache(TAILS)
 
     def _appended(
         self, run: Run, owner: Scope, drafts: Sequence[Draft], seen: int | None, again: bool
@@ -240,16 +238,19 @@ WITH numbers AS (
     SELECT r.owner, r.id, n.number FROM main.records r JOIN numbers n ON n.owner = r.owner
     WHERE r.id = ANY(?) AND coalesce(r.pending, r.pending) FOR UPDATE OF r
 ), given AS (
-    SELECT m.owner, m.id, g.key, coalesce(g.vector, (SELECT v.vector FROM main.vectors v WHERE v.key = g.key LIMIT 1)),
-        m.number
+    SELECT m.owner, m.id, g.key, m.number,
+        coalesce(g.vector, (SELECT v.vector FROM main.vectors v WHERE v.key = g.key LIMIT 1)) AS vector
     FROM mine m JOIN unnest(?::bigint[], ?::bytea[], ?::bytea[]) g(id, key, vector) ON g.id = m.id
 ), put AS (
-    INSERT INTO main.vectors(owner, record, key, vector, number) SELECT * FROM given WHERE coalesce IS NOT NULL
+    INSERT INTO main.vectors(owner, record, key, number, vector) SELECT * FROM given WHERE vector IS NOT NULL
     RETURNING owner, record, number
 )
 UPDATE main.records r SET pending = false, changed = p.number FROM put p WHERE r.id = p.record AND r.owner = p.owner
 """
-"""Not by the index of the records that wait, of which there may be many more."""
+"""The owner's row is locked before its records are read, and these are read as they are then.
+
+Not by the index of the records that wait, of which there may be many more: hence ``coalesce``.
+"""
 _LEASED = """
 INSERT INTO main.indexed AS i (owner, holder, leased) VALUES (?, ?, now() + make_interval(secs => ?))
 ON CONFLICT (owner) DO UPDATE SET holder = excluded.holder, leased = excluded.leased
@@ -330,11 +331,7 @@ class PostgresIndex(SqlIndex):
         _check(embedder, self._db.write(lambda run, _: self._put(run, embedder, keys, vectors)))
 
     def _put(
-        self,
-        run: Run,
-        embedder: tuple[str, int],
-        keys: Mapping[int, bytes],
-        vectors: Mapping[bytes, Floats],
+        self, run: Run, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
     ) -> Answered:
         """Store vectors inside this transaction, if they are of the index's embedder; returns which that is."""
         packed = {key: np.asarray(vector, dtype=np.float32).tobytes() for key, vector in vectors.items()}
