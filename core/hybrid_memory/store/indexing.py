@@ -153,18 +153,18 @@ class TextIndex(Projection):
         """Derive records from new events, and drop those of erased ones; returns how many are new."""
         services = in_a_moment(services)
         state = await run.call(services.truth.state, owner)
-        new, *_ = await self._followed(run, services, owner, state)
-        return len(new)
+        count, *_ = await self._followed(run, services, owner, state)
+        return count
 
     async def _followed(
         self, run: Runner, services: Services, owner: Scope, state: LogState, *, pending: int = 0, sums: bool = False
-    ) -> tuple[list[Derived], Status, bool, str]:
+    ) -> tuple[int, Status, bool, str]:
         """Bring the index up to this state of the log; with ``sums`` also the vectors of a few new records.
 
-        Returns the new records, the state of the index, whether any records have changed since that was read, so that
+        Returns how many records are new, the state of the index, whether any have changed since that was read, so that
         its sums are older, and why the model did not make the vectors.
         """
-        index, head, new, moved, note = services.index, state.head, list[Derived](), False, ""
+        index, head, count, moved, note = services.index, state.head, 0, False, ""
         marks = {0: "", head: state.mark}  # of the log's events, by position
         status = await _status(run, services, owner, state, pending=pending, sums=sums)
         while True:
@@ -175,7 +175,7 @@ class TextIndex(Projection):
                 continue
             await self._note(run, services, owner.owner, (after, marks[after]), marks)
             if after >= head:
-                return new, status, moved, note
+                return count, status, moved, note
             erased = await self._drop_erased(run, services, owner, events)
             # Its columns do not have what was written since.
             derived = await _derived(run, services, owner, events, None if erased or moved else status)
@@ -190,7 +190,7 @@ class TextIndex(Projection):
             # Another process may have indexed the same events meanwhile; then nothing was stored, and we look again.
             stored = made is not None or await run.call(index.upsert, owner, entries, **move)
             if stored:
-                moved, new, marks[upto] = moved or bool(entries or uses or erased), [*new, *derived], mark
+                moved, count, marks[upto] = moved or bool(entries or uses or erased), count + len(derived), mark
             if made is not None:
                 status, moved = made, False
             elif stored and not erased:
@@ -384,16 +384,14 @@ class TextIndex(Projection):
                 return status, f"read-only: {behind:,} new events are not indexed"
             return status, await self._missing(run, services) if status.pending else ""
         pending = self._most(owner) + 1 if embeds else 0
-        new, status, moved, note = await self._followed(run, services, owner, state, pending=pending, sums=embeds)
+        _, status, moved, note = await self._followed(run, services, owner, state, pending=pending, sums=embeds)
         if status.pending and not note:
-            pairs = [(item.record, item.previous) for item in new]
-            fresh = pairs if list(status.pending) == [record.id for record, _ in pairs] else []
-            note = await self._embedded(run, services, owner, status, fresh)
+            note = await self._embedded(run, services, owner, status)
         if embeds and (moved or status.pending):
             status = await run.call(services.index.status, owner, sums=True)
         return status, note
 
-    async def _embedded(self, run: Runner, services: Services, owner: Scope, status: Status, fresh: Pending) -> str:
+    async def _embedded(self, run: Runner, services: Services, owner: Scope, status: Status) -> str:
         """Make some of the missing vectors, as far as a recall waits for them; returns a note if some remain."""
         work, most = services.config.orchestration, self._most(owner)
         if len(status.pending) > most and (self._filling[owner] or work.background):
@@ -406,7 +404,7 @@ class TextIndex(Projection):
                 raise ModelError(_unmade(total - done))
 
         try:
-            await self.embed(run, services, owner, enough, fresh=fresh)
+            await self.embed(run, services, owner, enough)
         except ModelError as error:
             return _later(error)
         return ""

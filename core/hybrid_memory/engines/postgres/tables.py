@@ -55,7 +55,7 @@ WHERE o.id = ?
 _TAIL = f"""
 SELECT {", ".join(EVENT_FIELDS)} FROM main.events WHERE owner = ? AND position >= ? ORDER BY position DESC LIMIT ?
 """
-TAILS = 256
+TAILS = 64
 """For how many owners the newest events are kept."""
 
 PENDING = 4096
