@@ -18,7 +18,7 @@ from tests.postgres_server import PostgresServer
 from tests.world import user
 
 NUMBERS = count()
-QUIET: dict[str, Any] = {"embedder": "hashing", "orchestration": {"background": False}}
+QUIET: dict[str, Any] = {"embedder": "hashing", "orchestration": {"background": False, "engine_timeout": 60}}
 COLOURS = ["red", "green", "blue", "white"]
 ASKED = ["which lamp is green?", "where do I live?", "what did I buy last?"]
 
