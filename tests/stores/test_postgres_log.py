@@ -12,7 +12,7 @@ import pytest
 
 from hybrid_memory import Scope
 from hybrid_memory.engines.postgres import PostgresConnection, PostgresLog
-from hybrid_memory.engines.postgres.pool import PatientConnection
+from hybrid_memory.engines.postgres.pool import Run
 from hybrid_memory.errors import IdConflictError, StoreUnavailableError
 from hybrid_memory.ports import Appended
 from hybrid_memory.testing.drafts import ALICE, draft
@@ -41,7 +41,7 @@ def test_a_writer_that_is_slow_to_commit_holds_up_those_of_its_owner_alone(url: 
     slow.append(ALICE, [draft(0)])
     with ThreadPoolExecutor() as pool:
 
-        def held(connection: PatientConnection, _: int) -> Appended:
+        def held(connection: Run, _: int) -> Appended:
             (mine,) = slow._appended(connection, ALICE, [draft(1)], None, again=False)
             assert fast.append(BOB, [draft(1)])[0].position > mine.position
             waiting.append(pool.submit(fast.append, ALICE, [draft(2)]))

@@ -31,7 +31,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import HIDING, View, in_view, present
+from hybrid_memory.store.view import HIDING, View, in_a_moment, in_view, present
 
 COMPACTIONS = 2
 """The most compactions in one call, before content that does not fit is left out of the prompt."""
@@ -95,6 +95,7 @@ async def assemble(run: Runner, services: Services, scope: Scope, request: Promp
 
 async def _assembled(run: Runner, services: Services, scope: Scope, request: PromptRequest) -> Assembled:
     began = time.perf_counter()
+    services = in_a_moment(services)
     state: LogState | None = await run.call(services.truth.state, scope.owner, PROMPT_KINDS)
     services, request = await _prepared(run, services, scope, request, state)
     await run.call(services.count, "")  # a counter may have tables to load, off the event loop

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.engines.stored import to_micros
+from hybrid_memory.engines.stored import record_in, to_micros
 from hybrid_memory.index.bm25 import BM25_B, BM25_K1, idf
 from hybrid_memory.index.port import (
     Explored,
@@ -30,7 +30,7 @@ from hybrid_memory.index.port import (
     best,
     corrected,
 )
-from hybrid_memory.index.record import Record, Where
+from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.views import joined
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import allowed_edits
@@ -50,7 +50,7 @@ there is none, or none that is new.
 
 _NUMBERS, _LABELS = 9, 13
 """Where the numbers of a row end, and then its labels, which the columns hold as numbers."""
-_ID, _AT, _TURN = 0, 4, 8
+_ID, _AT, _TURN, _KIND, _SESSION = 0, 4, 8, 9, 12
 
 CACHE_BYTES = 512 << 20
 
@@ -63,7 +63,7 @@ LOADED_AGAIN = 4
 MOST_GONE = 1_000
 """The most removed records of an owner that are noted one by one; beyond, whoever has a copy loads all again."""
 
-MOST_READ, RECORD_BYTES = 2_048, 1_000
+MOST_READ, RECORD_BYTES = 8_192, 1_000
 """The most records of an owner kept as they were read, and about what one takes."""
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -79,12 +79,14 @@ class Changes:
         epoch: another value than before means that ``rows`` are all records, and older ones are void.
         rows: new and changed records; see `ROW`.
         gone: ids of removed records, older than the rows.
+        whole: new and changed records that were sent whole, by id; see `record_in`.
     """
 
     number: int = 0
     epoch: int = 0
     rows: Sequence[Row] = ()
     gone: Sequence[int] = ()
+    whole: dict[int, Row] = field(default_factory=dict)
 
 
 class Terms:
@@ -161,7 +163,7 @@ class Columns:
         matrix: a vector for each row, and empty ones for more; present: which have one.
         terms: inverted indexes, each of other rows.
         labels: the number of each label; metadata: that of records that have any, by id.
-        read: records that were read whole, by id.
+        read: records that were read whole, by id; those that were sent as rows remain rows until they are needed.
     """
 
     number: int = -1
@@ -174,7 +176,7 @@ class Columns:
     terms: tuple[Terms, ...] = ()
     labels: dict[str | None, int] = field(default_factory=dict)
     metadata: dict[int, dict[str, Any]] = field(default_factory=dict)
-    read: dict[int, Record] = field(default_factory=dict)
+    read: dict[int, Record | Row] = field(default_factory=dict)
 
     @property
     def nbytes(self) -> int:
@@ -270,7 +272,10 @@ class Columns:
             terms=terms,
             labels=self.labels,
             metadata=metadata,
-            read={number: record for number, record in self.read.copy().items() if number not in changed},
+            read={
+                **{number: record for number, record in self.read.copy().items() if number not in changed},
+                **changes.whole,
+            },
         )
         if not new and not changes.gone:
             self._ordered(made)
@@ -422,6 +427,22 @@ class Columns:
         rows = np.unique(rows_by_place[np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())])
         return RecordColumns.of(self.table[rows[self.visible(where, rows)], :_TURN])
 
+    def last_turns(self, sessions: Sequence[str | None]) -> list[int]:
+        """The id of the last turn of each of these sessions that has one."""
+        turns = self.alive & (self.table[:, _KIND] == self.labels.get(RecordKind.TURN, -1))
+        mine = [turns & (self.table[:, _SESSION] == self.labels.get(session or "", -1)) for session in sessions]
+        return [int(self.ids[rows].max()) for rows in mine if rows.any()]
+
+    def turns_before(self, records: Sequence[Record]) -> list[int]:
+        """The ids of the turns before these records in their segments."""
+        keys, rows_by_place = self.places
+        later = [(record.segment, record.ordinal) for record in records if record.ordinal]
+        before = np.unique(_place(*np.array(later, dtype=np.float64).reshape(-1, 2).T) - 1)
+        first, end = np.searchsorted(keys, before), np.searchsorted(keys, before, side="right")
+        rows = np.array([row for a, b in zip(first, end, strict=True) for row in rows_by_place[a:b]], dtype=np.int64)
+        turns: list[int] = self.ids[rows[self.table[rows, _KIND] == self.labels.get(RecordKind.TURN, -1)]].tolist()
+        return turns
+
     def vector_rows(self, ids: Ids) -> tuple[Floats, Mask]:
         """See `SemanticIndex.vector_rows`."""
         vectors, present = np.zeros((len(ids), self.matrix.shape[1]), dtype=np.float32), np.zeros(len(ids), np.bool_)
@@ -552,22 +573,31 @@ class RowIndex(SemanticIndex):
         """Those of these records that the owner has, in the given order."""
         return [record for record in self.get(ids) if record.scope.owner == owner.owner]
 
-    def fetch(self, ids: Ids, owner: Scope) -> Fetched:
+    def kept_columns(self, owner: Scope) -> Columns:
+        """The owner's records as they were last read; none if they were not."""
         with self._kept_lock:
             kept = self._kept.get(owner.owner)
-        # What a search has just returned need not be looked for again.
-        mine = kept.columns if kept is not None else Columns()
-        there = {number: record for number in ids.tolist() if (record := mine.read.get(number)) is not None}
-        if missing := [number for number in ids.tolist() if number not in there]:
-            new = {record.id: record for record in self.records(owner, missing)}
-            there |= new
-            if len(mine.read) + len(new) > MOST_READ:
-                mine.read.clear()
-            mine.read.update(new)
-        vectors, present = mine.vector_rows(ids)
-        if not present.all():
-            vectors, present = self.vector_rows(owner, ids)
-        return Fetched([there[number].copied() for number in ids.tolist() if number in there], vectors, present)
+        return Columns() if kept is None else kept.columns
+
+    def read_records(self, owner: Scope, ids: Sequence[int]) -> list[Record]:
+        """The same as `records`; what has just been read, as by a search, is not read again."""
+        mine = self.kept_columns(owner)
+        there = dict[int, Record]()
+        for number in ids:
+            if (record := mine.read.get(number)) is not None:
+                there[number] = record if isinstance(record, Record) else record_in(record)
+        if missing := [number for number in ids if number not in there]:
+            there |= {record.id: record for record in self.records(owner, missing)}
+            if len(mine.read) + len(missing) > MOST_READ:
+                for number in list(mine.read)[: MOST_READ // 2]:
+                    mine.read.pop(number, None)
+        mine.read.update(there)
+        return [there[number].copied() for number in ids if number in there]
+
+    def fetch(self, ids: Ids, owner: Scope) -> Fetched:
+        mine = self.kept_columns(owner)
+        mine = self.owner_columns(owner) if mine.number < 0 else mine
+        return Fetched(self.read_records(owner, ids.tolist()), *mine.vector_rows(ids))
 
     def close(self) -> None:
         with self._kept_lock:

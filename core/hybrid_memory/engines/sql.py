@@ -29,7 +29,7 @@ from hybrid_memory.engines.stored import (
     to_json,
     to_micros,
 )
-from hybrid_memory.errors import EmbedderMismatchError, MemoryClosedError, OutdatedError
+from hybrid_memory.errors import MemoryClosedError, OutdatedError
 from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Status, Use
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.event import Event, EventKind, mark_of
@@ -51,10 +51,15 @@ EVERYBODY = 0
 OWNER = 'SELECT id FROM main.owners WHERE tenant = ? AND "user" = ? AND agent = ? AND space = ?'
 _EVENT = ", ".join(EVENT_FIELDS)
 _RECORD = f"SELECT o.tenant, o.user, o.agent, o.space, r.session, {', '.join(f'r.{name}' for name in RECORD_FIELDS)}"
-_WRITTEN = ("owner", "session", "length", "terms", "written", "changed", *RECORD_FIELDS)
-_INSERT = f"INSERT INTO main.records({', '.join(_WRITTEN)}) VALUES ({', '.join('?' for _ in _WRITTEN)})"
-_USED = """
-UPDATE main.records SET uses = uses + ?, last_used = CASE WHEN last_used > ? THEN last_used ELSE ? END, changed = ?
+_WRITTEN = ("owner", "session", "length", "terms", *RECORD_FIELDS)
+_NUMBER = "(SELECT number FROM main.indexed WHERE owner = ?)"
+_INSERT = f"""
+INSERT INTO main.records({", ".join(_WRITTEN)}, written, changed)
+VALUES ({", ".join("?" for _ in _WRITTEN)}, {_NUMBER}, {_NUMBER})
+"""
+_USED = f"""
+UPDATE main.records SET uses = uses + ?, last_used = CASE WHEN last_used > ? THEN last_used ELSE ? END,
+    changed = {_NUMBER}
 WHERE id = ? AND owner = ?
 """
 _MOVED = """
@@ -92,13 +97,11 @@ class SqlDatabase(ABC):
         among: the end of a condition that something is in a list; ``array`` makes a list of numbers or texts its value.
         rows: a query for an array's values, of a ``kind``, bigint or text, as rows of one column with a ``name``.
         each: joins, to each row of what stands before, the rows of a table that an index finds by a condition.
-        locked: the end of a query whose rows nobody else may change until the transaction ends.
     """
 
     among: ClassVar[str]
     rows: ClassVar[str]
     each: ClassVar[str]
-    locked: ClassVar[str]
 
     def __init__(self, *, array: Callable[[list[Any]], Any]) -> None:
         self.array = array
@@ -115,8 +118,8 @@ class SqlDatabase(ABC):
 
     @staticmethod
     @abstractmethod
-    def answers(run: Transaction, statements: Sequence[Statement]) -> list[list[Row]]:
-        """The rows of each statement inside this transaction; where a server is asked, it waits only once."""
+    def expect(run: Transaction, statement: Statement) -> None:
+        """Run a statement inside this transaction, which fails with an `OutdatedError` if it returns no row."""
 
     @abstractmethod
     def write(self, work: Callable[[Transaction, int], T]) -> T:
@@ -356,12 +359,27 @@ class SqlIndex(RowIndex):
         self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
     ) -> Status:
         number = None if owner is None else self._db.owner_id(owner)
-        asked: list[Statement] = [(_STATUS, [number])]
+        return self.status_along([], owner, number, sessions=sessions, pending=pending, sums=sums)[0]
+
+    def status_along(
+        self,
+        first: Sequence[Statement],
+        owner: Scope | None,
+        number: int | None,
+        *,
+        sessions: Sequence[str | None] = (),
+        pending: int = 0,
+        sums: bool = False,
+        **how: Any,
+    ) -> tuple[Status, list[list[Row]]]:
+        """The state of the index, as `status`, and before that the rows of other statements; see `_answered`."""
+        asked: list[Statement] = [*first, (_STATUS, [number])]
         asked += [self._tails(number, sessions)] if sessions else []
         asked += [(_PENDING, [number, pending])] if pending else []
         asked += [(_SIZE, [])] if sums and owner is None else []
         summed = owner if sums and number is not None else None
-        answers, columns = self._answered(asked, number, summed)
+        answers, columns = self._answered(asked, number, summed, **how)
+        before, answers = answers[: len(first)], answers[len(first) :]
         ((applied, anchor, name, dim),) = answers.pop(0)
         tails = answers.pop(0) if sessions else []
         last: dict[str, int] = {session: record for session, record in tails if record is not None}
@@ -373,7 +391,7 @@ class SqlIndex(RowIndex):
             pending=[row[0] for row in answers.pop(0)] if pending else [],
             size=IndexSize(*answers[0][0]) if answers else IndexSize(0, 0, 0),
         )
-        return status if columns is None else columns.summed(status)
+        return (status if columns is None else columns.summed(status)), before
 
     @abstractmethod
     def _answered(
@@ -388,9 +406,13 @@ class SqlIndex(RowIndex):
         }
         return {owner: there.get(owner.owner, Status()) for owner in owners}
 
-    def tails(self, owner: Scope, sessions: Sequence[str | None]) -> dict[str | None, Record]:
-        number = self._db.owner_id(owner)
-        turns = self._read([self._tails(number, sessions)])[0] if sessions else []
+    def tails(
+        self, owner: Scope, sessions: Sequence[str | None], status: Status | None = None
+    ) -> dict[str | None, Record]:
+        if status is not None and status.columns is not None:
+            turns = self.read_records(owner, status.columns.last_turns(sessions))
+        else:
+            turns = self._read([self._tails(self._db.owner_id(owner), sessions)])[0] if sessions else []
         return {turn.scope.session: turn for turn in turns}
 
     def pending(self, owner: Scope, limit: int) -> list[tuple[Record, Record | None]]:
@@ -400,11 +422,13 @@ class SqlIndex(RowIndex):
         before = _by_follower(records, turns)
         return [(record, before.get(record.id)) for record in sorted(records, key=attrgetter("id"))]
 
-    def previous(self, owner: Scope, records: Sequence[Record]) -> dict[int, Record]:
-        """See `SemanticIndex.previous`; without the columns, which a writer may never need."""
+    def previous(self, owner: Scope, records: Sequence[Record], status: Status | None = None) -> dict[int, Record]:
+        """See `SemanticIndex.previous`; without the columns if they were not read, as a writer may never need them."""
         later = [record for record in records if record.ordinal]
         if not later:
             return {}
+        if status is not None and status.columns is not None:
+            return _by_follower(later, self.read_records(owner, status.columns.turns_before(later)))
         listed = self._listed([record.id for record in later])
         (turns,) = self._read([self._turns_before(listed, self._db.owner_id(owner))])
         return _by_follower(later, turns)
@@ -451,74 +475,42 @@ class SqlIndex(RowIndex):
         gone: Collection[int] = (),
         uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
-        def moved_on(run: Transaction, number: int, _: int) -> bool:
-            new = f"INSERT INTO main.indexed(owner, epoch) VALUES (?, {self.first_epoch}) ON CONFLICT DO NOTHING"
-            run.execute(new, [number])
-            moved = run.execute(_MOVED, [upto, anchor, number, after, seen]).fetchall()
-            if not moved:
-                return False
-            ((changed,),) = moved
-            chosen = f"SELECT id FROM main.records WHERE +owner = ? AND id {self._db.among}"
-            mine = run.execute(chosen, [number, self._db.array(list(gone))]).fetchall() if gone else []
-            if replaced := [*(record for (record,) in mine), *(entry.record.id for entry in entries)]:
-                self._delete(run, replaced, [number] if gone else [])
-            rows = [
-                {**row_of(number, entry.record), "terms": entry.terms, "written": changed, "changed": changed}
-                for entry in entries
-            ]
-            used = [
-                (use.count, to_micros(use.at), to_micros(use.at), changed, record, number)
-                for record, use in uses.items()
-            ]
-            if rows:
-                run.executemany(_INSERT, [[row[name] for name in _WRITTEN] for row in rows])
-            if used:
-                run.executemany(_USED, used)
-            return True
+        def work(run: Transaction, number: int, _: int) -> None:
+            self._upserted(run, number, entries, after=after, upto=upto, anchor=anchor, seen=seen, gone=gone, uses=uses)
 
-        return self._db.write_for(owner, moved_on, alone=False)
+        try:
+            self._db.write_for(owner, work, alone=False)
+        except OutdatedError:
+            return False
+        return True
 
-    def put_vectors(
-        self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
+    def _upserted(
+        self,
+        run: Transaction,
+        number: int,
+        entries: Sequence[Entry],
+        *,
+        after: int,
+        upto: int,
+        anchor: str,
+        seen: str | None = None,
+        gone: Collection[int] = (),
+        uses: Mapping[int, Use] = UNUSED,
     ) -> None:
-        ids = self._db.array(list(keys))
-        # Not by the index of those that wait, of which there may be many more.
-        waiting = f"SELECT owner, id FROM main.records WHERE id {self._db.among} AND coalesce(pending, pending)"
-        owners = f"SELECT owner FROM main.indexed WHERE owner IN (SELECT owner FROM ({waiting}) w) ORDER BY owner"
-        next_number = f"UPDATE main.indexed SET number = number + 1 WHERE owner IN ({owners} {self._db.locked})"
-
-        def put(run: Transaction, _: int) -> None:
-            run.execute("INSERT INTO main.embedder VALUES (1, ?, ?) ON CONFLICT DO NOTHING", embedder)
-            ((there,), numbers, mine, stored) = self._db.answers(
-                run,
-                [
-                    ("SELECT name, dim FROM main.embedder", ()),
-                    (f"{next_number} RETURNING owner, number", [ids]),
-                    (f"{waiting} ORDER BY owner, id {self._db.locked}", [ids]),
-                    self._stored({*keys.values()} - vectors.keys()),
-                ],
-            )
-            if there != tuple(embedder):
-                raise EmbedderMismatchError(there, embedder)
-            changed: dict[int, int] = dict(numbers)
-            known = {key: np.asarray(vector, dtype=np.float32).tobytes() for key, vector in vectors.items()}
-            known |= {bytes(key): bytes(vector) for key, vector in stored}
-            given = [
-                (owner, record, keys[record], known[keys[record]], changed[owner])
-                for owner, record in mine
-                if keys[record] in known and owner in changed
-            ]
-            if given:
-                self._put(run, given)
-                run.executemany(
-                    f"UPDATE main.records SET pending = false, changed = ? WHERE id {self._db.among}",
-                    [
-                        (number, self._db.array([record for whose, record, *_ in given if whose == owner]))
-                        for owner, number in changed.items()
-                    ],
-                )
-
-        self._db.write(put)
+        """Do what `upsert` does, inside this transaction."""
+        new = f"INSERT INTO main.indexed(owner, epoch) VALUES (?, {self.first_epoch}) ON CONFLICT DO NOTHING"
+        run.execute(new, [number])
+        self._db.expect(run, (_MOVED, [upto, anchor, number, after, seen]))
+        chosen = f"SELECT id FROM main.records WHERE +owner = ? AND id {self._db.among}"
+        mine = run.execute(chosen, [number, self._db.array(list(gone))]).fetchall() if gone else []
+        if replaced := [*(record for (record,) in mine), *(entry.record.id for entry in entries)]:
+            self._delete(run, replaced, [number] if gone else [])
+        rows = [{**row_of(number, entry.record), "terms": entry.terms} for entry in entries]
+        if rows:
+            run.executemany(_INSERT, [[*(row[name] for name in _WRITTEN), number, number] for row in rows])
+        if uses:
+            counts = [(record, use.count, to_micros(use.at)) for record, use in uses.items()]
+            run.executemany(_USED, [(count, at, at, number, record, number) for record, count, at in counts])
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         if owner is not None:
@@ -537,6 +529,9 @@ class SqlIndex(RowIndex):
 
         return self._db.write(deleted)
 
+    def train(self, owner: Scope) -> None:
+        self._db.check_open()
+
     def scrub(self) -> None:
         self._db.scrub()
 
@@ -547,10 +542,6 @@ class SqlIndex(RowIndex):
     @abstractmethod
     def _stored(self, keys: Collection[bytes]) -> Statement:
         """A query for one vector of each of these content hashes, with the hash."""
-
-    @abstractmethod
-    def _put(self, run: Transaction, given: Sequence[Row]) -> None:
-        """Write vectors, each given with owner, record, content hash, and the number of the owner's change."""
 
     @abstractmethod
     def _delete(self, run: Transaction, ids: Sequence[int], owners: Sequence[int] | None = None) -> int:

@@ -318,8 +318,10 @@ class SemanticIndex(IndexEngine):
         """Counts over all owners."""
         return self.status(sums=True).size
 
-    def tails(self, owner: Scope, sessions: Sequence[str | None]) -> dict[str | None, Record]:
-        """The last turn of each of these sessions, if it has one."""
+    def tails(
+        self, owner: Scope, sessions: Sequence[str | None], status: Status | None = None
+    ) -> dict[str | None, Record]:
+        """The last turn of each of these sessions, if it has one; for ``status`` see `explore`."""
         last = self.status(owner, sessions=sessions).tails
         records = {record.id: record for record in self.get(list(last.values()))}
         return {session: records[number] for session, number in last.items() if number in records}
@@ -330,8 +332,11 @@ class SemanticIndex(IndexEngine):
         before = self.previous(owner, records)
         return [(record, before.get(record.id)) for record in records]
 
-    def previous(self, owner: Scope, records: Sequence[Record]) -> dict[int, Record]:
-        """The previous turns of these records in their segments, by record id; records without one are left out."""
+    def previous(self, owner: Scope, records: Sequence[Record], status: Status | None = None) -> dict[int, Record]:
+        """The previous turns of these records in their segments, by record id; records without one are left out.
+
+        For ``status`` see `explore`.
+        """
         later = [record.id for record in records if record.ordinal]
         if not later:
             return {}
@@ -342,6 +347,24 @@ class SemanticIndex(IndexEngine):
         turns = {(turn.segment, turn.ordinal): turn for turn in self.get(ids) if turn.kind is RecordKind.TURN}
         before = {record.id: turns.get((record.segment, record.ordinal - 1)) for record in records}
         return {number: turn for number, turn in before.items() if turn is not None}
+
+    def store(
+        self,
+        owner: Scope,
+        entries: Sequence[Entry],
+        embedder: tuple[str, int],
+        keys: Mapping[int, bytes],
+        vectors: Mapping[bytes, Floats],
+        **move: Any,
+    ) -> Status | None:
+        """Do what `upsert` does, then `put_vectors`, and return the new state with sums; None if another was faster.
+
+        ``move`` are the other arguments of `upsert`. An engine may do it all at once.
+        """
+        if not self.upsert(owner, entries, **move):
+            return None
+        self.put_vectors(embedder, keys, vectors)
+        return self.status(owner, sums=True)
 
     def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
         """The stored vectors for these content hashes."""

@@ -74,11 +74,15 @@ class LogState:
         head: the owner's last position; initially 0.
         mark: the mark of the event there, see `Readable.mark`; initially empty.
         last: position and mark of the last event of each requested kind that exists.
+        tail: the newest events, if the engine has sent them along; see `hybrid_memory.log.moment`.
+        index: the `Status` of the owner's index with its sums, if the engine has sent that along.
     """
 
     head: int = 0
     mark: str = ""
     last: Mapping[EventKind, tuple[int, str]] = field(default_factory=dict)
+    tail: Any = field(default=None, compare=False, repr=False)
+    index: Any = field(default=None, compare=False, repr=False)
 
     def newest(self, kinds: Iterable[EventKind]) -> tuple[int, str]:
         """Position and mark of the last event of these kinds, of those requested; 0 and empty if there is none."""

@@ -284,6 +284,9 @@ class ArchivedLog(DelegatingLog):
     def mark(self, owner: Scope, position: int) -> str:
         return self._log.mark(owner, position) or EventLog.mark(self, owner, position)
 
+    def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
+        return replace(self._log.state(owner, kinds), tail=None)  # in which archived events may be missing
+
     def newest(self, kinds: Sequence[EventKind | None]) -> dict[Scope, dict[EventKind | None, Event]]:
         return EventLog.newest(self, kinds)
 

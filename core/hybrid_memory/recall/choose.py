@@ -227,13 +227,15 @@ async def asked_before(
     These are short, or share no word with the query. Only questions that a search could have found are returned.
     ``candidates`` are all of them, including the turns.
     """
-    services: Services = homes[0].view
     words, home_of = set(map(hash, terms(query))), {home.view.owner: home for home in homes}
     turns = [record for record in records if record.kind is RecordKind.TURN and record.scope.owner in home_of]
     turns = [turn for turn in turns if words.isdisjoint(offer(turn.text).terms) or estimate_tokens(turn.text) <= SHORT]
     tells = speech([turn.text for turn in turns])
     answers = {turn.id: turn for turn, idle in zip(turns, tells.asks + tells.empty, strict=True) if idle < ASKING}
-    before = await _before(run, services, candidates, list(answers.values())) if answers else {}
+    before: dict[int, Record] = {}
+    for home in homes:
+        mine = [turn for turn in answers.values() if turn.scope.owner == home.view.owner and turn.ordinal]
+        before |= await _before(run, home, candidates, mine) if mine else {}
     before = {
         number: turn for number, turn in before.items() if home_of[answers[number].scope.owner].where.allows(turn)
     }
@@ -242,7 +244,7 @@ async def asked_before(
     questions = list(before.values())
     fresh = np.array([max(turn.at, turn.last_used or turn.at).timestamp() for turn in questions])
     uses = np.array([turn.uses for turn in questions], dtype=np.int64)
-    remembered = kept(services, fresh, np.array([turn.importance for turn in questions]), uses)
+    remembered = kept(homes[0].view, fresh, np.array([turn.importance for turn in questions]), uses)
     asks = speech([turn.text for turn in questions]).asks
     return {
         number: turn
@@ -251,29 +253,18 @@ async def asked_before(
     }
 
 
-async def _before(
-    run: Runner, services: Services, candidates: Candidates, turns: Sequence[Record]
-) -> dict[int, Record]:
+async def _before(run: Runner, home: Home, candidates: Candidates, turns: Sequence[Record]) -> dict[int, Record]:
     """The previous turns, by the ids of these; candidates among them were read before."""
     places = candidates.places
-    near = {
-        turn.id: places.ids[(places.segments == turn.segment) & (places.ordinals == turn.ordinal - 1)].tolist()
-        for turn in turns
-        if turn.ordinal
-    }
-    read = {number: candidates.read.get(number) for several in near.values() for number in several}
-    missing = [number for number, record in read.items() if record is None]
-    read |= {record.id: record for record in (await run.call(services.index.get, missing) if missing else ())}
     before = {
-        turn: record
-        for turn, several in near.items()
-        for number in several
-        if (record := read[number]) is not None and record.kind is RecordKind.TURN
+        turn.id: record
+        for turn in turns
+        for number in places.ids[(places.segments == turn.segment) & (places.ordinals == turn.ordinal - 1)].tolist()
+        if (record := candidates.read.get(number)) is not None and record.kind is RecordKind.TURN
     }
-    for owner in {turn.scope.owner for turn in turns if turn.ordinal and turn.id not in before}:
-        others = [turn for turn in turns if turn.scope.owner == owner and turn.ordinal and turn.id not in before]
-        before |= await run.call(services.index.previous, owner, others)
-    return before
+    others = [turn for turn in turns if turn.id not in before]
+    more = await run.call(home.view.index.previous, home.view.owner, others, home.status) if others else {}
+    return before | more
 
 
 def _speaker(record: Record) -> str:

@@ -30,7 +30,7 @@ from hybrid_memory.runtime.tracing import Given, Span
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import HIDING, in_view, kept
+from hybrid_memory.store.view import HIDING, in_a_moment, in_view, kept
 from hybrid_memory.text.asking import about_before, about_now, asking_share
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import shown
@@ -114,7 +114,7 @@ async def recall(run: Runner, services: Services, request: Request, spaces: Sequ
     If the question is about the present, the newer of two similar hits comes first. Recent answers are cached until
     something is written. Without an index, the log is searched.
     """
-    where = request.where
+    services, where = in_a_moment(services), request.where
     # Which session was the last depends on this one, and nothing else does.
     session = request.session if asks_for_last_talk(request.query) else None
     key = cache.question(

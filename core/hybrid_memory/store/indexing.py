@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 from uuid import uuid4
@@ -32,7 +33,7 @@ from hybrid_memory.store.engine import anchor_of, anchored, astray
 from hybrid_memory.store.projection import Newest, Projection, projections
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.vectors import Pending, content_key, passages, put_vectors
-from hybrid_memory.store.view import at_positions
+from hybrid_memory.store.view import at_positions, in_a_moment
 
 T = TypeVar("T")
 
@@ -150,55 +151,83 @@ class TextIndex(Projection):
 
     async def follow(self, run: Runner, services: Services, owner: Scope) -> int:
         """Derive records from new events, and drop those of erased ones; returns how many are new."""
+        services = in_a_moment(services)
         state = await run.call(services.truth.state, owner)
-        return len((await self._followed(run, services, owner, state))[0])
+        count, *_ = await self._followed(run, services, owner, state)
+        return count
 
     async def _followed(
         self, run: Runner, services: Services, owner: Scope, state: LogState, *, pending: int = 0, sums: bool = False
-    ) -> tuple[list[Derived], Status, bool]:
-        """Bring the index up to this state of the log.
+    ) -> tuple[int, Status, bool, str]:
+        """Bring the index up to this state of the log; with ``sums`` also the vectors of a few new records.
 
-        Returns the new records, the state of the index, and whether any records have changed; then its sums are older.
+        Returns how many records are new, the state of the index, whether any have changed since that was read, so that
+        its sums are older, and why the model did not make the vectors.
         """
-        index, head, new, moved = services.index, state.head, list[Derived](), False
+        index, head, count, moved, note = services.index, state.head, 0, False, ""
         marks = {0: "", head: state.mark}  # of the log's events, by position
-        status = await run.call(index.status, owner, pending=pending, sums=sums)
+        status = await _status(run, services, owner, state, pending=pending, sums=sums)
         while True:
-            after, events = status.applied, list[Event]()
-            if after != head:
-                # The last one that it has followed again, which shows whether the log still has it.
-                first = max(after - 1, 0)
-                events = list(await run.call(services.truth.read, owner.owner, after=first, limit=EVENT_BATCH + 1))
-                if after:
-                    marks[after] = events.pop(0).mark if events and events[0].position == after else ""
+            after = status.applied
+            events, marks[after] = await _news(run, services, owner, after) if after != head else ([], state.mark)
             if await self._realigned(run, services, owner, status, marks[after]):
                 status = await run.call(index.status, owner, pending=pending, sums=sums)
                 continue
             await self._note(run, services, owner.owner, (after, marks[after]), marks)
             if after >= head:
-                return new, status, moved
-            erased = [event.payload for event in events if event.kind is EventKind.ERASED]
-            for one in erased:
-                await self._unindex(run, services, owner, one)
-            if any(one.get("scrub", "now") == "now" for one in erased):
-                # The process that erased it may have been killed before it cleaned the log.
-                await scrubbed(run, services.truth.scrub)
-            derived, cleaning = await _derived(run, services, owner, events), services.config.cleaning
-            entries = [Entry(item.record, index_terms(item.record, cleaning)) for item in derived]
+                return count, status, moved, note
+            erased = await self._drop_erased(run, services, owner, events)
+            # Its columns do not have what was written since.
+            derived = await _derived(run, services, owner, events, None if erased or moved else status)
             # A server that evicts may have lost them.
             upto, mark = (events[-1].position, events[-1].mark) if events else (head, state.mark)
-            anchor, uses = anchor_of(mark, self.version), uses_of(events)
+            anchor, uses, cleaning = anchor_of(mark, self.version), uses_of(events), services.config.cleaning
+            move: dict[str, Any] = {"after": after, "upto": upto, "anchor": anchor, "seen": status.anchor, "uses": uses}
+            entries, made = [Entry(item.record, index_terms(item.record, cleaning)) for item in derived], None
+            if sums and 0 < len(derived) < EMBED_BATCH and not (status.pending or erased):
+                store = partial(index.store, owner, entries, **move)
+                made, note = await self._with_vectors(run, services, owner, derived, store)
             # Another process may have indexed the same events meanwhile; then nothing was stored, and we look again.
-            stored = await run.call(
-                index.upsert, owner, entries, after=after, seen=status.anchor, upto=upto, anchor=anchor, uses=uses
-            )
+            stored = made is not None or await run.call(index.upsert, owner, entries, **move)
             if stored:
-                moved, new, marks[upto] = moved or bool(entries or uses or erased), [*new, *derived], mark
-            if stored and not erased:
+                moved, count, marks[upto] = moved or bool(entries or uses or erased), count + len(derived), mark
+            if made is not None:
+                status, moved = made, False
+            elif stored and not erased:
                 waiting = [*status.pending, *(item.record.id for item in derived)][:pending]
                 status = replace(status, applied=upto, anchor=anchor, pending=waiting)
             else:
                 status = await run.call(index.status, owner, pending=pending, sums=sums)
+
+    async def _with_vectors(
+        self,
+        run: Runner,
+        services: Services,
+        owner: Scope,
+        derived: Sequence[Derived],
+        store: Callable[..., Status | None],
+    ) -> tuple[Status | None, str]:
+        """Store new records together with their vectors; returns the new state of the index.
+
+        None if that failed, and why if the model did.
+        """
+        made: list[Status | None] = []
+        fresh = [(item.record, item.previous) for item in derived]
+        try:
+            await self.embed(run, services, owner, fresh=fresh, put=lambda *vectors: made.append(store(*vectors)))
+        except ModelError as error:
+            return None, _later(error)
+        return (made[0] if made else None), ""
+
+    async def _drop_erased(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> bool:
+        """Drop the records of what these events erased; returns whether anything was."""
+        erased = [event.payload for event in events if event.kind is EventKind.ERASED]
+        for one in erased:
+            await self._unindex(run, services, owner, one)
+        if any(one.get("scrub", "now") == "now" for one in erased):
+            # The process that erased it may have been killed before it cleaned the log.
+            await scrubbed(run, services.truth.scrub)
+        return bool(erased)
 
     async def _note(
         self, run: Runner, services: Services, owner: Scope, seen: tuple[int, str], marks: Mapping[int, str]
@@ -347,7 +376,7 @@ class TextIndex(Projection):
         embeds = services.embedder is not None
         state = await run.call(services.truth.state, owner) if state is None else state
         if services.read_only:
-            status = await run.call(services.index.status, owner, pending=int(embeds), sums=embeds)
+            status = await _status(run, services, owner, state, pending=int(embeds), sums=embeds)
             if anchored(status)[0] != state.mark and await run.call(astray, services.truth, owner, status):
                 raise StoreUnavailableError(f"the log of {owner} was restored to before its index: open it for writing")
             if status.applied < state.head:
@@ -355,17 +384,14 @@ class TextIndex(Projection):
                 return status, f"read-only: {behind:,} new events are not indexed"
             return status, await self._missing(run, services) if status.pending else ""
         pending = self._most(owner) + 1 if embeds else 0
-        new, status, moved = await self._followed(run, services, owner, state, pending=pending, sums=embeds)
-        note = ""
-        if status.pending:
-            pairs = [(item.record, item.previous) for item in new]
-            fresh = pairs if list(status.pending) == [record.id for record, _ in pairs] else []
-            note = await self._embedded(run, services, owner, status, fresh)
+        _, status, moved, note = await self._followed(run, services, owner, state, pending=pending, sums=embeds)
+        if status.pending and not note:
+            note = await self._embedded(run, services, owner, status)
         if embeds and (moved or status.pending):
             status = await run.call(services.index.status, owner, sums=True)
         return status, note
 
-    async def _embedded(self, run: Runner, services: Services, owner: Scope, status: Status, fresh: Pending) -> str:
+    async def _embedded(self, run: Runner, services: Services, owner: Scope, status: Status) -> str:
         """Make some of the missing vectors, as far as a recall waits for them; returns a note if some remain."""
         work, most = services.config.orchestration, self._most(owner)
         if len(status.pending) > most and (self._filling[owner] or work.background):
@@ -378,10 +404,9 @@ class TextIndex(Projection):
                 raise ModelError(_unmade(total - done))
 
         try:
-            await self.embed(run, services, owner, enough, fresh)
+            await self.embed(run, services, owner, enough)
         except ModelError as error:
-            _log.warning("%s; the records are indexed, their vectors are made later", error)
-            return str(error)
+            return _later(error)
         return ""
 
     def _most(self, owner: Scope) -> int:
@@ -429,9 +454,14 @@ class TextIndex(Projection):
         services: Services,
         owner: Scope,
         progress: Progress | None = None,
+        *,
         fresh: Pending = (),
+        put: Callable[..., Any] | None = None,
     ) -> int:
-        """Make the owner's missing vectors; ``fresh`` are all records without one, if they are known."""
+        """Make the owner's missing vectors; ``fresh`` are all records without one, if they are known.
+
+        ``put`` stores them, instead of the index's `put_vectors`.
+        """
         count, total, embedder, cleaning = 0, 0, services.embedder, services.config.cleaning
         if embedder is None:
             return 0
@@ -450,7 +480,7 @@ class TextIndex(Projection):
                 break
             texts = await passages(pending, cleaning, embedder.name, embed)
             if await put_vectors(
-                run, services.index, embedder.name, texts, embed, is_needed=is_needed, storing=self.storing
+                run, services.index, embedder.name, texts, embed, is_needed=is_needed, storing=self.storing, put=put
             ):
                 count += len(pending)
             await self.go_on(run, services, owner)
@@ -499,7 +529,30 @@ class TextIndex(Projection):
         return {**counts, "unindexed": unindexed}
 
 
-async def _derived(run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> list[Derived]:
+async def _status(
+    run: Runner, services: Services, owner: Scope, state: LogState, *, pending: int, sums: bool
+) -> Status:
+    """The state of the index, which the engine may have sent with that of the log."""
+    sent: Status | None = state.index
+    if sent is None:
+        return await run.call(services.index.status, owner, pending=pending, sums=sums)
+    sent = replace(sent, pending=list(sent.pending)[:pending])
+    return sent if sums else replace(sent, vectors=0, total=None)
+
+
+async def _news(run: Runner, services: Services, owner: Scope, after: int) -> tuple[list[Event], str]:
+    """The events after the position that the index has followed, and the mark of the one there; empty if it is gone."""
+    # The last one again, which shows whether the log still has it.
+    events = await run.call(services.truth.read, owner.owner, after=max(after - 1, 0), limit=EVENT_BATCH + 1)
+    if not after:
+        return events, ""
+    there = bool(events) and events[0].position == after
+    return (events[1:], events[0].mark) if there else (events, "")
+
+
+async def _derived(
+    run: Runner, services: Services, owner: Scope, events: Sequence[Event], status: Status | None = None
+) -> list[Derived]:
     """The records for these events, which follow the turns it already has; claims have the metadata of their turn."""
     for projection in projections(services):
         events = await projection.findable(run, services, owner, events)
@@ -517,7 +570,12 @@ async def _derived(run: Runner, services: Services, owner: Scope, events: Sequen
         for event in events
     ]
     sessions = list(dict.fromkeys(event.scope.session for event in events if event.kind is EventKind.MESSAGE))
-    return derive(events, await run.call(services.index.tails, owner, sessions) if sessions else {})
+    return derive(events, await run.call(services.index.tails, owner, sessions, status) if sessions else {})
+
+
+def _later(error: ModelError) -> str:
+    _log.warning("%s; the records are indexed, their vectors are made later", error)
+    return str(error)
 
 
 def _unmade(count: int) -> str:

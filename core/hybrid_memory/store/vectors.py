@@ -56,11 +56,12 @@ async def put_vectors(
     *,
     is_needed: Callable[[], bool],
     storing: AbstractContextManager[Any],
+    put: Callable[..., Any] | None = None,
 ) -> bool:
     """Give records the vectors of their passages; each distinct text is embedded only once.
 
     Returns False and stores nothing if the vectors are no longer ``is_needed`` once they were made; ``storing`` is held
-    while that is asked and they are stored.
+    while that is asked and they are stored, by ``put`` if that is given.
     """
     keys = {number: content_key(embedder, text) for number, text in texts.items()}
     by_key = {keys[number]: text for number, text in texts.items()}
@@ -70,11 +71,11 @@ async def put_vectors(
     # The width is the vectors': to ask a model for it may cost a call.
     width = len(next(iter((fresh or known).values())))
 
-    def put() -> bool:
+    def stored() -> bool:
         with storing:
             if is_needed():
-                index.put_vectors((embedder, width), keys, fresh)
+                (put or index.put_vectors)((embedder, width), keys, fresh)
                 return True
             return False
 
-    return await run.call(put)
+    return await run.call(stored)

@@ -6,7 +6,7 @@ And retention: what is hidden by age, and would be destroyed by ``forget(expired
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +18,7 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message
+from hybrid_memory.log.moment import MomentLog
 from hybrid_memory.log.port import EventLog, LogState, Receipt, receipt_of
 from hybrid_memory.log.views import Horizon, Stretches, VisibleLog, hidden, joined, replaced, runs, visible, within
 from hybrid_memory.runtime.caches import LruCache
@@ -93,6 +94,13 @@ class Views:
 
     def __init__(self) -> None:
         self.changes: LruCache[Scope, Changes] = LruCache(VIEWS)
+
+
+def in_a_moment(services: Services) -> Services:
+    """The services with the log as it is when a verb begins, until that writes to it; see `MomentLog`."""
+    if isinstance(services, View) or isinstance(services.log, MomentLog):
+        return services
+    return replace(services, log=MomentLog(services.log))
 
 
 async def in_view(run: Runner, services: Services, scope: Scope, state: LogState | None = None) -> View:

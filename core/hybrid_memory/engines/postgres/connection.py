@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
@@ -15,11 +15,19 @@ import psycopg
 from psycopg import Connection, OperationalError, errors
 from psycopg_pool import PoolTimeout
 
-from hybrid_memory.engines.postgres.pool import CONNECT_SECONDS, CONNECTING, NoAnswerError, PatientConnection, Pool
+from hybrid_memory.engines.postgres.pool import (
+    CONNECT_SECONDS,
+    CONNECTING,
+    NoAnswerError,
+    PatientConnection,
+    Pool,
+    Run,
+    Script,
+)
 from hybrid_memory.engines.postgres.schema import APPEND, OWNED, POLICY, SCHEMA, VERSION
 from hybrid_memory.engines.sql import EVERYBODY, Row, SqlDatabase, Statement
 from hybrid_memory.engines.stored import owner_key
-from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError, StoreVersionError
+from hybrid_memory.errors import InvalidConfigError, OutdatedError, StoreUnavailableError, StoreVersionError
 from hybrid_memory.runtime.breaker import Breaker
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS, hurried
 from hybrid_memory.scope import Scope
@@ -74,6 +82,7 @@ class PostgresConnection(SqlDatabase):
     Attributes:
         schema: the schema of the tables.
         address: host and port, as shown in errors.
+        index: the index in these tables that is in use, whose state is sent with that of the log; None if none is.
 
     Raises:
         InvalidConfigError: the URL is malformed.
@@ -85,7 +94,6 @@ class PostgresConnection(SqlDatabase):
     rows = "SELECT unnest(?::{kind}[]) AS {name}"
     # Other joins may read all of the table's rows, as the planner has no statistics of a new one.
     each = "CROSS JOIN LATERAL (SELECT * FROM main.{table} {name} WHERE {condition} OFFSET 0) {name}"
-    locked = "FOR UPDATE"
 
     def __init__(
         self,
@@ -99,6 +107,7 @@ class PostgresConnection(SqlDatabase):
         self._address = address = _parsed(url)
         self.schema, self.address = address.schema, address.place
         self.read_only = read_only
+        self.index: Any = None
         self._breaker = Breaker(f"Postgres at {self.address}")
         self._whole = True
         self._timeouts = (engine_timeout, CALL_SECONDS)
@@ -108,9 +117,10 @@ class PostgresConnection(SqlDatabase):
         self._tried("connect to", self._check_schema)
 
     @staticmethod
-    def answers(run: PatientConnection, statements: Sequence[Statement]) -> list[list[Row]]:
-        cursors = [run.execute(statement.encode(), values) for statement, values in statements]
-        return [cursor.fetchall() for cursor in cursors]
+    def expect(run: Run, statement: Statement) -> None:
+        """See `SqlDatabase.expect`; the server fails by itself, so that nobody has to wait for its answer."""
+        text, values = statement
+        run.execute(f"WITH there AS ({text}) SELECT 1 / count(*) FROM there".encode(), values)
 
     def queries(
         self, statements: Sequence[Statement], *, owner: int = EVERYBODY, keep: bool = False
@@ -122,39 +132,45 @@ class PostgresConnection(SqlDatabase):
         return self.attempt(lambda connection, _: self.together(connection, statements, owner=owner, keep=keep))
 
     def together(
-        self,
-        connection: PatientConnection,
-        statements: Sequence[Statement],
-        *,
-        owner: int = EVERYBODY,
-        keep: bool = False,
+        self, run: Run, statements: Sequence[Statement], *, owner: int = EVERYBODY, keep: bool = False
     ) -> list[list[Row]]:
-        """The rows of each statement, in one transaction, in which the settings hold; one pipeline without a pooler."""
-        with connection.pipeline() if self._direct else connection.transaction():
-            connection.execute(self._settings, self._values(owner))
-            cursors = [
-                connection.execute(text.encode(), list(values), prepare=None if keep else False)
+        """The rows of each statement, in one round trip and one transaction, in which the settings hold."""
+        with self._batch(run) as batch:
+            batch.execute(self._settings, self._values(owner))
+            answers = [
+                batch.execute(text.encode(), list(values), prepare=None if keep else False)
                 for text, values in statements
             ]
-        return [cursor.fetchall() for cursor in cursors]
+        return [answer.fetchall() for answer in answers]
 
-    def write(self, work: Callable[[PatientConnection, int], T], *, owner: int = EVERYBODY) -> T:
+    @contextmanager
+    def _batch(self, run: Run) -> Iterator[Run]:
+        """Inside the block, statements are sent together, and only fetching rows waits for the server."""
+        if isinstance(run, PatientConnection) and self._direct:
+            with run.pipeline():
+                yield run
+        else:
+            script = run if isinstance(run, Script) else Script(run)
+            yield script
+            script.send()
+
+    def write(self, work: Callable[[Run, int], T], *, owner: int = EVERYBODY) -> T:
         """Run the work in one transaction and return its result; an exception rolls back.
 
-        Without a pooler, only fetching rows waits for the server. It may be repeated, see `attempt`.
+        Only fetching rows waits for the server. It may be repeated, see `attempt`.
         """
 
         def whole(connection: PatientConnection, tried: int) -> T:
-            with connection.batched():
-                connection.execute("BEGIN")
-                connection.execute(self._settings, self._values(owner))
-                result = work(connection, tried)
-                connection.execute("COMMIT")  # the pool rolls back if anything raises
+            with self._batch(connection) as run:
+                run.execute("BEGIN")
+                run.execute(self._settings, self._values(owner))
+                result = work(run, tried)
+                run.execute("COMMIT")  # the pool rolls back if anything raises
             return result
 
         return self.attempt(whole)
 
-    def write_for(self, owner: Scope, work: Callable[[PatientConnection, int, int], T], *, alone: bool = True) -> T:
+    def write_for(self, owner: Scope, work: Callable[[Run, int, int], T], *, alone: bool = True) -> T:
         number = self.owner_id_for_writing(owner)
         return self.write(lambda run, tried: work(run, number, tried), owner=number if alone else EVERYBODY)
 
@@ -258,6 +274,8 @@ class PostgresConnection(SqlDatabase):
         except (psycopg.Error, OSError) as error:
             if isinstance(error, psycopg.Error) and (error.sqlstate or "").startswith("HM"):  # raised by our functions
                 raise
+            if isinstance(error, errors.DivisionByZero):  # see `expect`
+                raise OutdatedError from error
             self.check_open()
             reason = str(cleaned(error, self._address.secrets)).strip().partition("\n")[0]
             raise StoreUnavailableError(f"cannot {verb} Postgres at {self.address}: {reason}{_help(error)}") from error
@@ -285,7 +303,7 @@ class PostgresConnection(SqlDatabase):
         """Prepare a connection without asking the server: behind a pooler, its sessions are shared with others."""
         connection.patience = CONNECT_SECONDS
         connection.schema = self.schema
-        connection.direct, connection.prepare_threshold = self._direct, KEPT_AFTER if self._direct else None
+        connection.prepare_threshold = KEPT_AFTER if self._direct else None
 
     def _check_schema(self) -> None:
         with self._fresh(CONNECT_SECONDS) as connection:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, TypeAlias, TypeVar, cast
 
 import psycopg
 from psycopg import OperationalError, errors
@@ -33,19 +33,16 @@ class QualifyingCursor(psycopg.Cursor[tuple[Any, ...]]):
     ) -> Self:
         # The answer to a script cannot be binary, and it has no values.
         binary = params is not None if binary is None else binary
-        return super().execute(self._qualified(query), params, prepare=prepare, binary=binary)
+        return super().execute(_qualified(self.connection, query), params, prepare=prepare, binary=binary)
 
     def executemany(self, query: Any, params_seq: Iterable[Any], *, returning: bool = False) -> None:
-        if cast("PatientConnection", self.connection).direct:
-            super().executemany(self._qualified(query), params_seq, returning=returning)
-        else:  # psycopg sends them in a pipeline
-            for params in params_seq:
-                self.execute(query, params)
+        super().executemany(_qualified(self.connection, query), params_seq, returning=returning)
 
-    def _qualified(self, query: str | bytes) -> bytes:
-        query = query if isinstance(query, bytes) else query.encode()
-        schema = cast("PatientConnection", self.connection).schema.encode()
-        return query.replace(b"?", b"%s").replace(b"main.", b'"%s".' % schema)
+
+def _qualified(connection: psycopg.Connection[Any], query: str | bytes) -> bytes:
+    query = query if isinstance(query, bytes) else query.encode()
+    schema = cast("PatientConnection", connection).schema.encode()
+    return query.replace(b"?", b"%s").replace(b"main.", b'"%s".' % schema)
 
 
 CONNECTING: dict[str, Any] = {"autocommit": True, "cursor_factory": QualifyingCursor, "prepare_threshold": None}
@@ -58,25 +55,14 @@ class PatientConnection(psycopg.Connection[tuple[Any, ...]]):
     Attributes:
         patience: seconds to wait for an answer; None waits forever.
         schema: the schema of the tables, which statements call ``main.``.
-        direct: whether no pooler is between this connection and its session.
     """
 
     patience: float | None = None
     schema: str = "hybrid_memory"
-    direct: bool = False
 
     def executemany(self, query: str, params_seq: Iterable[Sequence[Any]]) -> None:
         """Run a statement with each of these values."""
         self.cursor().executemany(query.encode(), params_seq)
-
-    @contextmanager
-    def batched(self) -> Iterator[None]:
-        """Inside the block, statements are sent in one pipeline; one after another where a pooler is between.
-
-        PgBouncer 1.18 sometimes loses count of the answers to a pipeline, and keeps its session for ever.
-        """
-        with self.pipeline() if self.direct else nullcontext():
-            yield
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
         """Wait for the answer; psycopg calls this for every request."""
@@ -85,6 +71,60 @@ class PatientConnection(psycopg.Connection[tuple[Any, ...]]):
         except errors._WaitTimeout as error:  # noqa: SLF001 - psycopg raises it where it is given a time
             self.pgconn.finish()
             raise NoAnswerError(f"timeout: no answer in {self.patience or timeout} s") from error
+
+
+class Script:
+    """Statements for a session behind a pooler, sent as one text as soon as somebody waits for rows.
+
+    Not in a pipeline: PgBouncer 1.18 sometimes loses count of the answers, and keeps its session for ever. What is sent
+    at once is one transaction.
+    """
+
+    def __init__(self, connection: PatientConnection) -> None:
+        self._connection = connection
+        self._merging = psycopg.ClientCursor(connection)
+        self._waiting: list[tuple[str, Answer]] = []
+
+    def execute(self, query: str | bytes, params: Sequence[Any] = (), *, prepare: bool | None = None) -> Answer:
+        """Send a statement, or have it wait for others; ``prepare`` is ignored, as a text is not prepared."""
+        answer = Answer(self)
+        text = self._merging.mogrify(_qualified(self._connection, query), params or None)
+        self._waiting.append((text, answer))
+        return answer
+
+    def executemany(self, query: str, params_seq: Iterable[Sequence[Any]]) -> None:
+        """Run a statement with each of these values."""
+        for params in params_seq:
+            self.execute(query, params)
+
+    def send(self) -> None:
+        """Send what is waiting, and read the answers."""
+        waiting, self._waiting = self._waiting, []
+        if not waiting:
+            return
+        cursor = psycopg.Cursor(self._connection)
+        cursor.execute(";".join(text for text, _ in waiting).encode())
+        for _, answer in waiting:
+            answer.rows = cursor.fetchall() if cursor.description else []
+            cursor.nextset()
+
+
+class Answer:
+    """The rows of a statement of a script."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self.rows: list[tuple[Any, ...]] | None = None
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """The rows; sends the script if it was not sent yet."""
+        if self.rows is None:
+            self._script.send()
+        return self.rows or []
+
+
+Run: TypeAlias = PatientConnection | Script
+"""What statements of a transaction run on."""
 
 
 class Pool:

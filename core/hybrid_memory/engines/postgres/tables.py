@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from operator import itemgetter
+from typing import Any, TypeAlias
 
+import numpy as np
 import psycopg
 
-from hybrid_memory.engines.columns import MOST_GONE, Changes, Columns
+from hybrid_memory.arrays import Floats
+from hybrid_memory.engines.columns import CACHE_BYTES, MOST_GONE, MOST_READ, ROW, Changes, Columns
 from hybrid_memory.engines.postgres.connection import PostgresConnection
-from hybrid_memory.engines.postgres.pool import PatientConnection
+from hybrid_memory.engines.postgres.pool import Answer, Run
 from hybrid_memory.engines.sql import CHANGED, EVERYBODY, Row, SqlIndex, SqlLog, Statement, same
 from hybrid_memory.engines.stored import (
     EVENT_FIELDS,
+    RECORD_FIELDS,
     conflict,
     draft_row,
+    event_in,
     event_row,
     from_micros,
     owner_key,
 )
-from hybrid_memory.errors import OutdatedError
+from hybrid_memory.errors import EmbedderMismatchError, OutdatedError
+from hybrid_memory.index.port import Entry, Status
 from hybrid_memory.log.event import Event, EventKind, mark_of
+from hybrid_memory.log.moment import NEWEST, Tail
 from hybrid_memory.log.port import Appended, Draft, LogSize, LogState
+from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.scope import Scope
 
 _APPEND = f"SELECT * FROM main.append({', '.join(['?'] * 5)}, ?, ?, ?, ?::bigint[], ?, ?, ?, ?::bigint[])"
@@ -42,6 +52,15 @@ LEFT JOIN LATERAL (
 ) l ON true
 WHERE o.id = ?
 """
+_TAIL = f"""
+SELECT {", ".join(EVENT_FIELDS)} FROM main.events WHERE owner = ? AND position >= ? ORDER BY position DESC LIMIT ?
+"""
+TAILS = 64
+"""For how many owners the newest events are kept."""
+
+PENDING = 4096
+"""The most records without a vector that are sent with the state of a log."""
+
 _COUNTS = """
 SELECT (SELECT count(*) FROM main.owners),
     (SELECT count(*) FROM main.events),
@@ -69,8 +88,12 @@ class PostgresLog(SqlLog):
         f"SELECT {', '.join(EVENT_FIELDS)} FROM main.events WHERE owner = o.id {{}} ORDER BY position DESC LIMIT 1) x"
     )
 
+    def __init__(self, database: PostgresConnection) -> None:
+        super().__init__(database)
+        self._tails: LruCache[Scope, Tail] = LruCache(TAILS)
+
     def _appended(
-        self, run: PatientConnection, owner: Scope, drafts: Sequence[Draft], seen: int | None, again: bool
+        self, run: Run, owner: Scope, drafts: Sequence[Draft], seen: int | None, again: bool
     ) -> list[Appended]:
         first = _first_places(drafts)
         alone = [drafts[place] for place in sorted(first)]
@@ -106,15 +129,15 @@ class PostgresLog(SqlLog):
             for place, draft in enumerate(drafts)
         ]
 
-    def _last(self, run: PatientConnection, number: int) -> int:
+    def _last(self, run: Run, number: int) -> int:
         rows = run.execute("SELECT head FROM main.owners WHERE id = ? FOR NO KEY UPDATE", [number]).fetchall()
         return int(rows[0][0]) if rows else 0
 
-    def _moved(self, run: PatientConnection, number: int) -> None:
+    def _moved(self, run: Run, number: int) -> None:
         run.execute(_HEAD, [number])
 
     def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        def restored(run: PatientConnection, number: int, _: int) -> None:
+        def restored(run: Run, number: int, _: int) -> None:
             self._last(run, number)
             columns = zip(*map(event_row, events), strict=True)
             run.execute(
@@ -130,21 +153,36 @@ class PostgresLog(SqlLog):
             self._db.write_for(owner, restored)
 
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
+        """See `EventLog.state`; with what came since the last one, and with the index, if that is searched here."""
         number = self._db.owner_id(owner)
-        rows = [] if number is None else self._db.query(_STATE, [[*kinds], number], owner=number)
+        if number is None:
+            return LogState()
+        known, index, status = self._tails.get(owner.owner) or Tail(), self._db.index, None
+        asked: list[Statement] = [(_STATE, [[*kinds], number]), (_TAIL, [number, known.head, NEWEST])]
+        if index is not None and index.kept_columns(owner).number >= 0:
+            status, (rows, newest) = index.status_along(asked, owner, number, pending=PENDING, sums=True)
+        else:
+            rows, newest = self._db.queries(asked, owner=number)
         if not rows or not rows[0][0]:
             return LogState()
         head, name, at = rows[0][:3]
+        # Without what was appended since the state was read.
+        tail = known.then([event_in(row, *owner_key(owner)) for row in reversed(newest) if row[0] <= head])
+        self._tails.put(owner.owner, tail)
         last = {
             EventKind(kind): (position, mark_of(name, from_micros(at)))
             for *_, kind, position, name, at in rows
             if position is not None
         }
-        return LogState(head, mark_of(name, from_micros(at)), last)
+        return LogState(head, mark_of(name, from_micros(at)), last, tail, status)
 
     def size(self) -> LogSize:
         owners, events, archived, sessions, size = self._db.query(_COUNTS)[0]
         return LogSize(owners, sessions, events, int(size), archived)
+
+
+Ask: TypeAlias = Callable[[Sequence[Statement]], list[list[Row]]]
+Answered: TypeAlias = psycopg.Cursor[Row] | Answer
 
 
 def _first_places(drafts: Sequence[Draft]) -> set[int]:
@@ -158,6 +196,11 @@ def _first_places(drafts: Sequence[Draft]) -> set[int]:
     return set(first.values())
 
 
+_MORE = ("last_used", "speaker", "valid_from", "valid_to", "sources", "author")
+_PLACES = {name: place for place, name in enumerate((*("number", "epoch", "gone"), *ROW, *_MORE, "text"))}
+_ID = _PLACES["id"]
+_WHOLE = itemgetter(*(_PLACES[name] for name in ("session", *RECORD_FIELDS)))
+"""From a row of `_ALL` or `_CHANGED` what `record_in` takes after the owner's names."""
 _OWNED = f"""
 WITH state AS MATERIALIZED (
     SELECT i.number, i.epoch, i.since, ARRAY(
@@ -165,7 +208,9 @@ WITH state AS MATERIALIZED (
     ) AS gone
     FROM (SELECT *, CASE WHEN epoch = ? THEN ? ELSE -1 END AS since FROM main.indexed WHERE owner = ?) i
 )
-SELECT s.number, s.epoch, s.gone, {CHANGED}, CASE WHEN r.written > s.since THEN r.terms END, v.vector
+SELECT s.number, s.epoch, s.gone, {CHANGED}, CASE WHEN r.written > s.since THEN r.terms END, v.vector,
+    {", ".join(f"r.{name}" for name in _MORE)},
+    CASE WHEN row_number() OVER (ORDER BY r.id DESC) <= {MOST_READ} THEN r.text END
 FROM state s
 """
 _ALL = f"""
@@ -181,6 +226,31 @@ LEFT JOIN LATERAL (
 ORDER BY r.id
 """
 """Each is one statement, of one snapshot. ``OFFSET 0`` prevents other joins, which may read all of its vectors."""
+_PUT = """
+WITH numbers AS (
+    UPDATE main.indexed SET number = number + 1 WHERE owner IN (
+        SELECT owner FROM main.indexed
+        WHERE owner IN (SELECT owner FROM main.records WHERE id = ANY(?) AND coalesce(pending, pending))
+            AND EXISTS (SELECT 1 FROM main.embedder WHERE name = ? AND dim = ?)
+        ORDER BY owner FOR UPDATE
+    ) RETURNING owner, number
+), mine AS (
+    SELECT r.owner, r.id, n.number FROM main.records r JOIN numbers n ON n.owner = r.owner
+    WHERE r.id = ANY(?) AND coalesce(r.pending, r.pending) FOR UPDATE OF r
+), given AS (
+    SELECT m.owner, m.id, g.key, m.number,
+        coalesce(g.vector, (SELECT v.vector FROM main.vectors v WHERE v.key = g.key LIMIT 1)) AS vector
+    FROM mine m JOIN unnest(?::bigint[], ?::bytea[], ?::bytea[]) g(id, key, vector) ON g.id = m.id
+), put AS (
+    INSERT INTO main.vectors(owner, record, key, number, vector) SELECT * FROM given WHERE vector IS NOT NULL
+    RETURNING owner, record, number
+)
+UPDATE main.records r SET pending = false, changed = p.number FROM put p WHERE r.id = p.record AND r.owner = p.owner
+"""
+"""The owner's row is locked before its records are read, and these are read as they are then.
+
+Not by the index of the records that wait, of which there may be many more: hence ``coalesce``.
+"""
 _LEASED = """
 INSERT INTO main.indexed AS i (owner, holder, leased) VALUES (?, ?, now() + make_interval(secs => ?))
 ON CONFLICT (owner) DO UPDATE SET holder = excluded.holder, leased = excluded.leased
@@ -209,23 +279,33 @@ class PostgresIndex(SqlIndex):
     _db: PostgresConnection
     first_epoch = "0"
 
+    def __init__(self, database: PostgresConnection, *, cache_bytes: int = CACHE_BYTES) -> None:
+        super().__init__(database, cache_bytes=cache_bytes)
+        database.index = self
+
     def changes(self, owner: Scope, known: Columns) -> Changes:
         number = self._db.owner_id(owner)
-        return Changes() if number is None else self._changes(number, known, [])[0]
+        return Changes() if number is None else self._changes(owner, number, known, [])[0]
 
-    def _changes(self, owner: int, known: Columns, asked: Sequence[Statement]) -> tuple[Changes, list[list[Row]]]:
+    def _changes(
+        self, owner: Scope, mine: int, known: Columns, asked: Sequence[Statement], ask: Ask | None = None
+    ) -> tuple[Changes, list[list[Row]]]:
         """The changes, and the rows of statements asked before them in the same round trip."""
         number = known.number
-        changes = (_ALL if number < 0 else _CHANGED, [known.epoch, number, owner, owner, owner])
+        changes = (_ALL if number < 0 else _CHANGED, [known.epoch, number, mine, mine, mine])
         # Last, so that the columns are not older than what the others say.
-        *answers, rows = self._db.queries([*asked, changes], owner=owner, keep=number >= 0)
+        ask = ask or partial(self._db.queries, owner=mine, keep=number >= 0)
+        *answers, rows = ask([*asked, changes])
         if not rows:
             return Changes(), answers
         number, epoch, gone = rows[0][:3]
-        return Changes(number, epoch, [row[3:] for row in rows if row[3] is not None], gone), answers
+        rows = [row for row in rows if row[_ID] is not None]
+        names = owner_key(owner)
+        whole = {row[_ID]: (*names, *_WHOLE(row)) for row in rows if row[-1] is not None}
+        return Changes(number, epoch, [row[_ID:] for row in rows], gone, whole), answers
 
     def _answered(
-        self, asked: Sequence[Statement], number: int | None, summed: Scope | None
+        self, asked: Sequence[Statement], number: int | None, summed: Scope | None, ask: Ask | None = None
     ) -> tuple[list[list[Row]], Columns | None]:
         if summed is None or number is None:
             return self._db.queries(asked, owner=number or EVERYBODY), None
@@ -233,7 +313,7 @@ class PostgresIndex(SqlIndex):
 
         def changes(known: Columns) -> Changes:
             nonlocal answers
-            new, answers = self._changes(number, known, asked)
+            new, answers = self._changes(summed, number, known, asked, ask)
             return new
 
         columns = self.owner_columns(summed, changes)
@@ -245,10 +325,47 @@ class PostgresIndex(SqlIndex):
     def _stored(self, keys: Collection[bytes]) -> Statement:
         return "SELECT DISTINCT ON (key) key, vector FROM main.vectors WHERE key = ANY(?)", [[*keys]]
 
-    def _put(self, run: PatientConnection, given: Sequence[Row]) -> None:
-        run.executemany("INSERT INTO main.vectors(owner, record, key, vector, number) VALUES (?, ?, ?, ?, ?)", given)
+    def put_vectors(
+        self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
+    ) -> None:
+        _check(embedder, self._db.write(lambda run, _: self._put(run, embedder, keys, vectors)))
 
-    def _delete(self, run: PatientConnection, ids: Sequence[int], owners: Sequence[int] | None = None) -> int:
+    def _put(
+        self, run: Run, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
+    ) -> Answered:
+        """Store vectors inside this transaction, if they are of the index's embedder; returns which that is."""
+        packed = {key: np.asarray(vector, dtype=np.float32).tobytes() for key, vector in vectors.items()}
+        given = [[*keys], [*keys.values()], [packed.get(key) for key in keys.values()]]
+        run.execute("INSERT INTO main.embedder VALUES (1, ?, ?) ON CONFLICT DO NOTHING", embedder)
+        run.execute(_PUT, [[*keys], *embedder, [*keys], *given])
+        return run.execute("SELECT name, dim FROM main.embedder")
+
+    def store(
+        self,
+        owner: Scope,
+        entries: Sequence[Entry],
+        embedder: tuple[str, int],
+        keys: Mapping[int, bytes],
+        vectors: Mapping[bytes, Floats],
+        **move: Any,
+    ) -> Status | None:
+        def ask(statements: Sequence[Statement]) -> list[list[Row]]:
+            def work(run: Run, number: int, _: int) -> list[Answered]:
+                self._upserted(run, number, entries, **move)
+                there = self._put(run, embedder, keys, vectors)
+                return [there, *(run.execute(text, values) for text, values in statements)]
+
+            there, *answers = self._db.write_for(owner, work, alone=False)
+            _check(embedder, there)
+            return [answer.fetchall() for answer in answers]
+
+        # Nobody waits for what is written, only for the changes that it led to.
+        try:
+            return self.status_along([], owner, self._db.owner_id_for_writing(owner), sums=True, ask=ask)[0]
+        except OutdatedError:
+            return None
+
+    def _delete(self, run: Run, ids: Sequence[int], owners: Sequence[int] | None = None) -> int:
         removed = run.execute(_DELETE, [ids])
         if owners is None:  # else nobody waits for the answer
             owners = [owner for (owner,) in removed.fetchall()]
@@ -256,5 +373,11 @@ class PostgresIndex(SqlIndex):
             run.execute(_FORGOTTEN, [owners, MOST_GONE])
         return len(owners)
 
-    def _empty(self, run: PatientConnection) -> None:
+    def _empty(self, run: Run) -> None:
         run.execute("TRUNCATE main.records, main.vectors, main.gone, main.embedder")
+
+
+def _check(embedder: tuple[str, int], answer: Answered) -> None:
+    (there,) = answer.fetchall()
+    if there != tuple(embedder):
+        raise EmbedderMismatchError(there, embedder)

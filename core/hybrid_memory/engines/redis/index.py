@@ -124,7 +124,7 @@ class RedisIndex(RowIndex):
             for owner, (applied, anchor), waiting in zip(owners, answers[::2], answers[1::2], strict=True)
         }
 
-    def previous(self, owner: Scope, records: Sequence[Record]) -> dict[int, Record]:
+    def previous(self, owner: Scope, records: Sequence[Record], status: Status | None = None) -> dict[int, Record]:
         """See `SemanticIndex.previous`; without the columns, which a writer may never need."""
         later = [record for record in records if record.ordinal]
         places = [_place(record.scope.session, record.segment, record.ordinal - 1) for record in later]

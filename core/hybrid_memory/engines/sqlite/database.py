@@ -19,6 +19,7 @@ from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, SCHEMA, VERSION
 from hybrid_memory.engines.stored import owner_key
 from hybrid_memory.errors import (
     InvalidConfigError,
+    OutdatedError,
     StoreError,
     StoreUnavailableError,
     StoreVersionError,
@@ -83,7 +84,6 @@ class Database(SqlDatabase):
     among = "IN (SELECT value FROM json_each(?))"
     rows = "SELECT value AS {name} FROM json_each(?)"
     each = "CROSS JOIN {table} {name} ON {condition}"  # SQLite changes the order of other joins
-    locked = ""  # nobody else writes meanwhile
 
     def __init__(self, path: Path, *, power_safe: bool = True, key: Key | None = None, read_only: bool = False) -> None:
         super().__init__(array=json.dumps)
@@ -202,8 +202,9 @@ class Database(SqlDatabase):
         return [self.query(statement, values) for statement, values in statements]
 
     @staticmethod
-    def answers(run: sqlite3.Connection, statements: Sequence[Statement]) -> list[list[Row]]:
-        return [run.execute(statement, values).fetchall() for statement, values in statements]
+    def expect(run: sqlite3.Connection, statement: Statement) -> None:
+        if not run.execute(*statement).fetchall():
+            raise OutdatedError
 
     def query(self, statement: str, values: Sequence[Any] = (), *, owner: int = EVERYBODY) -> list[Row]:
         self._refresh()
