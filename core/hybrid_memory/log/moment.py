@@ -44,7 +44,7 @@ class Tail:
     def then(self, newest: Sequence[Event]) -> Tail:
         """The tail with the newest events, at most `NEWEST`, from its last one on.
 
-        Nothing of it remains if they do not follow it, as after a log was set back, or if something was erased.
+        It begins anew if they do not follow it, as after a log was set back, or if something was erased.
         """
         last = self.events[-1:]
         goes_on = bool(last) and [(event.position, event.mark) for event in newest[:1]] == [

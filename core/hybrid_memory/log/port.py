@@ -184,7 +184,13 @@ class Readable(ABC):
 
 
 class EventLog(Readable):
-    """L3: the durable, append-only log from which everything else is derived."""
+    """L3: the durable, append-only log from which everything else is derived.
+
+    Attributes:
+        sends_tail: whether the newest events come with its state, so that a verb need not ask for them.
+    """
+
+    sends_tail: bool = False
 
     @abstractmethod
     def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:

@@ -22,6 +22,7 @@ class DelegatingLog(EventLog):
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
+        self.sends_tail = log.sends_tail
 
     def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
         return self._log.append(owner, drafts, seen=seen)

@@ -57,10 +57,6 @@ class Reranked:
     name: str = ""
     failure: str = ""
 
-    def by(self, row: int) -> str:
-        """The reranker's name for a row that it scored, for the explanation."""
-        return self.name if self.by_model[row] or not self.name else f"its place behind what {self.name} scored"
-
 
 async def reranked(
     run: Runner, services: Services, query: str, own: Array, *, measured: Measured, homes: Sequence[Home]

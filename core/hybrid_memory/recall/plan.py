@@ -283,7 +283,7 @@ def plan(
         exact=EXACT if any(entity.verbatim for entity in named) else 0,
         temporal=TEMPORAL if by_time or kind is Intent.CONTEXTUAL else 0,
         timing=by_time,
-        synonyms=_synonyms(query, synonyms),
+        synonyms=_synonyms(query, synonyms) if synonyms else {},
     )
 
 

@@ -181,6 +181,7 @@ async def _search(
     questions = await choose.asked_before(run, homes, query, replace(candidates, read=measured.read), records)
     near = measured.features["similarity"]
     sure = confidences(query, plan, measured, own)
+    behind = f"its place behind what {final.name} scored" if final.name else ""
 
     def hit(record: Record) -> Hit:
         row = measured.row_of[record.id]
@@ -192,7 +193,7 @@ async def _search(
             note=note,
             plan=plan,
             ranker="" if unranked else services.ranker.name,
-            reranker=final.by(row),
+            reranker=final.name if final.by_model[row] else behind,
             own=float(own[row]) if final.name else None,
             similarity=float(near[row]) if np.isfinite(near[row]) else None,
             confidence=float(sure[row]) if np.isfinite(sure[row]) else None,

@@ -195,7 +195,7 @@ class Scheduler:
             self._fail_late(job)
             return
         self._timer.cancel(job.expiry)
-        self.statistics.started(kind, began - job.since)
+        self.statistics.started(kind)
         try:
             result = job.run()
         except BaseException as error:  # noqa: BLE001 - it is the caller's, whatever it is

@@ -12,8 +12,6 @@ from typing import Any
 
 from hybrid_memory.runtime.caches import LruCache
 
-ALPHA = 0.1
-"""Weight of the newest value in the moving averages."""
 RECENT = 1024
 """How many run times the quantiles cover."""
 
@@ -36,13 +34,12 @@ class Statistics:
             for name, change in changes.items():
                 counts[name] += change
 
-    def started(self, kind: str, waited: float) -> None:
-        """Count a queued task that started after this many seconds."""
+    def started(self, kind: str) -> None:
+        """Count a queued task that started."""
         with self._lock:
             counts = self._kinds[kind]
             counts.queued -= 1
             counts.running += 1
-            counts.waiting = _averaged(counts.waiting, waited)
 
     def ended(self, kind: str, seconds: float, *, failed: bool = False, late: bool = False) -> None:
         """Count a started task that ended after this many seconds; late means after its deadline."""
@@ -111,19 +108,12 @@ class _Kind:
 
     def __init__(self) -> None:
         self.done = self.failed = self.cancelled = self.missed = self.running = self.queued = 0
-        self.latency: float | None = None
-        self.waiting: float | None = None
         self.recent: deque[float] = deque(maxlen=RECENT)
 
     def ran(self, seconds: float, *, failed: bool) -> None:
         self.failed += failed
         self.done += not failed
-        self.latency = _averaged(self.latency, seconds)
         self.recent.append(seconds)
-
-
-def _averaged(average: float | None, value: float) -> float:
-    return value if average is None else average + ALPHA * (value - average)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +123,6 @@ class KindStats:
     Attributes:
         done, failed, cancelled: how each ended; failed counts those whose deadline passed before they began, too.
         missed: began or ended after the deadline; running, queued: now.
-        latency: moving average of the run time; waiting: of the time in the queue.
         p50, p95, p99: of the run time, over the last 1,024.
     """
 
@@ -143,8 +132,6 @@ class KindStats:
     missed: int = 0
     running: int = 0
     queued: int = 0
-    latency: float | None = None
-    waiting: float | None = None
     p50: float | None = None
     p95: float | None = None
     p99: float | None = None

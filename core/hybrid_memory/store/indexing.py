@@ -176,7 +176,9 @@ class TextIndex(Projection):
             await self._note(run, services, owner.owner, (after, marks[after]), marks)
             if after >= head:
                 return count, status, moved, note
-            erased = await self._drop_erased(run, services, owner, events)
+            erased = [event.payload for event in events if event.kind is EventKind.ERASED]
+            if erased:
+                await self._drop(run, services, owner, erased)
             # Its columns do not have what was written since.
             derived = await _derived(run, services, owner, events, None if erased or moved else status)
             # A server that evicts may have lost them.
@@ -219,15 +221,13 @@ class TextIndex(Projection):
             return None, _later(error)
         return (made[0] if made else None), ""
 
-    async def _drop_erased(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> bool:
-        """Drop the records of what these events erased; returns whether anything was."""
-        erased = [event.payload for event in events if event.kind is EventKind.ERASED]
+    async def _drop(self, run: Runner, services: Services, owner: Scope, erased: Sequence[Mapping[str, Any]]) -> None:
+        """Drop the records of what was erased."""
         for one in erased:
             await self._unindex(run, services, owner, one)
         if any(one.get("scrub", "now") == "now" for one in erased):
             # The process that erased it may have been killed before it cleaned the log.
             await scrubbed(run, services.truth.scrub)
-        return bool(erased)
 
     async def _note(
         self, run: Runner, services: Services, owner: Scope, seen: tuple[int, str], marks: Mapping[int, str]

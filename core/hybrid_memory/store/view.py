@@ -98,7 +98,7 @@ class Views:
 
 def in_a_moment(services: Services) -> Services:
     """The services with the log as it is when a verb begins, until that writes to it; see `MomentLog`."""
-    if isinstance(services, View) or isinstance(services.log, MomentLog):
+    if isinstance(services, View) or isinstance(services.log, MomentLog) or not services.log.sends_tail:
         return services
     return replace(services, log=MomentLog(services.log))
 

@@ -88,6 +88,8 @@ class PostgresLog(SqlLog):
         f"SELECT {', '.join(EVENT_FIELDS)} FROM main.events WHERE owner = o.id {{}} ORDER BY position DESC LIMIT 1) x"
     )
 
+    sends_tail = True
+
     def __init__(self, database: PostgresConnection) -> None:
         super().__init__(database)
         self._tails: LruCache[Scope, Tail] = LruCache(TAILS)
