@@ -4,9 +4,11 @@
 
 Printed is, out of fold: how well claims are told from what only sounds like one (AUROC), the share of claims that is
 found where 95 % of what is claimed is one, how often what is held for likely is so, and how much of what may harm
-somebody is found. Then, with the judge that is shipped or written, what is taken for safety among everyday sentences
-that nothing was learned from, in `safety.tsv` (that may harm) and `harmless.tsv`. With ``--write`` the network is
-learned from all examples and stored in the package.
+somebody is found. Then, with the judge that is shipped or written, what is taken for safety among sentences that
+nothing was learned from: of those that may harm, in unusual words (`safety.tsv`), in plain ones (`plain.tsv`), beside
+something else (`mixed.tsv`) or in a request (`requests.tsv`), and of false friends (`harmless.tsv`) and ordinary chat
+(`ordinary.tsv`); for two of them also whether it is told of the right person. With ``--write`` the network is learned
+from all examples, and from plain sentences made of `forms.tsv`, and stored in the package.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from benchmarks.tables import parser
 from benchmarks.vectors import KeptVectors
 from hybrid_memory.arrays import Array, Floats
 from hybrid_memory.facts.attributes import AT_STAKE
+from hybrid_memory.facts.fact import USER
 from hybrid_memory.facts.judge import CLAIMS, KINDS, SHIPPED, Judge, asked, logit, sigmoid, softmax
 from hybrid_memory.facts.statements import RISKY, stated_in
 from hybrid_memory.log.event import Event, EventKind
@@ -70,17 +73,24 @@ def calibration(likely: Array, claims: npt.NDArray[np.bool_]) -> None:
             print(f"held for {low:.1f} to {high:.1f}: {claims[of].mean():.2f} of {of.sum()}")
 
 
+ASIDE = ("safety.tsv", "plain.tsv", "mixed.tsv", "requests.tsv", "harmless.tsv", "ordinary.tsv")
+
+
 def taken_for_safety(name: str, embedder: KeptVectors) -> None:
-    """How many sentences of a file a store would keep as safety, by language."""
-    at, taken, count = datetime(2026, 3, 2, 9, tzinfo=UTC), Counter[str](), Counter[str]()
+    """How many sentences of a file a store would keep as safety, by language, and for how many of the right person."""
+    at, taken, count, right = datetime(2026, 3, 2, 9, tzinfo=UTC), Counter[str](), Counter[str](), Counter[bool]()
     for line in Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines():
-        language, *_, text = line.split("\t")
+        language, *about, text = line.split("\t")
         turn = Event(1, "e1", Scope(user="u"), EventKind.MESSAGE, at, {"role": "user", "content": text})
         claims = drive(stated_in(InlineRunner(), embedder, [turn], []))
-        taken[language] += any(claim.attribute in AT_STAKE for claim in claims)
+        harms = [claim for claim in claims if claim.attribute in AT_STAKE]
+        taken[language] += bool(harms)
         count[language] += 1
+        if harms and about and about[0] in {"user", "others"}:
+            right[any(claim.subject == USER for claim in harms) == (about[0] == "user")] += 1
     by_language = ", ".join(f"{language} {taken[language]} of {number}" for language, number in count.items())
-    print(f"taken for safety of {name}: {taken.total()} of {count.total()} ({by_language})")
+    whose = f", of the right person {right[True]}" if right else ""
+    print(f"taken for safety of {name}: {taken.total()} of {count.total()}{whose} ({by_language})")
 
 
 def main() -> None:
@@ -106,7 +116,7 @@ def main() -> None:
     print(f"safety: {risky[safety].mean():.3f} of {safety.sum()} found, {risky[~safety].mean():.3f} of others taken")
     if options.write:
         saved(Judge(embedder.name, learned(taught, seeds=SEEDS), slope, bias), SHIPPED)
-    for name in ("safety.tsv", "harmless.tsv"):
+    for name in ASIDE:
         taken_for_safety(name, embedder)
     embedder.save()
 
