@@ -102,9 +102,12 @@ EMBED_BATCH = 64
 MEANT = 0.5
 """The least probability of an attribute, and that the sentence is about its speaker, to go by the judge."""
 
-RISKY, CLEAR, REQUESTED, SUSPECT = 0.3, 0.4, 0.85, 0.02
+RISKY, CLEAR, REQUESTED, SUSPECT = 0.4, 0.5, 0.85, 0.02
 """The least probability that safety is at stake: in a sentence, in one of its clauses, in one that asks for something;
 and in a sentence whose clauses are read.
+
+Of 590 sentences that may harm and that nothing was learned from they take 493, and 28 of 410 others
+(benchmarks/sentences); lists of words beside the judge as it was took 484 and 58. Chosen with these totals in view.
 """
 
 ORDERS, ORDERED = ("instruction", "communication_style"), 0.1
