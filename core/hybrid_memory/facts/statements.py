@@ -15,9 +15,9 @@ import numpy as np
 from hybrid_memory.arrays import Floats
 from hybrid_memory.facts.attributes import AT_STAKE, FAVOURITE_KINDS, FAVOURITES, attribute
 from hybrid_memory.facts.fact import OTHERS, Category, Claim
-from hybrid_memory.facts.judge import KINDS, LEARNED, MARKS, Judge, Judged, asked, judge_of
+from hybrid_memory.facts.judge import CLAIMS, KINDS, LEARNED, MARKS, Judge, Judged, asked, judge_of
 from hybrid_memory.facts.own import Sentence, asks_for, own_sentences
-from hybrid_memory.facts.whose import Clause, clauses, is_about_others
+from hybrid_memory.facts.whose import clauses, is_about_others
 from hybrid_memory.log.event import Event
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.runners import Runner
@@ -130,7 +130,7 @@ SCALE = 127
 """Vectors are kept as bytes: 127 times each number of a unit vector."""
 
 _NO_STATEMENTS = list(map(KINDS.index, ("question", "quote", "fiction", "hypothetical", "sarcasm", "translate")))
-_OTHER = KINDS.index("other")
+_CLAIMS, _OTHER = KINDS.index(CLAIMS), KINDS.index("other")
 
 _WORDS = {
     name: re.compile(words, re.IGNORECASE)
@@ -185,12 +185,12 @@ class Harm:
     Attributes:
         attribute: one of `AT_STAKE`.
         sure: its probability.
-        upto: the clauses of the sentence up to the one that says it.
+        others: whether it harms somebody else than the speaker.
     """
 
     attribute: str
     sure: float
-    upto: Sequence[Clause]
+    others: bool
 
 
 class Statements:
@@ -248,31 +248,31 @@ async def _harms(
     asks for tells nothing.
     """
     parts = {row: clauses(one.text) for row, one in enumerate(own) if judged.safety[row] >= SUSPECT}
-    texts = [clause.text for clauses_ in parts.values() for clause in clauses_]
+    texts = [text for each in parts.values() for text in each]
     if not texts:
         return {}
     read = await run.call(judge, texts, [""] * len(texts), await _embedded(run, embedder, texts))
     harms, end = {}, 0
     for row, each in parts.items():
         asks, start, end = own[row].request, end, end + len(each)
-        least = [REQUESTED if asks and asks_for(clause.text) else CLEAR for clause in each]
+        least = [REQUESTED if asks and asks_for(clause) else CLEAR for clause in each]
         sure = read.safety[start:end] - least
         place, whole = int(np.argmax(sure)), judged.safety[row] * (not asks)
         if whole >= RISKY or sure[place] >= 0:
-            part = read.safety[start + place]
-            marks = judged.marks[row] if whole > part else read.marks[start + place]
+            part = read[start + place]
+            marks = judged.marks[row] if whole > part.safety else part.marks
             name = AT_STAKE[int(np.argmax(marks[[MARKS.index(name) for name in AT_STAKE]]))]
-            harms[row] = Harm(name, float(max(whole, part)), each[: place + 1])
+            kinds = judged.kinds[row] + part.kinds  # the sentence may name whom the clause is about
+            harms[row] = Harm(name, float(max(whole, part.safety)), bool(kinds[_OTHER] > kinds[_CLAIMS]))
     return harms
 
 
 def _worded(sentence: Sentence) -> Harm | None:
     """What a sentence says of a harm in so many words."""
-    parts = clauses(sentence.text)
-    for place, clause in enumerate(parts):
-        name = next((name for name, words in _WORDS.items() if words.search(clause.text)), None)
-        if name and not (sentence.request and asks_for(clause.text)):
-            return Harm(name, 0.0, parts[: place + 1])
+    for clause in clauses(sentence.text):
+        name = next((name for name, words in _WORDS.items() if words.search(clause)), None)
+        if name and not (sentence.request and asks_for(clause)):
+            return Harm(name, 0.0, is_about_others(sentence.text))
     return None
 
 
@@ -305,7 +305,7 @@ def _claims(
         name, certain = _topic(sentence, judged)
     if harm is not None:
         name, certain = harm.attribute, harm.sure
-    others = is_about_others(text, harm.upto if harm else (), other if other == likely else 0.0)
+    others = harm.others if harm else is_about_others(text, other if other == likely else 0.0)
     about = attribute(name)
     if others and not (harm or name in ORDERS or about.category is Category.RELATION):
         about = attribute("note")  # their homes and jobs are not the user's
