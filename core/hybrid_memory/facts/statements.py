@@ -17,7 +17,7 @@ from hybrid_memory.facts.attributes import AT_STAKE, FAVOURITE_KINDS, FAVOURITES
 from hybrid_memory.facts.fact import OTHERS, Category, Claim
 from hybrid_memory.facts.judge import CLAIMS, KINDS, LEARNED, MARKS, Judge, Judged, asked, judge_of
 from hybrid_memory.facts.own import Sentence, asks_for, own_sentences
-from hybrid_memory.facts.whose import clauses, is_about_others
+from hybrid_memory.facts.whose import clauses, is_about_others, names_the_speaker
 from hybrid_memory.log.event import Event
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.runners import Runner
@@ -262,8 +262,10 @@ async def _harms(
             part = read[start + place]
             marks = judged.marks[row] if whole > part.safety else part.marks
             name = AT_STAKE[int(np.argmax(marks[[MARKS.index(name) for name in AT_STAKE]]))]
-            kinds = judged.kinds[row] + part.kinds  # the sentence may name whom the clause is about
-            harms[row] = Harm(name, float(max(whole, part.safety)), bool(kinds[_OTHER] > kinds[_CLAIMS]))
+            # Without the speaker in the clause, another one may name whom it is about.
+            kinds = [part.kinds] if names_the_speaker(each[place]) else [part.kinds, judged.kinds[row]]
+            others = any(bool(one[_OTHER] > one[_CLAIMS]) for one in kinds)
+            harms[row] = Harm(name, float(max(whole, part.safety)), others)
     return harms
 
 

@@ -56,6 +56,11 @@ def clauses(text: str) -> list[str]:
     return [part for part in map(str.strip, _BORDER.split(text)) if part]
 
 
+def names_the_speaker(clause: str) -> bool:
+    """Whether a clause has the first person, or a possession of it."""
+    return _FIRST_PERSON.search(clause) is not None
+
+
 def is_about_others(text: str, other: float = 0.0) -> bool:
     """Whether the sentence is about somebody else.
 
@@ -64,4 +69,4 @@ def is_about_others(text: str, other: float = 0.0) -> bool:
     if _ABOUT_OTHERS.search(text):
         return True
     # With the first person the judge has to be sure.
-    return other > (SURELY_OTHER if _FIRST_PERSON.search(text) else MAYBE_OTHER)
+    return other > (SURELY_OTHER if names_the_speaker(text) else MAYBE_OTHER)
