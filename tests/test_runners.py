@@ -189,7 +189,7 @@ async def test_both_faces_have_the_name_the_words_and_the_arguments_of_the_flow(
     assert not inspect.iscoroutinefunction(Counter.times)
     assert (Counter.times.__name__, Counter.atimes.__qualname__) == ("times", "Counter.atimes")
     assert (Counter.times.__doc__, Counter.atimes.__doc__) == ("The product.", "Async twin of `times`.")
-    shown = "(self, number: 'int', *, factor: 'int' = 2) -> 'int'"
+    shown = "(self, number: int, *, factor: int = 2) -> int"
     assert str(inspect.signature(Counter.times)) == str(inspect.signature(Counter.atimes)) == shown
     assert get_type_hints(Counter.times) == {"number": int, "factor": int, "return": int}
 

@@ -9,13 +9,13 @@ from hybrid_memory import ScopedMemory, open_memory
 from tests.measuring_size import Entered, Size, entered, modules, private_functions_used_once, size
 
 PARTS = {
-    ("core",): Size(45_637, 193),
+    ("core",): Size(45_608, 193),
     ("langchain_hybrid_memory", "llamaindex_hybrid_memory", "hybrid_memory_hosts"): Size(7_382, 46),
     ("packages",): Size(5_951, 31),
-    ("tests",): Size(37_340, 235),
+    ("tests",): Size(37_342, 235),
     ("benchmarks",): Size(12_472, 101),
 }
-USED_ONCE = 0.377
+USED_ONCE = 0.378
 RECALL = Entered(342, 48)
 ASSEMBLE = Entered(577, 69)
 VERBS, ROOT = 50, 49

@@ -148,6 +148,8 @@ KINDS = [EventKind.MESSAGE, EventKind.COMPACTION]
 class Log:
     """Events at the positions 1, 3, 5, ...; counts how often it is read."""
 
+    sends_tail = False
+
     def __init__(self, size: int) -> None:
         self.events = [
             Event(2 * row + 1, f"e{row}", ALICE, KINDS[row % 7 == 0], NOON + timedelta(hours=row), {})

@@ -203,8 +203,8 @@ def test_instructions_that_always_hold_are_told_from_requests_for_one_answer(mem
         for kind, _, told in learned(memory, "orders")
         if any(fact.attribute in {"instruction", "communication_style"} for fact in told)
     ]
-    assert len(taken) >= 27
-    assert sum(taken) / len(taken) >= 0.88
+    assert len(taken) >= 29
+    assert sum(taken) / len(taken) >= 0.96
 
 
 def test_a_harm_is_told_of_the_user_or_of_somebody_else(memory: HybridMemory) -> None:
@@ -213,8 +213,8 @@ def test_a_harm_is_told_of_the_user_or_of_somebody_else(memory: HybridMemory) ->
         for whose, text, told in learned(memory, "whose")
         if {"others" if fact.subject == "others" else "user" for fact in told} != {whose}
     ]
-    assert len(wrong) <= 20
-    assert sum(whose == "user" for whose, _ in wrong) <= 9, "the user's own is hardly ever lost"
+    assert len(wrong) <= 29
+    assert sum(whose == "user" for whose, _ in wrong) <= 17, "the user's own is hardly ever lost"
 
 
 def test_a_task_teaches_only_what_it_says_by_the_way(memory: HybridMemory) -> None:

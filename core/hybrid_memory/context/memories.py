@@ -373,7 +373,8 @@ def _beside(hits: Sequence[Hit], asked: Asking) -> list[Hit]:
         text = hit.record.text
         for fact in in_front:
             if hit.record.sources[0] in fact.sources:
-                text = "" if fact.text.endswith(text.strip()) else text.replace(fact.text, "", 1)
+                parts = [] if fact.text.endswith(text.strip()) else map(str.strip, text.split(fact.text, 1))
+                text = " … ".join(filter(None, parts))
         rest = hit if text == hit.record.text else replace(hit, record=replace(hit.record, text=text.strip()))
         if any(map(str.isalnum, text)) and is_worth_a_line(rest):
             kept.append(rest)

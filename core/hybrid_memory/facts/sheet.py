@@ -196,7 +196,9 @@ def is_safety(fact: Fact) -> bool:
 
 def always(facts: Iterable[Fact]) -> list[Fact]:
     """The statements that every prompt has: name, safety and standing instructions, the surest, then newest first."""
-    chosen = [fact for fact in facts if is_order(fact.attribute) or is_safety(fact) or fact.attribute == "name"]
+    chosen = [
+        fact for fact in facts if is_order(fact.attribute) or is_safety(fact) or fact.attribute in {"name", "nickname"}
+    ]
     named = {fact.id for fact in chosen if fact.attribute == "name" and not fact.verbatim and fact.subject == USER}
     return sorted(chosen, key=lambda fact: (fact.id in named, fact.importance, fact.id), reverse=True)
 

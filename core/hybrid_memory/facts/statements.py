@@ -17,7 +17,7 @@ from hybrid_memory.facts.attributes import AT_STAKE, FAVOURITE_KINDS, FAVOURITES
 from hybrid_memory.facts.fact import OTHERS, Category, Claim
 from hybrid_memory.facts.judge import CLAIMS, KINDS, LEARNED, MARKS, Judge, Judged, asked, judge_of
 from hybrid_memory.facts.own import Sentence, asks_for, own_sentences
-from hybrid_memory.facts.whose import clauses, is_about_others, names_the_speaker
+from hybrid_memory.facts.whose import SURELY_OTHER, clauses, is_about_others, names_the_speaker
 from hybrid_memory.log.event import Event
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.runners import Runner
@@ -106,15 +106,15 @@ RISKY, CLEAR, REQUESTED, SUSPECT = 0.4, 0.5, 0.85, 0.02
 """The least probability that safety is at stake: in a sentence, in one of its clauses, in one that asks for something;
 and in a sentence whose clauses are read.
 
-Of 590 sentences that may harm and that nothing was learned from they take 493, and 28 of 410 others
+Of 590 sentences that may harm and that nothing was learned from they take 490, and 29 of 410 others
 (benchmarks/sentences); lists of words beside the judge as it was took 484 and 58. Chosen with these totals in view.
 """
 
-ORDERS, ORDERED = ("instruction", "communication_style"), 0.1
+ORDERS, ORDERED = ("instruction", "communication_style"), 0.12
 """The least probability that a sentence states anything, times that of an instruction in it, for one that always holds.
 
 Of 40 instructions and 50 requests for one answer, remarks and others' rules, in five languages, written before this was
-chosen: .89 of what it takes is one, and it takes .60 of them.
+chosen: .97 of what it takes is one, and it takes .70 of them.
 """
 
 SAFETY_IMPORTANCE, SURER = 0.95, 0.004
@@ -262,11 +262,15 @@ async def _harms(
             part = read[start + place]
             marks = judged.marks[row] if whole > part.safety else part.marks
             name = AT_STAKE[int(np.argmax(marks[[MARKS.index(name) for name in AT_STAKE]]))]
-            # Without the speaker in the clause, another one may name whom it is about.
-            kinds = [part.kinds] if names_the_speaker(each[place]) else [part.kinds, judged.kinds[row]]
-            others = any(bool(one[_OTHER] > one[_CLAIMS]) for one in kinds)
-            harms[row] = Harm(name, float(max(whole, part.safety)), others)
+            harms[row] = Harm(name, float(max(whole, part.safety)), _is_of_others(judged[row], part, each[place]))
     return harms
+
+
+def _is_of_others(sentence: Judged, part: Judged, clause: str) -> bool:
+    """Whether the harm in a clause is somebody else's; whom it is about, another clause of the sentence may say."""
+    named = float(sentence.kinds[_OTHER])
+    elsewhere = named > (SURELY_OTHER if names_the_speaker(clause) else float(sentence.kinds[_CLAIMS]))
+    return elsewhere or bool(part.kinds[_OTHER] > part.kinds[_CLAIMS])
 
 
 def _worded(sentence: Sentence) -> Harm | None:

@@ -172,8 +172,7 @@ def present(services: Services) -> Services:
 
 def horizon(moment: Any) -> Horizon:
     """The horizon for a position or an aware datetime; raises `InvalidInputError` for anything else."""
-    if isinstance(moment, datetime):
-        check_span(moment, None)
+    if isinstance(moment, datetime) and moment.utcoffset() is not None:
         return Horizon(until=moment)
     if isinstance(moment, bool) or not isinstance(moment, int):
         raise InvalidInputError(f"give a datetime with a time zone or a log position, got {shown(moment)}")

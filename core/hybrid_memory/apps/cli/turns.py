@@ -125,6 +125,7 @@ def why(
     Shows a turn's words and what was learned from them; for a field of the profile the turns that state it.
 
     Example: hybrid-memory why memory.db home
+
     Example: hybrid-memory why memory.db 12 --query "where does she live?"
     """
     from hybrid_memory.analysis import spoken  # noqa: PLC0415 - see above
