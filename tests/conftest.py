@@ -123,9 +123,9 @@ def idle_loop() -> Iterator[None]:
     loop.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """A browser; without one the test is skipped, or fails with HYBRID_MEMORY_BROWSER=required."""
+    """A browser, whose event loop runs as long as it does; skipped without one, or HYBRID_MEMORY_BROWSER=required."""
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None or find_spec("playwright") is None:
         missing = "no Chromium is installed" if path is None else "playwright is not installed"
