@@ -9,7 +9,7 @@ from hybrid_memory import ScopedMemory, open_memory
 from tests.measuring_size import Entered, Size, entered, modules, private_functions_used_once, size
 
 PARTS = {
-    ("core",): Size(45_608, 193),
+    ("core",): Size(45_611, 193),
     ("langchain_hybrid_memory", "llamaindex_hybrid_memory", "hybrid_memory_hosts"): Size(7_382, 46),
     ("packages",): Size(5_951, 31),
     ("tests",): Size(37_342, 235),
