@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from hybrid_memory import HybridMemory, ScopedMemory, open_memory
+from hybrid_memory.config import MemoryConfig, PromptConfig
 from tests.doubles import Clock, texts
 from tests.world import rows
 
@@ -42,6 +43,47 @@ def test_the_first_hit_is_the_answer_and_the_prompt_has_it(
 
 def test_a_sentence_that_shares_no_word_with_the_question_is_in_the_prompt(memories: dict[str, HybridMemory]) -> None:
     assert "New flat in Indiranagar" in new_chat(memories["en"]).assemble("where do I live?", max_tokens=1500).text
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "now", "before"),
+    [
+        ("I live in Lyon.", "I moved to Oslo last week.", "Where do I live?", "Where did I live originally?"),
+        (
+            "Ich wohne in Berlin.",
+            "Letzte Woche bin ich nach Hamburg gezogen.",
+            "Wo wohne ich?",
+            "Wo wohnte ich früher?",
+        ),
+        ("我住在上海。", "上周我搬到了杭州。", "我住在哪里？", "我以前住在哪里？"),
+    ],
+)
+def test_the_newer_of_two_values_comes_first_without_a_word_in_common(
+    earlier: str, later: str, now: str, before: str
+) -> None:
+    with open_memory("memory://") as memory:
+        memory.scoped(user="me", session="s").remember([earlier, "I like coffee.", later, "Nora plays the cello."])
+        hits = new_chat(memory).recall(now)
+        assert [hit.text for hit in hits[:2]] == [later, earlier]
+        assert hits[0].confidence == hits[1].confidence
+        assert "as the newest" in hits[0].why()
+        assert texts(new_chat(memory).recall(before))[0] == earlier
+
+
+def test_a_letter_of_somebody_else_stands_behind_what_the_user_says() -> None:
+    letter = (
+        "Can you summarise this for me?\n\nDear customer, your bank account with Northern Bank was opened on Monday."
+    )
+    with open_memory(MemoryConfig(url="memory://", prompt=PromptConfig(memory_tokens=120))) as memory:
+        user = memory.scoped(user="me", session="s")
+        for text in (letter, "My money is with a small credit union in Leeds.", *rows(TABLE, "en")[:5]):
+            user.remember(text if isinstance(text, str) else text[1])
+        chat = new_chat(memory)
+        assert "Northern Bank" in texts(chat.recall("Which account gets my salary?"))[0]
+        note = chat.assemble("Which account gets my salary?").note
+        assert "credit union" in note
+        assert "Northern Bank" not in note
+        assert "Northern Bank" in chat.assemble("What does Northern Bank say in the letter?").note
 
 
 def test_what_was_said_last_comes_first(memories: dict[str, HybridMemory]) -> None:

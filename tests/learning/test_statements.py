@@ -96,6 +96,28 @@ def test_what_someone_else_has_is_not_the_users(memory: HybridMemory) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "whose"),
+    [
+        ("My sister is celiac and so am I.", "user"),
+        ("My sister and I are both celiac.", "user"),
+        ("我和我妹妹都对花生过敏。", "user"),
+        ("Mein Mann ist Vegetarier und ich auch.", "user"),
+        ("My sister is celiac and I am tired.", "others"),
+        ("Tom can't eat nuts and I don't like them.", "others"),
+    ],
+)
+def test_what_somebody_else_has_too_is_the_users(memory: HybridMemory, text: str, whose: str) -> None:
+    assert [fact.startswith(whose) for fact in facts(memory, text)] == [True]
+
+
+@pytest.mark.parametrize("words", ["For this chat, answer in Dutch.", "这次对话请用英文回答。"])
+def test_an_instruction_for_one_chat_stands_in_that_chat_alone(memory: HybridMemory, words: str) -> None:
+    memory.scoped(user="ann", session="s").remember(["The garden needs a new fence.", words])
+    assert words in memory.scoped(user="ann", session="s").assemble("What does the garden need?").text
+    assert words not in memory.scoped(user="ann", session="later").assemble("What does the garden need?").text
+
+
+@pytest.mark.parametrize(
     "words", ["peanuts = hospital for me", "I carry an EpiPen", "青霉素打不得", "je ne digère pas le lait"]
 )
 def test_safety_stands_in_every_prompt(memory: HybridMemory, words: str) -> None:

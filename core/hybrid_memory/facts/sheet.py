@@ -105,13 +105,13 @@ class Sheet:
         facts: the statements.
         vectors: of shape (n, dim), zeros for those without one.
         worth: of size, whatever the question, of shape (n,).
-        rejections: sentences that somebody rejected or corrected.
+        withdrawn: sentences that somebody rejected or corrected, and instructions for other sessions.
     """
 
     facts: Sequence[Fact]
     vectors: Floats
     worth: Array
-    rejections: Sequence[Fact] = ()
+    withdrawn: Sequence[Fact] = ()
 
     def nearness(self, vector: Floats | None, turns: Mapping[str, float], sessions: Mapping[str, float]) -> Array:
         """How much each statement is worth showing for a question, of shape (n,); only differences mean something.
@@ -164,9 +164,10 @@ async def sheet(run: Runner, services: Services, scope: Scope, state: LogState |
 
 
 def _sheet_of(known: Knowledge, session: str | None) -> Sheet:
-    rows = known.statements()
-    applies = {fact.id for fact in applying((fact for fact, _ in rows), session)}
-    rows = [(fact, vector) for fact, vector in rows if fact.id in applies]
+    statements = known.statements()
+    applies = {fact.id for fact in applying((fact for fact, _ in statements), session)}
+    rows = [(fact, vector) for fact, vector in statements if fact.id in applies]
+    withdrawn = [*known.rejections(), *(fact for fact, _ in statements if fact.id not in applies)]
     vectors = [unpacked(text) if text else None for _, text in rows]
     dim = max((len(vector) for vector in vectors if vector is not None), default=0)
     table = np.zeros((len(rows), dim), dtype=np.float32)
@@ -174,7 +175,7 @@ def _sheet_of(known: Knowledge, session: str | None) -> Sheet:
         if vector is not None and len(vector) == dim:
             table[row] = vector
     worth = WEIGHTS["length"] * np.log1p([1.5 * len(set(plain_terms(fact.text))) for fact, _ in rows])
-    return Sheet([fact for fact, _ in rows], table, worth, known.rejections())
+    return Sheet([fact for fact, _ in rows], table, worth, withdrawn)
 
 
 async def _read_newest(run: Runner, services: Services, owner: Scope, state: LogState | None) -> bool:

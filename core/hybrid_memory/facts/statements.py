@@ -14,10 +14,11 @@ import numpy as np
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.facts.attributes import AT_STAKE, FAVOURITE_KINDS, FAVOURITES, attribute
-from hybrid_memory.facts.fact import OTHERS, Category, Claim
+from hybrid_memory.facts.authority import scope_of
+from hybrid_memory.facts.fact import OTHERS, Category, Claim, FactScope
 from hybrid_memory.facts.judge import CLAIMS, KINDS, LEARNED, MARKS, Judge, Judged, asked, judge_of
 from hybrid_memory.facts.own import Sentence, asks_for, own_sentences
-from hybrid_memory.facts.whose import SURELY_OTHER, clauses, is_about_others, names_the_speaker
+from hybrid_memory.facts.whose import SURELY_OTHER, clauses, includes_the_speaker, is_about_others, names_the_speaker
 from hybrid_memory.log.event import Event
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.runners import Runner
@@ -27,7 +28,12 @@ from hybrid_memory.text.asking import says_nothing
 _NAME = r"[^\W\d_][\w'’.-]*(?: (?:[A-Z]|von |van |de |da |al-)[\w'’.-]*){0,3}"
 _PLACE = r"(?:St\. |the )?[A-Z][\w'’-]*(?:[ -](?:[A-Z][\w'’-]*|upon|on|am|an|der|del|de|la|le|sur)){0,4}"
 _DAY = r"(?:the )?\d{1,2}(?:st|nd|rd|th)? (?:of )?[A-Z]\w+|[A-Z]\w+ \d{1,2}(?:st|nd|rd|th)?"
-_HAN_PLACE = r"(?![这那哪][里边儿个])[\u4e00-\u9fff]{2,8}?"
+_ONCE = (
+    r"(?:(?:[Ll]ast|[Tt]his|[Ii]n|[Ll]etzten?|[Vv]or|[Ii]m|[Ee]n|[Ll]a|[Ee]l|[Hh]ace|[Ii]l y a|[Aa]u) (?:\w+ ?){1,3}|"
+    r"[Yy]esterday|[Rr]ecently|[Gg]estern|[Kk]ürzlich|[Gg]erade|[Aa]yer|[Rr]ecientemente|[Hh]ier|[Rr]écemment)"
+)
+_HAN_PLACE = r"(?![这那哪][里边儿个]|[^。.!！]*(?:医院|酒店|宾馆|宿舍|[楼层号家]了?[。.!！]?$))[\u4e00-\u9fff]{2,8}?"
+_HAN_ONCE = r"(?:[上这前]个?(?:周|星期|礼拜|月)|[去今前]年|[一二三四五六七八九十\d]+月|昨天|前天|最近|刚刚?|已经)"
 
 _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (name, re.compile(form))
@@ -36,8 +42,13 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("name", r"(?:我叫|我的名字(?:是|叫)|本人)(?![他她它你您这那])([\u4e00-\u9fff]{2,4})[。.!！]?"),
         ("name", r"(?:打错了|写错了|更正)[，,]?\s*(?:名字)?(?:应该|应当)?是([\u4e00-\u9fff]{2,4})[。.!！]?"),
         ("home", rf"(?:I (?:now )?live in|Vivo en|J'habite à|Ich wohne in) ({_PLACE})(?: now| since [\w ]+)?[.!]?"),
-        ("home", rf"I(?:'ve| have)? moved to ({_PLACE})(?: last \w+| in \w+)?[.!]?"),
-        ("home", rf"我(?:现在)?(?:住在?+|搬到了?+|搬去了?+)({_HAN_PLACE})(?:了)?[。.!！]?"),
+        ("home", rf"(?:{_ONCE},? )?(?:I|[Ww]e)(?:'ve| have)?(?: just| recently)? moved to ({_PLACE})(?: {_ONCE})?[.!]?"),
+        ("home", rf"(?:{_ONCE} )?[Bb]in ich nach ({_PLACE}) (?:um)?gezogen[.!]?"),
+        ("home", rf"Ich bin (?:{_ONCE} )?nach ({_PLACE}) (?:um)?gezogen[.!]?"),
+        ("home", rf"(?:{_ONCE},? )?[Mm]e (?:he mudado|mudé) (?:{_ONCE} )?a ({_PLACE})(?: {_ONCE})?[.!]?"),
+        ("home", rf"(?:{_ONCE},? )?[Jj]'ai (?:{_ONCE} )?déménagé (?:{_ONCE} )?à ({_PLACE})(?: {_ONCE})?[.!]?"),
+        ("home", rf"我(?:现在)?住在?+({_HAN_PLACE})(?:了)?[。.!！]?"),
+        ("home", rf"(?:{_HAN_ONCE}[，,]?)?我(?:现在|{_HAN_ONCE})?搬家?[到去]了?+({_HAN_PLACE})(?:了)?[。.!！]?"),
         ("employer", r"I (?:now )?work (?:at|for) ((?:[A-Z][\w'’&.-]*)(?: [A-Z&][\w'’&.-]*){0,3})[.!]?"),
         ("age", r"I(?:'m| am) (\d{1,3})(?: years old)?[.!]?"),
         ("age", r"我今年(\d{1,3})岁[。.!！]?"),
@@ -262,7 +273,8 @@ async def _harms(
             part = read[start + place]
             marks = judged.marks[row] if whole > part.safety else part.marks
             name = AT_STAKE[int(np.argmax(marks[[MARKS.index(name) for name in AT_STAKE]]))]
-            harms[row] = Harm(name, float(max(whole, part.safety)), _is_of_others(judged[row], part, each[place]))
+            others = not includes_the_speaker(own[row].text) and _is_of_others(judged[row], part, each[place])
+            harms[row] = Harm(name, float(max(whole, part.safety)), others)
     return harms
 
 
@@ -354,6 +366,8 @@ def _topic(sentence: Sentence, judged: Judged) -> tuple[str, float]:
     marks = dict(zip(MARKS, judged.marks.tolist(), strict=True))
     claims, best = float(judged.claims), max(LEARNED, key=marks.__getitem__)
     ordering = claims * max(marks[order] for order in ORDERS)
+    if best in ORDERS and marks[best] >= MEANT and scope_of(sentence.text) is FactScope.SESSION:
+        ordering = max(ordering, ORDERED)  # "for this chat" is momentary, and an order as long as it lasts
     if ordering >= ORDERED and (sentence.order or not (sentence.momentary or _TELLS.match(sentence.text))):
         return best if best in ORDERS else "instruction", ordering
     wording = _MEANT_BY.get(best)

@@ -38,11 +38,19 @@ _ABOUT_OTHERS = re.compile(
     r"(?:il |la )?mi[oa] |(?:o |a )?meu |(?:a )?minha )?"
     rf"(?:{_PEOPLE}|"
     r"(?:he|she|they|he'?s|she'?s)(?!.*\b(?:me|my|i)\b)|elle|il(?!.*\bmi\b)|él|ella|er|sie)\b"
-    r"(?!['’]?s? (?:and i|et moi|y yo|und ich)\b)"
     rf"|^(?:我|俺|咱)(?:家|的)?{_PEOPLE_ZH}|^[他她]",
     re.IGNORECASE,
 )
 """Beginnings of sentences whose subject is somebody else."""
+
+_TOO = re.compile(
+    r"\b(?:(?:so|neither|nor) (?:am|do|can|have|must|was) i|me (?:too|neither)|same (?:here|for me)|"
+    r"moi (?:aussi|non plus)|(?:ich|mir) auch|yo (?:también|tampoco)|anch'io|eu também)\b|"
+    r"^\W*(?:(?:my|our|mi|mon|ma|mein\w*) (?:\w+ )?)?[\w-]+ (?:and|&|y|et|und) (?:i|myself|yo|moi|ich)\b|"
+    r"我也|我[和跟与][^，。]{1,8}都|[和跟与]我[都也]",
+    re.IGNORECASE,
+)
+"""Says that the same is true of the speaker."""
 
 _BORDER = re.compile(
     r"[,，]?\s*\b(?:who|que|qui)\b|[,;:，；：—–]|(?<=[说道讲])|(?<=[\u3400-\u9fff\d])\s+(?=[\u3400-\u9fff])|"
@@ -61,11 +69,18 @@ def names_the_speaker(clause: str) -> bool:
     return _FIRST_PERSON.search(clause) is not None
 
 
+def includes_the_speaker(text: str) -> bool:
+    """Whether what is said of somebody is said of the speaker too: "my sister is celiac and so am I"."""
+    return _TOO.search(text) is not None
+
+
 def is_about_others(text: str, other: float = 0.0) -> bool:
     """Whether the sentence is about somebody else.
 
     ``other`` is the judge's probability of that, 0 if it takes it rather for a claim about the speaker.
     """
+    if includes_the_speaker(text):
+        return False
     if _ABOUT_OTHERS.search(text):
         return True
     # With the first person the judge has to be sure.

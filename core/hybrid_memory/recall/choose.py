@@ -11,14 +11,19 @@ import numpy.typing as npt
 
 from hybrid_memory.arrays import Array, Ids
 from hybrid_memory.errors import ModelError
+from hybrid_memory.facts.attributes import attribute
+from hybrid_memory.facts.statements import cut_value
+from hybrid_memory.facts.values import normalised, within
 from hybrid_memory.index.derive import SEGMENT_PAUSE
 from hybrid_memory.index.record import Record, RecordKind
+from hybrid_memory.log.message import Origin
 from hybrid_memory.recall.gather import Candidates, Home
 from hybrid_memory.recall.measure import Measured, offer
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import kept
 from hybrid_memory.text.asking import speech
+from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.speakers import voice
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
@@ -163,10 +168,11 @@ def diverse(scores: Array, similarity: npt.NDArray[np.floating], k: int, diversi
 
 def by_day(
     homes: Sequence[Home], measured: Measured, records: list[Record], relevance: Array, *, newest: bool
-) -> list[Record]:
-    """The records; among the first `HEAD`, of two statements about the same thing the newer (or older) comes first.
+) -> tuple[list[Record], dict[int, int]]:
+    """The records, of two statements about the same thing the newer (or older) first; and whose place each has, by id.
 
-    Two are about the same thing if they are from different occasions, the one to be raised has at least `SHARED` of the
+    Two are about the same thing if the user's own words give one attribute two values ("I live in Lyon.", "I moved to
+    Oslo.") and so have no words in common. Or, among the first `HEAD`, if they are from different occasions, the one to be raised has at least `SHARED` of the
     query's words that the other has, by rarity, and their vectors are similar: ``(likeness - average) / (1 - average)``
     is at least `ALIKE`. Its relevance must be at least `COMPARABLE` times the other's, and it has what the query quotes
     if the other has. What asks, only acknowledges or is longer than `STATEMENT_CHARS`, and so about several things, is
@@ -175,8 +181,8 @@ def by_day(
     ``relevance`` is that of each record, or of a better fitting fact extracted from it.
     """
     if len(records) < 2 or not homes[0].status.vectors or homes[0].view.config.recall.diversity:  # noqa: PLR2004
-        return records
-    head = records[:HEAD]
+        return records, {}
+    values, head = list(map(_values, records)), records[:HEAD]
     rows = np.array([measured.row_of[record.id] for record in head])
     vectors = measured.vectors[rows]
     # The mean inner product of two different records, from that over all pairs.
@@ -190,12 +196,23 @@ def by_day(
     def weight(shared: frozenset[int]) -> float:
         return sum(measured.words[term] for term in shared)
 
+    def changes(later: int, earlier: int) -> bool:
+        one, other = values[later], values[earlier]
+        return any(
+            not (within(one[name], other[name]) or within(other[name], one[name])) for name in one & other.keys()
+        )
+
     def replaces(later: int, earlier: int) -> bool:
-        one, other = head[later], head[earlier]
+        one, other = records[later], records[earlier]
         since = (one.at - other.at).total_seconds(), one.turn - other.turn
+        if (since > (0, 0)) is not newest:
+            return False
+        if changes(later, earlier):
+            return True
         occasions = abs(since[0]) > SEGMENT_PAUSE.total_seconds() or abs(since[1]) > TURNS_APART
         return (
-            bool(asked[earlier])
+            max(later, earlier) < len(head)
+            and bool(asked[earlier])
             and weight(asked[earlier] & asked[later]) >= SHARED * weight(asked[earlier])
             and likeness[later, earlier] >= ALIKE * (1 - average)
             and relevance[later] >= COMPARABLE * relevance[earlier]
@@ -203,16 +220,27 @@ def by_day(
             and idle[later] < ASKING
             and len(one.text) <= STATEMENT_CHARS
             and occasions
-            and (since > (0, 0)) is newest
             and not (one.kind is other.kind is RecordKind.FACT and one.speaker != other.speaker)
         )
 
     order: list[int] = []
-    for row in range(len(head)):
+    instead: dict[int, int] = {}
+    for row, record in enumerate(records):
         # The first place at which something stands that it replaces.
         place = next((place for place, other in enumerate(order) if replaces(row, other)), len(order))
+        if place < len(order):
+            other = records[order[place]].id
+            instead[record.id] = instead.get(other, other)
         order.insert(place, row)
-    return [*(head[row] for row in order), *records[HEAD:]]
+    return [records[row] for row in order], instead
+
+
+def _values(record: Record) -> dict[str, str]:
+    """The values of attributes with one value that the user's own words in a short turn state, by attribute."""
+    if record.origin is not Origin.USER or record.kind is not RecordKind.TURN or len(record.text) > STATEMENT_CHARS:
+        return {}
+    cut = filter(None, map(cut_value, sentences(record.text)))
+    return {name: normalised(value) for name, value in cut if attribute(name).single}
 
 
 async def asked_before(

@@ -171,10 +171,11 @@ async def _search(
     weights = request.weights or settings.weights or signals.learned().weights
     plain = not any(weight for name, weight in signals.by_name(weights).items() if name not in {"vector", "text"})
     records, facts = await choose.best(run, services, homes, measured, (final.scores, own), k=request.k, plain=plain)
+    instead: dict[int, int] = {}
     if not plain and plan.timing not in DECIDING and (about_now(plan.asked) or about_before(plan.asked)):
         rows = [measured.row_of[facts.get(record.id, record).id] for record in records]
         relevance = measured.features["relevance"][rows]
-        records = choose.by_day(homes, measured, records, relevance, newest=about_now(plan.asked))
+        records, instead = choose.by_day(homes, measured, records, relevance, newest=about_now(plan.asked))
     # The same failure may have kept both the query and the new turns from their vectors.
     others = (*(part for part in notes if part not in failure), unranked, final.failure)
     note = "; ".join(part for part in (failure, *others) if part)
@@ -185,6 +186,7 @@ async def _search(
 
     def hit(record: Record) -> Hit:
         row = measured.row_of[record.id]
+        certain = np.fmax(sure[row], sure[measured.row_of[instead.get(record.id, record.id)]])
         return Hit(
             record=record,
             score=float(final.scores[row]),
@@ -196,7 +198,7 @@ async def _search(
             reranker=final.name if final.by_model[row] else behind,
             own=float(own[row]) if final.name else None,
             similarity=float(near[row]) if np.isfinite(near[row]) else None,
-            confidence=float(sure[row]) if np.isfinite(sure[row]) else None,
+            confidence=float(certain) if np.isfinite(certain) else None,
             asked=questions.get(record.id),
         )
 
