@@ -172,11 +172,11 @@ def by_day(
     """The records, of two statements about the same thing the newer (or older) first; and whose place each has, by id.
 
     Two are about the same thing if the user's own words give one attribute two values ("I live in Lyon.", "I moved to
-    Oslo.") and so have no words in common. Or, among the first `HEAD`, if they are from different occasions, the one to be raised has at least `SHARED` of the
-    query's words that the other has, by rarity, and their vectors are similar: ``(likeness - average) / (1 - average)``
-    is at least `ALIKE`. Its relevance must be at least `COMPARABLE` times the other's, and it has what the query quotes
-    if the other has. What asks, only acknowledges or is longer than `STATEMENT_CHARS`, and so about several things, is
-    not raised. See docs/decisions/0017.
+    Oslo."), which may have no word in common. Or, among the first `HEAD`, if they are from different occasions, the one
+    to be raised has at least `SHARED` of the query's words that the other has, by rarity, and their vectors are
+    similar: ``(likeness - average) / (1 - average)`` is at least `ALIKE`. Its relevance must be at least `COMPARABLE`
+    times the other's, and it has what the query quotes if the other has. What asks, only acknowledges or is longer than
+    `STATEMENT_CHARS`, and so about several things, is not raised. See docs/decisions/0017.
 
     ``relevance`` is that of each record, or of a better fitting fact extracted from it.
     """
