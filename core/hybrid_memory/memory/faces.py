@@ -27,6 +27,7 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.sharing import Asked, Right
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import check_horizon
 
 SILENT = frozenset(("assemble", "remember", "mirror", "reset"))
 """What an agent calls at each turn: with ``remember=False`` these verbs work, and store nothing."""
@@ -66,6 +67,8 @@ class Handle(Verbs):
         return services if self._horizon is None else replace(services, horizon=self._horizon)
 
     async def _admitted(self, run: Runner, asked: Asked | None) -> Self:
+        if self._horizon is not None:
+            await check_horizon(run, self._runtime.services, self.scope, self._horizon)
         if self.remembers or asked is None:
             return self
         if asked.needed is not Right.READ and asked.verb not in SILENT:
