@@ -242,6 +242,10 @@ def export(store: StoreName, *, out: Out = DASH, folder: Folder = None, owner: O
 
     Example: hybrid-memory export memory.db --user alice --out alice.jsonl
     """
+    if folder is not None and out != DASH:
+        raise InvalidInputError(f"give --out or --markdown, not both: --markdown {folder} is the folder to write to")
+    if folder is not None and folder.is_file():
+        raise InvalidInputError(f"--markdown takes a folder, and {folder} is a file")
     try:
         with owner.opened(store, embedder="none") as scoped:
             if folder is not None:
