@@ -249,28 +249,10 @@ def export(store: StoreName, *, out: Out = DASH, folder: Folder = None, owner: O
     try:
         with owner.opened(store, embedder="none") as scoped:
             if folder is not None:
-                files, root = scoped.files(), folder.resolve()
-                left_out: list[str] = []
-                paths = [file.path[1:] for file in files.list(deep=True)]
-                for path in paths:
-                    target = root / path
-                    hidden = any(name.startswith(".") for name in path.split("/"))
-                    # On Windows a colon begins another drive or another stream of a file.
-                    if hidden or ":" in path or target.suffix.lower() not in DOCUMENTS or target.resolve() != target:
-                        left_out.append(path)
-                        continue
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    target.unlink(missing_ok=True)  # the old file may have other names elsewhere
-                    target.write_bytes(files.read(f"/{path}").encode())
-                count = len(paths) - len(left_out)
-            else:
-                events = scoped.events(kinds=["message"])
-                events.sort(key=lambda event: event.message.replaces or event.position)
-        if folder is not None:
-            typer.echo(f"{counted(count, 'file')} in {folder}", err=True)
-            if left_out:
-                typer.echo(f"not exported: {listed(left_out)}", err=True)
-            return
+                _write_documents(scoped, folder)
+                return
+            events = scoped.events(kinds=["message"])
+        events.sort(key=lambda event: event.message.replaces or event.position)
         lines = [as_json({"session": event.scope.session, **shapes.message(event.message)}) for event in events]
         if out == DASH:
             for line in lines:
@@ -285,3 +267,23 @@ def export(store: StoreName, *, out: Out = DASH, folder: Folder = None, owner: O
     except OSError as error:
         raise InvalidInputError(f"cannot write {error.filename or out}: {error.strerror or error}") from error
     typer.echo(f"{counted(len(lines), 'message')} in {out}", err=True)
+
+
+def _write_documents(scoped: ScopedMemory, folder: Path) -> None:
+    """Write the memory's files into a folder, and name those that are left out."""
+    files, root = scoped.files(), folder.resolve()
+    left_out: list[str] = []
+    paths = [file.path[1:] for file in files.list(deep=True)]
+    for path in paths:
+        target = root / path
+        hidden = any(name.startswith(".") for name in path.split("/"))
+        # On Windows a colon begins another drive or another stream of a file.
+        if hidden or ":" in path or target.suffix.lower() not in DOCUMENTS or target.resolve() != target:
+            left_out.append(path)
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)  # the old file may have other names elsewhere
+        target.write_bytes(files.read(f"/{path}").encode())
+    typer.echo(f"{counted(len(paths) - len(left_out), 'file')} in {folder}", err=True)
+    if left_out:
+        typer.echo(f"not exported: {listed(left_out)}", err=True)

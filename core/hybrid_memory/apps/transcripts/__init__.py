@@ -28,6 +28,7 @@ from hybrid_memory.apps.transcripts.messages import (
     langchain_messages,
     openai_messages,
 )
+from hybrid_memory.display import counted
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.validation import shown
 
@@ -183,7 +184,7 @@ class Transcript:
         return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
 
     def __repr__(self) -> str:
-        return f"<Transcript {self.name}: {len(self.messages)} messages, read as {self.form}>"
+        return f"<Transcript {self.name}: {counted(len(self.messages), 'message')}, read as {self.form}>"
 
 
 def paired(messages: Iterable[Message]) -> list[Message]:
