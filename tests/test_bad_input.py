@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from hybrid_memory import HybridMemory, Message, Scope, ScopedMemory
+from hybrid_memory import HybridMemory, Message, Scope, ScopedMemory, open_memory
 from hybrid_memory.errors import (
     IdConflictError,
     InvalidConfigError,
@@ -178,6 +178,17 @@ def test_a_call_that_does_not_fit_is_refused_as_its_caller_wrote_it(face: Face, 
         assert refused.value.__cause__ is None
     with pytest.raises(TypeError, match=r"^BlockHandle\.a?put\(\): too many"):
         face(alice.block("human")).put("a", "b")  # type: ignore[call-arg]
+
+
+def test_a_verb_asked_of_the_whole_store_and_a_bare_file_name_say_what_to_write(memory: HybridMemory) -> None:
+    whole: Any = memory
+    for name in ("recall", "aremember"):
+        with pytest.raises(AttributeError, match=rf"one owner's memory, memory\.scoped\(user=\.\.\.\)\.{name}$"):
+            getattr(whole, name)
+    with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
+        whole.nothing()
+    with pytest.raises(InvalidConfigError, match=r"use sqlite:///notes\.db for a file, or else"):
+        open_memory("notes.db")
 
 
 def test_a_type_error_within_a_verb_stays_as_it_is(

@@ -104,3 +104,9 @@ def test_the_command_is_the_package_itself_too() -> None:
         [sys.executable, "-m", "hybrid_memory", "--version"], capture_output=True, text=True, check=True
     )
     assert run.stdout == f"hybrid-memory {hybrid_memory.__version__}\n"
+
+
+def test_words_need_no_quotes(command: Any, tmp_path: Path) -> None:
+    store = tmp_path / "own.db"
+    assert command("remember", store, "I", "moved", "to", "Porto.", "-u", "me") == 0
+    assert [hit["text"] for hit in command.json("search", store, "moved", "to", "Porto")] == ["I moved to Porto."]

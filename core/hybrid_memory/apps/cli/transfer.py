@@ -265,7 +265,7 @@ def export(store: StoreName, *, out: Out = DASH, folder: Folder = None, owner: O
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
-        raise InvalidInputError(f"cannot write {error.filename or out}: {error.strerror or error}") from error
+        raise InvalidInputError(f"cannot write {folder or out}: {error.strerror or error}") from error
     typer.echo(f"{counted(len(lines), 'message')} in {out}", err=True)
 
 

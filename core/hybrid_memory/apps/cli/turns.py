@@ -44,7 +44,9 @@ if TYPE_CHECKING:
 SHARES = 4
 """How many of a hit's strongest signals are shown; --why shows all."""
 
-Query = Annotated[str, typer.Argument(metavar="QUERY", show_default=False, help="A question, or any words.")]
+Query = Annotated[
+    list[str], typer.Argument(metavar="QUERY", show_default=False, help="A question, or any words, quoted or not.")
+]
 Most = Annotated[int, typer.Option("-k", min=1, help="How many hits at most.")]
 Why = Annotated[bool, typer.Option("--why", help="Show every signal of each score.")]
 
@@ -70,7 +72,7 @@ def search(
     """
     with owner.opened(store, derives=True) as scoped:
         reach: Literal["session", "user"] = "session" if owner.session else "user"
-        hits = scoped.recall(query, k=k, scope=reach, since=since, until=until)
+        hits = scoped.recall(" ".join(query), k=k, scope=reach, since=since, until=until)
     if as_json:
         print_json([shapes.hit(hit) for hit in hits])
         return
@@ -221,7 +223,10 @@ def history(
 SESSION = "notes"
 """The default session of a turn."""
 
-Text = Annotated[str, typer.Argument(metavar="TEXT", show_default=False, help="What to remember; - reads stdin.")]
+Text = Annotated[
+    list[str],
+    typer.Argument(metavar="TEXT", show_default=False, help="What to remember, quoted or not; - reads stdin."),
+]
 Role = Annotated[str, typer.Option(metavar="ROLE", help="Who says it: user, assistant, ...")]
 At = Annotated[
     datetime | None,
@@ -239,7 +244,7 @@ def remember(
 
     Example: hybrid-memory remember memory.db "I moved to Porto in May." --user alice
     """
-    words = sys.stdin.read() if text == "-" else text
+    words = sys.stdin.read() if text == ["-"] else " ".join(text)
     if not words.strip():
         raise InvalidInputError("there is nothing to remember: give a text, or - and the text on stdin")
     session = owner.session or SESSION
