@@ -79,7 +79,7 @@ def search(
     show_hits(hits, why=why)
     if not hits:
         low = f" above the threshold of confidence, {hits.unsure:,} below" if hits.unsure else ""
-        show(f"no result of {scoped.scope}{low}: try other words")
+        show(f"no result of {scoped.scope}{low}: try other words{' or dates' if since or until else ''}")
 
 
 def show_hits(hits: Sequence[Hit], *, why: bool) -> None:
@@ -212,7 +212,7 @@ def history(
         print_json([shapes.turn(event) for event in events])
         return
     if not events:
-        show(f"nothing was said in {scoped.scope}")
+        show(f"nothing was said in {scoped.scope}{' at that time' if since or until else ''}")
     for event in events:
         message, who = event.message, spoken(event.message.speaker, event.origin)
         place = "" if event.scope.session is None else f"  in {event.scope.session}"
