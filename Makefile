@@ -44,7 +44,7 @@ FULL_STALE := $(shell test "$$(cat $(FULL_STAMP) 2>/dev/null)" = "$(CURDIR)" && 
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv setup setup-browser setup-pooler setup-oldest setup-full models again demo docs screenshots dist test test-engines test-oldest test-full check lint format types imports bench clean clean-models
+.PHONY: help venv setup setup-browser setup-fonts setup-pooler setup-oldest setup-full models again demo docs screenshots dist test test-engines test-oldest test-full check lint format types imports bench clean clean-models
 
 help:
 	@echo "make demo       two days of a user, then ten months of another: what is found, and what the model reads"
@@ -61,7 +61,7 @@ help:
 	@echo "make bench      how to measure retrieval, compression, learning       (DATA=folder measures them)"
 	@echo "make setup      make the environment in $(VENV); the targets above do it when they need it"
 	@echo "make setup-pooler   PgBouncer from Debian for the tests of Postgres behind it"
-	@echo "make setup-browser  Chromium from Debian for the tests in a browser"
+	@echo "make setup-browser  Chromium from Debian for the tests in a browser; setup-fonts: letters of the pictures"
 	@echo "make clean      remove the environments, caches and reports; make clean-models: what was downloaded for test-full"
 
 setup: $(STAMP)
@@ -73,6 +73,14 @@ setup-browser:
 		echo "== installing Chromium"; \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; \
 	}
+
+# The letters of the pictures, Chinese ones among them.
+setup-fonts:
+	@fc-list 2>/dev/null | grep -q NotoSansCJK || { \
+		echo "== installing the Noto fonts"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+			fontconfig fonts-noto-core fonts-noto-cjk; \
+	} || echo "== without the Noto fonts the pictures have other letters"
 
 # PgBouncer from Debian; elsewhere install it by hand, or its tests are skipped (they fail with HYBRID_MEMORY_POOLER=required).
 setup-pooler:
@@ -131,7 +139,7 @@ docs: $(STAMP)
 	@echo "== the documents: mkdocs"
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs $(or $(ARGS),build) --strict
 
-screenshots: $(STAMP) setup-browser
+screenshots: $(STAMP) setup-browser setup-fonts
 	@echo "== pictures of README and inspector into docs/assets: docs/screenshots.py"
 	@$(BIN)/python docs/screenshots.py $(ARGS)
 	@echo "== what the demo prints into docs/assets/demo.svg: docs/recording.py"

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from hybrid_memory import HybridMemory, Message, Scope, ScopedMemory
+from hybrid_memory import HybridMemory, Message, Scope, ScopedMemory, open_memory
 from hybrid_memory.errors import (
     IdConflictError,
     InvalidConfigError,
@@ -161,6 +161,45 @@ def test_what_is_no_argument_is_refused_before_anything_changes(face: Face, memo
         with pytest.raises(InvalidInputError):
             getattr(face(alice), verb)(**arguments)
     assert memory.heads() == before
+
+
+@pytest.mark.parametrize("face", ["blocking", "async"], indirect=True)
+def test_a_call_that_does_not_fit_is_refused_as_its_caller_wrote_it(face: Face, alice: ScopedMemory) -> None:
+    takes = r"; it takes \(query, \*, k, scope, kinds, .*\)$"
+    wrong: list[tuple[tuple[str, ...], dict[str, Any], str]] = [
+        (("a", "b", "c"), {}, "too many positional arguments"), ((), {}, "missing a required argument: 'query'"),
+        (("a",), {"limit": 3}, "got an unexpected keyword argument 'limit'"),
+        (("a",), {"query": "b"}, "multiple values for argument 'query'"),
+    ]  # fmt: skip
+    for args, options, problem in wrong:
+        with pytest.raises(TypeError, match=rf"^ScopedMemory\.a?recall\(\): {problem}{takes}") as refused:
+            face(alice).recall(*args, **options)
+        assert "run" not in str(refused.value)
+        assert refused.value.__cause__ is None
+    with pytest.raises(TypeError, match=r"^BlockHandle\.a?put\(\): too many"):
+        face(alice.block("human")).put("a", "b")  # type: ignore[call-arg]
+
+
+def test_a_verb_asked_of_the_whole_store_and_a_bare_file_name_say_what_to_write(memory: HybridMemory) -> None:
+    whole: Any = memory
+    for name in ("recall", "aremember"):
+        with pytest.raises(AttributeError, match=rf"one owner's memory, memory\.scoped\(user=\.\.\.\)\.{name}$"):
+            getattr(whole, name)
+    with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
+        whole.nothing()
+    with pytest.raises(InvalidConfigError, match=r"use sqlite:///notes\.db for a file, or else"):
+        open_memory("notes.db")
+
+
+def test_a_type_error_within_a_verb_stays_as_it_is(
+    face: Face, alice: ScopedMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise TypeError("takes 3 positional arguments but 5 were given")
+
+    monkeypatch.setattr("hybrid_memory.memory.turns.Request.of", broken)
+    with pytest.raises(TypeError, match=r"^takes 3 positional"):
+        face(alice).recall("a cat")
 
 
 def test_instants_at_the_ends_of_the_calendar_are_as_good_as_those_before_them(face: Face, alice: ScopedMemory) -> None:

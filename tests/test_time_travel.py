@@ -180,6 +180,28 @@ def test_a_moment_is_a_position_or_an_aware_instant(alice: ScopedMemory, moment:
         alice.as_of(moment)
 
 
+def test_a_position_behind_the_end_of_the_log_is_refused_until_somebody_wrote_it(face: Face, store: str) -> None:
+    config = MemoryConfig(url=store, embedder="none")
+    memory, other = open_memory(config), open_memory(config)  # as another process would
+    alice = memory.scoped(user="alice")
+    face(alice).remember("I live in Paris.")
+    later = alice.as_of(2)
+    reads: list[Callable[[], Any]] = [
+        lambda: face(later).history(), lambda: face(later).recall("Paris"), lambda: face(later).profile(),
+        lambda: face(later).assemble("Where do I live?"), lambda: face(later.files()).list(),
+        lambda: face(later.block("human")).history(),
+    ]  # fmt: skip
+    for read in reads:
+        with pytest.raises(InvalidInputError, match="ends at position 1: there is no position 2"):
+            read()
+    other.scoped(user="alice").remember("I moved to Berlin.")
+    assert texts(face(later).history()) == ["I live in Paris.", "I moved to Berlin."]
+    assert face(alice.as_of(0)).history() == []
+    assert len(face(alice.as_of(START + timedelta(days=36500))).history()) == 2
+    memory.close()
+    other.close()
+
+
 def told(*homes: str) -> list[Message]:
     """A chat whose first message names the last of these homes."""
     return [

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from hybrid_memory import __version__
 from hybrid_memory.apps.transcripts import Transcript
-from hybrid_memory.display import progress_bar
+from hybrid_memory.display import counted, progress_bar
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.language import as_language_model
 from hybrid_memory.models.tokenizers import token_counter as default_counter
@@ -72,10 +72,8 @@ class Estimate:
     def __str__(self) -> str:
         if not self.answers:
             return "no model is asked"
-        return (
-            f"{self.answers} answers and {self.grades} grades: about {self.sent / 1e6:.2f} million tokens read and "
-            f"{self.written / 1e6:.2f} million written"
-        )
+        calls = f"{counted(self.answers, 'answer')} and {counted(self.grades, 'grade')}"
+        return f"{calls}: about {self.sent / 1e6:.2f} million tokens read and {self.written / 1e6:.2f} million written"
 
 
 class Evaluation:
@@ -370,7 +368,8 @@ class Evaluation:
 
     def __repr__(self) -> str:
         names = ", ".join(method.name for method in self._methods)
-        return f"<Evaluation of {names} on {len(self._transcripts)} chats at {self._setting.max_tokens} tokens>"
+        chats = counted(len(self._transcripts), "chat")
+        return f"<Evaluation of {names} on {chats} at {self._setting.max_tokens} tokens>"
 
 
 def _named(model: Any) -> str | None:

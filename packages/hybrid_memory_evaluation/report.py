@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hybrid_memory.display import counted
 from hybrid_memory_evaluation.judging.scores import Dimension, Scores
 
 
@@ -143,7 +144,8 @@ class Report:
     def __repr__(self) -> str:
         best = max(self.methods, key=lambda one: one.survival, default=None)
         most = f"; most survives with {best.method} ({best.survival:.2f})" if best else ""
-        return f"<Report {len(self.methods)} methods, {len(self.probes)} probes of {len(self.transcripts)} chats{most}>"
+        methods, probes = counted(len(self.methods), "method"), counted(len(self.probes), "probe")
+        return f"<Report {methods}, {probes} of {counted(len(self.transcripts), 'chat')}{most}>"
 
 
 def figures(

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 
 from hybrid_memory import Event, EventKind, Fact, HybridMemory, Tier
 from hybrid_memory.analysis import handle, spoken
+from hybrid_memory.display import counted
 from hybrid_memory_inspector.reading import KINDS, MESSAGES, RECENT, PageRequest, holds, moment_of, state_of, tiers_of
 
 PAGE = 50
@@ -152,10 +153,11 @@ _DESCRIPTIONS: Mapping[EventKind, Callable[[Mapping[str, Any]], str]] = {
         f"{p['subject']} · {p['attribute']}: {p['value']} ({p['stance']}, extracted by {p['by']})"
     ),
     EventKind.LEARNED: lambda p: f"messages read for facts up to #{max(p['cursors'].values())}",
-    EventKind.USED: lambda p: f"{len(p['uses'])} messages counted as recalled",
+    EventKind.USED: lambda p: f"{counted(len(p['uses']), 'message')} counted as recalled",
     EventKind.COMPACTION: lambda p: (
-        f"summarised up to #{p['cursor']} by the strategy {p['strategy']}: {len(p['lines'])} lines for "
-        f"{len(p['stretches'])} stretches of the log, {p['latest']['items']} critical items in the last one"
+        f"summarised up to #{p['cursor']} by the strategy {p['strategy']}: "
+        f"{counted(len(p['lines']), 'line')} for {counted(len(p['stretches']), 'part')} of the log, "
+        f"{counted(p['latest']['items'], 'critical item')} in the last one"
     ),
     EventKind.RECALLED: _prompt,
     EventKind.PAYLOAD: lambda p: str(p["text"]),

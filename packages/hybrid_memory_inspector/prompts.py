@@ -94,17 +94,23 @@ def _context(request: PageRequest, turn: int, tokens: int) -> Context:
 
 def _messages(request: PageRequest, context: Context) -> list[dict[str, Any]]:
     ids = [message.id for message in context.messages if message.id]
-    positions = {event.id: event.position for event in request.memory.for_scope(request.scope).events(which=ids)}
-    return [
-        {
-            "role": spoken(message.speaker, message.spoken_by),
-            "tokens": message_tokens(message, request.memory.token_counter),
-            "text": message.text,
-            "position": positions.get(message.id or ""),
-            "breakpoint": row in context.breakpoints,
-        }
-        for row, message in enumerate(context.messages)
-    ]
+    logged = {event.id: event for event in request.memory.for_scope(request.scope).events(which=ids)}
+    rows: list[dict[str, Any]] = []
+    for row, message in enumerate(context.messages):
+        event = logged.get(message.id or "")
+        words = event.message.text if event is not None and event.kind is EventKind.MESSAGE else ""
+        rows.append(
+            {
+                "role": spoken(message.speaker, message.spoken_by),
+                "tokens": message_tokens(message, request.memory.token_counter),
+                "text": message.text,
+                # Memories may be shown in front of it.
+                "own": words if words and message.text.endswith(words) else message.text,
+                "position": None if event is None else event.position,
+                "breakpoint": row in context.breakpoints,
+            }
+        )
+    return rows
 
 
 def _plan(context: Context) -> list[tuple[Any, int | None]]:

@@ -216,6 +216,7 @@ READS: dict[str, Callable[[Store], Any]] = {
 FINDS = {"recall", "LangChain retriever", "LlamaIndex retriever"}
 REFUSED = {
     "read_only": {"LangChain agent"},  # it writes its turns
+    "empty": {"recall from then"},  # there is no such position
     "engine_away": {"records", "stats"},  # they ask the index itself
     "other_width": READS.keys(),  # only a rebuild helps, and they say so
     "other_width_when_pending": READS.keys(),

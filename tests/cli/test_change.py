@@ -6,10 +6,13 @@ import json
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -51,7 +54,7 @@ def test_what_is_no_chat_or_nobodys_makes_no_store(command: Any, tmp_path: Path)
     assert command.err.count("\n") == 1
     assert "\x1b" not in command.err
     assert command("import", tmp_path / "m.db", tmp_path / "gone.json", "-u", "alice") == 2
-    assert "no such file or folder; import takes JSON and JSONL: conversations.json" in command.err
+    assert "no such file or folder; import takes JSON and JSONL: the zip or conversations.json" in command.err
     folder = tmp_path / "export"
     folder.mkdir()
     (folder / "users.json").write_text('[{"uuid": "u"}]', encoding="utf-8")
@@ -62,6 +65,74 @@ def test_what_is_no_chat_or_nobodys_makes_no_store(command: Any, tmp_path: Path)
     assert command("import", tmp_path / "m.db", folder, "-u", "alice", *QUICK) == 0, command.err
     assert command.json("history", tmp_path / "m.db", "--since", "yesterday") != []
     assert command("history", tmp_path / "m.db", "--since", "tuesday") == 2
+
+
+CLAUDE = [
+    {
+        "uuid": "11111111-aaaa", "name": "Moving", "created_at": "2026-03-01T10:00:00Z",
+        "chat_messages": [
+            {"uuid": "m1", "sender": "human", "text": "I moved to Porto.", "created_at": "2026-03-01T10:00:00Z"},
+            {"uuid": "m2", "sender": "assistant", "text": "Welcome!", "created_at": "2026-03-01T10:00:05Z"},
+        ],
+    }
+]  # fmt: skip
+
+
+def zipped(path: Path, files: dict[str, str]) -> Path:
+    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path
+
+
+def test_the_zip_of_an_export_is_read_as_it_comes(command: Any, tmp_path: Path) -> None:
+    other = {"users.json": '[{"uuid": "u"}]', "__MACOSX/._conversations.json": "x", "photo.png": "x"}
+    export = zipped(tmp_path / "data.zip", {**other, "export/conversations.json": json.dumps(CLAUDE)})
+    store = tmp_path / "new.db"
+    read = command.json("import", store, export, "-u", "alice", *QUICK)
+    assert (read["messages"], read["sessions"], read["refused"]) == (2, ["Moving (11111111)"], [])
+    assert [turn["content"] for turn in log(store)] == ["I moved to Porto.", "Welcome!"]
+    assert log(store)[0]["at"] == datetime(2026, 3, 1, 10, tzinfo=UTC)
+    assert command.json("import", store, export, *QUICK)["known"] == 2
+
+
+def test_a_zip_that_cannot_be_read_is_refused_with_what_to_do(
+    command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, export = tmp_path / "new.db", tmp_path / "data.zip"
+    export.write_bytes(b"PK no zip")
+    assert command("import", store, export, "-u", "alice") == 2
+    assert "data.zip cannot be read as a zip archive: File is not a zip file" in command.err
+    zipped(export, {"users.json": "[]"})
+    assert command("import", store, export, "-u", "alice") == 2
+    assert "data.zip has no file named conversations*.json" in command.err
+    zipped(export, {"conversations.json": json.dumps(CLAUDE)})
+    whole = export.read_bytes()
+    export.write_bytes(whole.replace(whole[50:90], bytes(40), 1))
+    assert command("import", store, export, "-u", "alice") == 2
+    assert "data.zip/conversations.json cannot be read: " in command.err
+    export.write_bytes(whole)
+    monkeypatch.setattr("hybrid_memory.apps.transcripts.documents.MAX_UNPACKED", 100)
+    assert command("import", store, export, "-u", "alice") == 2
+    assert "data.zip unpacks to more than 100 bytes: unpack it, and give the folder" in command.err
+    assert not store.exists()
+
+
+def test_chats_are_imported_from_stdin(command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def piped(words: str) -> None:
+        monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(words.encode()), encoding="ascii"))
+
+    store = tmp_path / "new.db"
+    piped('{"role": "user", "content": "我搬到了杭州。"}\n')
+    assert command.json("import", store, "-", "-u", "alice", *QUICK)["sessions"] == ["stdin"]
+    assert [turn["content"] for turn in log(store)] == ["我搬到了杭州。"]
+    assert command("export", store, "--out", tmp_path / "all.jsonl") == 0
+    piped((tmp_path / "all.jsonl").read_text(encoding="utf-8"))
+    assert command("import", tmp_path / "copy.db", "-", "-u", "alice", *QUICK) == 0, command.err
+    assert log(tmp_path / "copy.db") == log(store)
+    piped("no JSON")
+    assert command("import", store, "-", "-u", "alice") == 2
+    assert "stdin, line 1: broken JSON" in command.err
 
 
 NAMES = st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=6)

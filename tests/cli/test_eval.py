@@ -109,6 +109,7 @@ def test_the_command_tells_its_version_and_shows_an_example(command: Any) -> Non
 
 def test_a_chat_is_evaluated_without_a_model(command: Any, chat: Path, tmp_path: Path) -> None:
     assert command("eval", chat, *QUICK, "--out", tmp_path / "out") == 0
+    assert "on 1 chat at" in command.err
     report = loaded(tmp_path)
     assert [one.method for one in report.methods] == ["compact-alone", "sliding-window"]
     assert report.methods[0].survival > report.methods[1].survival == 0

@@ -162,6 +162,10 @@ def test_documents_are_exported_and_nothing_that_tools_execute(command: Any, sto
     assert not written.keys() & set(EXECUTED)
     assert "not exported: .git/config" in command.err
     assert f"and {len(EXECUTED) - 10} more" in command.err
+    assert command("export", store, "--markdown", folder, "--out", tmp_path / "all.jsonl") == 2
+    assert f"not both: --markdown {folder} is the folder to write to" in command.err
+    assert command("export", store, "--markdown", store) == 2
+    assert f"{store} is a file" in command.err
 
 
 @pytest.mark.parametrize("link", ["AGENTS.md", "notes", "计划/2026"])

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import hybrid_memory
 from hybrid_memory.apps.cli import main
+from hybrid_memory.apps.cli.app import INSTEAD
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "gbk"])
@@ -83,3 +86,27 @@ def test_a_turn_is_remembered_and_found(command: Any, typed: Any, tmp_path: Path
     ]
     assert turns[0]["at"].startswith("2026-05-01")
     assert command("remember", store, " ") == 2
+
+
+def test_a_verb_of_other_days_or_of_python_leads_to_the_one_there_is(command: Any) -> None:
+    for name, verb in INSTEAD.items():
+        assert command(name, "memory.db") == 2
+        words = " ".join(command.err.replace("│", " ").split())
+        assert f"No such command '{name}': use {verb}." in words
+    assert command("facts") == 2
+    assert "profile --about anyone" in command.err
+    assert command("sarch") == 2
+    assert "Did you mean 'search'?" in command.err
+
+
+def test_the_command_is_the_package_itself_too() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "hybrid_memory", "--version"], capture_output=True, text=True, check=True
+    )
+    assert run.stdout == f"hybrid-memory {hybrid_memory.__version__}\n"
+
+
+def test_words_need_no_quotes(command: Any, tmp_path: Path) -> None:
+    store = tmp_path / "own.db"
+    assert command("remember", store, "I", "moved", "to", "Porto.", "-u", "me") == 0
+    assert [hit["text"] for hit in command.json("search", store, "moved", "to", "Porto")] == ["I moved to Porto."]

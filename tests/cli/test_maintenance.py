@@ -50,8 +50,8 @@ def test_a_healthy_store_is_called_so_and_everything_was_looked_at(command: Any,
 
 
 DAMAGES = {
-    "a turn without a record": ("DELETE FROM records WHERE id = 2", "turns of user='alice' have no record: #2"),
-    "a record without an event": ("DELETE FROM events WHERE position = 2", "1 records have no event"),
+    "a turn without a record": ("DELETE FROM records WHERE id = 2", "1 turn of user='alice' without a record: #2"),
+    "a record without an event": ("DELETE FROM events WHERE position = 2", "1 record without an event"),
     "an index ahead of the log": ("UPDATE indexed SET applied = 9999", "has seen #9999, and the log ends at"),
     "a vector without a record": ("DELETE FROM records WHERE id = 3", "vectors without a record"),
     "a vector that is gone": ("DELETE FROM vectors WHERE record = 3", "records without a vector that wait for none"),

@@ -23,7 +23,7 @@ def test_a_file_a_url_and_a_file_of_settings_name_the_same_store(filled: Path, t
 
 def test_a_store_that_is_not_there_is_only_made_where_that_is_asked_for(tmp_path: Path, command: Any) -> None:
     path = tmp_path / "new.db"
-    with pytest.raises(InvalidInputError, match=r"new\.db: no such store; create one with: hybrid-memory import"):
+    with pytest.raises(InvalidInputError, match=r"new\.db: no such store; create one with: hybrid-memory remember"):
         open_store(str(path))
     for line in ("search x", "stats", "check", "export", "rebuild", "remember x"):
         verb, *rest = line.split()
@@ -31,6 +31,8 @@ def test_a_store_that_is_not_there_is_only_made_where_that_is_asked_for(tmp_path
         assert command.err.count("\n") == 1
         assert "no such store" in command.err
     assert not path.exists()
+    assert command("stats", tmp_path) == 2
+    assert f"{tmp_path} is a folder: name a file in it" in command.err
     with open_store(str(path), create=True, embedder="none", background=False):
         assert path.exists()
 

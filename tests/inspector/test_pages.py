@@ -174,6 +174,8 @@ def test_pages_begin_with_what_is_newest_said_and_current(fresh: HybridMemory, b
     assert f"{context.tokens} of 400 tokens" in pages["prompt"]
     assert '<article class="panel lead"><bdi class="said">And which train did I book?' in pages["prompt"]
     assert pages["prompt"].count('<details class="message">') == len(context.messages)
+    own = '<span class="first"><bdi>And which train did I book?</bdi></span> <span class="tag">memories'
+    assert own in pages["prompt"]
     assert not re.search(r"<details[^>]* open", pages["prompt"])
     assert set(re.findall(r'<li class="entry (\w+)"', pages["timeline"])) == {"message"}
     marks = [re.findall(r'class="tier (\w+)"', row) for row in pages["timeline"].split('<li class="entry ')[1:]]

@@ -240,7 +240,8 @@ class Explanation:
         return "\n".join([self.about, *(f"  {step}" for step in self.steps), *turns])
 
     def __repr__(self) -> str:
-        return f"<Explanation of {self.about}: {len(self.turns)} turns, {len(self.facts)} facts>"
+        turns, facts = display.counted(len(self.turns), "turn"), display.counted(len(self.facts), "fact")
+        return f"<Explanation of {self.about}: {turns}, {facts}>"
 
 
 class FactExtractor(Protocol):

@@ -60,9 +60,10 @@ def engine_at(url: str, config: MemoryConfig, key: Key | None = None, *, read_on
     if f"://{HIDDEN}" in url:
         raise InvalidConfigError(f"{url!r} lacks user and password, which are never shown or written: add them")
     if ":" not in url or (scheme not in OWN and scheme not in registered("engine")):
+        file = "" if ":" in url or not url else f"sqlite:///{url} for a file, or else "
         raise InvalidConfigError(
-            f"cannot open {shown_url(url)!r}: use {INDEXES}, the path of a .yaml file, or a package that registers the "
-            f"scheme under {GROUPS['engine']}"
+            f"cannot open {shown_url(url)!r}: use {file}{INDEXES}, the path of a .yaml file, or a package that "
+            f"registers the scheme under {GROUPS['engine']}"
         )
     kind: type[Engine] = load("engine", scheme, OWN, EXTRAS)
     if key is not None and not kind.encrypts:

@@ -7,10 +7,11 @@ arecall = recall.twin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import wraps
+from inspect import Parameter, signature
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeAlias, TypeVar, overload
 
 from hybrid_memory.arguments import Arguments
@@ -21,11 +22,12 @@ from hybrid_memory.facts.learn import learn_before_reading
 from hybrid_memory.log.message import Origin
 from hybrid_memory.log.views import Horizon, ReadOnlyLog
 from hybrid_memory.memory.runtime import Runtime
-from hybrid_memory.runtime.runners import Runner, two_faces
+from hybrid_memory.runtime.runners import INLINE, Runner, two_faces
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing import Asked, Right
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import check_horizon
 
 SILENT = frozenset(("assemble", "remember", "mirror", "reset"))
 """What an agent calls at each turn: with ``remember=False`` these verbs work, and store nothing."""
@@ -65,6 +67,8 @@ class Handle(Verbs):
         return services if self._horizon is None else replace(services, horizon=self._horizon)
 
     async def _admitted(self, run: Runner, asked: Asked | None) -> Self:
+        if self._horizon is not None:
+            await check_horizon(run, self._runtime.services, self.scope, self._horizon)
         if self.remembers or asked is None:
             return self
         if asked.needed is not Right.READ and asked.verb not in SILENT:
@@ -126,7 +130,13 @@ def verb(
         @wraps(flow)
         async def admitted(self: V, run: Runner, /, *args: P.args, **kwargs: P.kwargs) -> T:
             given, named = arguments(args, kwargs)
-            return await flow(await self._admitted(run, asked), run, *given, **named)
+            handle = await self._admitted(run, asked)
+            try:
+                running = flow(handle, run, *given, **named)
+            except TypeError:  # of the arguments: nothing of the flow has run yet
+                _check_call(self, face if run is INLINE else face.twin, args, kwargs)
+                raise
+            return await running
 
         face: Any
         face, face.twin = two_faces(admitted, lambda self: self._runtime.loop)
@@ -134,6 +144,18 @@ def verb(
         return face  # type: ignore[no-any-return]
 
     return made
+
+
+def _check_call(owner: object, face: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Raise the `TypeError` of arguments that do not fit, for the signature that callers see: it has no runner."""
+    declared = signature(face)
+    try:
+        declared.bind(owner, *args, **kwargs)
+    except TypeError as problem:
+        _, *others = declared.parameters.values()
+        names = [one.replace(annotation=Parameter.empty, default=Parameter.empty) for one in others]
+        shape = declared.replace(parameters=names, return_annotation=Parameter.empty)
+        raise TypeError(f"{type(owner).__name__}.{face.__name__}(): {problem}; it takes {shape}") from None
 
 
 class Part(Verbs):

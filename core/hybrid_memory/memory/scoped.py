@@ -183,7 +183,8 @@ class ScopedMemory(Prompts):
             moment: an instant, for everything said by then; or a position in the log.
 
         Raises:
-            InvalidInputError: the datetime has no time zone, or it is neither.
+            InvalidInputError: the datetime has no time zone, or it is neither. A position behind the end of the log is
+                refused by the verbs of the view.
         """
         return type(self)(self._runtime, self.scope, rolling.horizon(moment), remember=self.remembers)
 

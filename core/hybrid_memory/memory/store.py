@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 from uuid import uuid4
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -149,6 +149,13 @@ class HybridMemory(Verbs):
         self._as_embedder = as_embedder
         self._rekey = rekey
         self._of = of
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            ours = hasattr(ScopedMemory, name)
+            hint = f": it is a verb of one owner's memory, memory.scoped(user=...).{name}" if ours else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
 
     @property
     def _services(self) -> Services:

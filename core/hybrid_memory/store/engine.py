@@ -111,7 +111,7 @@ def check_contents(log: EventLog, index: SemanticIndex, outbox: EventLog | None 
     counts = (counted(getattr(total, f"{name}s"), name) for name in ("event", "session", "owner"))
     yield Finding("log", "ok", ", ".join(counts))
     vectors = "no vectors" if embedder is None else f"vectors of {embedder[0]}, width {embedder[1]}"
-    yield Finding("index", "ok", f"{size.records:,} records, {size.vectors:,} with {vectors}")
+    yield Finding("index", "ok", f"{counted(size.records, 'record')}, {size.vectors:,} with {vectors}")
     unindexed = indexed = 0
     for owner, head in log.heads().items():
         status = index.status(owner)
@@ -129,15 +129,23 @@ def check_contents(log: EventLog, index: SemanticIndex, outbox: EventLog | None 
             indexed += len(stored)
         if missing:
             named = ", ".join(f"#{place}" for place in missing[:SHOWN])
-            yield Finding("orphans", "wrong", f"{len(missing):,} turns of {owner} have no record: {named}", REBUILD)
+            yield Finding(
+                "orphans", "wrong", f"{counted(len(missing), 'turn')} of {owner} without a record: {named}", REBUILD
+            )
     if size.records > indexed:
-        yield Finding("orphans", "wrong", f"{size.records - indexed:,} records have no event in the log", REBUILD)
+        yield Finding(
+            "orphans", "wrong", f"{counted(size.records - indexed, 'record')} without an event in the log", REBUILD
+        )
     if unindexed:
-        yield Finding("index", "note", f"{unindexed:,} events are not indexed yet", "the next search does it")
+        yield Finding("index", "note", f"{counted(unindexed, 'event')} not indexed yet", "the next search does it")
     if size.pending and embedder is not None:
-        yield Finding("index", "note", f"{size.pending:,} records wait for a vector", "the next search makes them")
+        yield Finding(
+            "index", "note", f"{counted(size.pending, 'record')} without a vector yet", "the next search does it"
+        )
     if outbox is not None and (pending := outbox.size().events):
-        yield Finding("outbox", "note", f"{pending:,} messages wait for the log", "the next write or search moves them")
+        yield Finding(
+            "outbox", "note", f"{counted(pending, 'message')} waiting for the log", "the next write or search does it"
+        )
 
 
 def anchor_of(mark: str, version: str) -> str:

@@ -179,18 +179,24 @@ def horizon(moment: Any) -> Horizon:
     return Horizon(upto=whole("a position", moment, 0))
 
 
+async def check_horizon(run: Runner, services: Services, scope: Scope, moment: Horizon) -> None:
+    """Raise `InvalidInputError` if it is a position behind the last one that the owner's log has now."""
+    if moment.upto:
+        heads = await run.call(services.truth.heads, scope.owner)
+        head = heads.get(scope.owner, 0)
+        if moment.upto > head:
+            raise InvalidInputError(f"the log of {scope.owner} ends at position {head}: there is no {moment}")
+
+
 async def rollback(run: Runner, services: Services, scope: Scope, to: Any) -> Receipt:
     """Go back (or forward again) to a position in the log: everything after it is hidden."""
     present(services)
     wanted = horizon(to)
-    heads = await run.call(services.truth.heads, scope.owner)
-    head = heads.get(scope.owner, 0)
+    await check_horizon(run, services, scope, wanted)
     position = wanted.upto
     if position is None:
         last = await run.call(services.truth.read, scope.owner, until=wanted.before, limit=1, newest=True)
         position = last[0].position if last else 0
-    if position > head:
-        raise InvalidInputError(f"the log of {scope.owner} ends at position {head}, cannot go to {position}")
     draft = services.draft(EventKind.ROLLBACK, {"to": position}, author=services.author)
     (appended,) = await run.call(services.truth.append, scope.owner, [draft])
     return receipt_of([appended])

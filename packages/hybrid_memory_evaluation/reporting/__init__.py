@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from rich.table import Table
 from rich.text import Text
 
+from hybrid_memory.display import counted
 from hybrid_memory.errors import MissingDependencyError
 from hybrid_memory_evaluation.judging.scores import CRITERIA, overall_score
 from hybrid_memory_evaluation.probing.probe import ProbeKind
@@ -241,7 +242,7 @@ def html(report: Report) -> str:
     kept, costs = measured(KEPT, report), measured(COSTS, report)
     page = pages.get_template("report.html.jinja").render(
         report=report,
-        title=f"{_many(len(report.methods), 'method')} on {_many(len(report.transcripts), 'conversation')}",
+        title=f"{counted(len(report.methods), 'method')} on {counted(len(report.transcripts), 'conversation')}",
         lead=_lead(report),
         kept=kept,
         costs=costs,
@@ -277,7 +278,7 @@ def _lead(report: Report) -> str:
     model = f"{setting['model']} wrote summaries and answers" if setting["model"] else "no model was used"
     judge = f", {setting['judge']} judged" if report.judging else ""
     return (
-        f"{_many(len(report.probes), 'question')} about messages that no longer fit verbatim into a prompt of "
+        f"{counted(len(report.probes), 'question')} about messages that no longer fit verbatim into a prompt of "
         f"{setting['max_tokens']:,} tokens; {model}{judge}. {at:%d %B %Y}, hybrid-agent-memory {setting['version']}."
     )
 
@@ -347,7 +348,3 @@ def _score(one: Figures, group: str) -> Cell | None:
 def _survival(one: Figures, group: str) -> Cell | None:
     share, number = one.by_kind.get(group, (0.0, 0))
     return (share, f"{percent(share)} of {number}") if number else None
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"

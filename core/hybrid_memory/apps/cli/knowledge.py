@@ -72,7 +72,11 @@ def profile(
     if rows:
         show_rows(rows, heads=("about", "conf.", "since", "value"), styles=("cyan", "", "dim", ""))
     else:
-        show("nothing is known yet" if about in (None, ANYONE) else f"nothing is known about {about}")
+        show(
+            "nothing is known yet"
+            if about in (None, ANYONE)
+            else f"nothing is known about {about}; what mentions them: hybrid-memory search {store} {about!r}"
+        )
 
 
 def _of_profile(known: UserProfile, facts: Sequence[Fact], *, history: bool) -> list[list[str]]:

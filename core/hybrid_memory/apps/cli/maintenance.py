@@ -120,7 +120,7 @@ def rebuild(store: StoreName, *, embedder: EmbeddedBy = AUTO, as_json: AsJson = 
         figures = memory.stats()
         if present and figures.embedder is None and figures.vectors:
             raise InvalidInputError(
-                f"{figures.vectors:,} vectors would be lost, as the command cannot make their embedder: call "
+                f"{counted(figures.vectors, 'vector')} would be lost, as the command cannot make their embedder: call "
                 "rebuild(embedder=...) where it is known, or name another one with --embedder"
             )
         receipt = memory.rebuild(embedder=None if present else embedder_of(embedder))

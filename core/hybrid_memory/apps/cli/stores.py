@@ -152,9 +152,12 @@ def settings(store: str, *, create: bool = False) -> MemoryConfig:
     else:
         config = MemoryConfig(url=f"{_FILE}{Path(store).expanduser().absolute()}")
     path = _file_of(config)
+    if path is not None and path.is_dir():
+        raise InvalidInputError(f"{path} is a folder: name a file in it, such as {path / 'memory.db'}")
     if path is not None and not path.exists() and not create:
         raise InvalidInputError(
-            f"{path}: no such store; create one with: hybrid-memory import {store} FILE --user NAME"
+            f"{path}: no such store; create one with: hybrid-memory remember {store} TEXT --user NAME, or "
+            f"hybrid-memory import {store} FILE --user NAME"
         )
     return config
 

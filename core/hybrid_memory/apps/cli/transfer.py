@@ -5,12 +5,15 @@ An export has one message per line, as in ``history --json`` without its handle;
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -26,9 +29,21 @@ if TYPE_CHECKING:
     from hybrid_memory.apps.transcripts import Transcript
 
 
-STDOUT = Path("-")
+DASH = Path("-")
+"""Stands for stdin or stdout."""
+
 OWN = "jsonl"
 """The form of `export`."""
+
+
+@contextmanager
+def stdin_as_file(files: Sequence[Path]) -> Iterator[list[Path]]:
+    """The files; a dash among them becomes a file with what stdin holds, as files are read more than once."""
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / "stdin"
+        if DASH in files:
+            copy.write_bytes(sys.stdin.buffer.read())
+        yield [copy if file == DASH else file for file in files]
 
 
 def read_transcripts(paths: Sequence[Path], form: Any, refusals: list[str] | None = None) -> list[Transcript]:
@@ -55,7 +70,7 @@ def read_sessions(paths: Sequence[Path], form: str, refusals: list[str]) -> list
     others: list[Path] = []
     for path in paths:
         own = path.is_file() and form == OWN
-        if path.is_file() and form == "auto":
+        if path.is_file() and form == "auto" and path.suffix.lower() != ".zip":
             first = next((record.value for record in records(path, [])), None)
             own = isinstance(first, Mapping) and {"session", "role", "content"} <= first.keys()
         if own:
@@ -96,8 +111,8 @@ def _exported(path: Path, refusals: list[str]) -> list[Transcript]:
 
 
 TAKES = (
-    "import takes JSON and JSONL: conversations.json of ChatGPT or Claude (unpack the zip), chats in the form of OpenAI"
-    " or LangChain, and what hybrid-memory export writes; for a text: hybrid-memory remember STORE - < FILE"
+    "import takes JSON and JSONL: the zip or conversations.json of ChatGPT or Claude, chats in the form of OpenAI or "
+    "LangChain, and what hybrid-memory export writes; for a text: hybrid-memory remember STORE - < FILE"
 )
 
 BATCH = 500
@@ -105,7 +120,11 @@ BATCH = 500
 
 Files = Annotated[
     list[Path],
-    typer.Argument(metavar="FILE...", show_default=False, help="Chats in JSON or JSONL, or folders of them."),
+    typer.Argument(
+        metavar="FILE...",
+        show_default=False,
+        help="Chats in JSON or JSONL, folders of them, or the zip of an export; - reads stdin.",
+    ),
 ]
 Form = Annotated[
     str,
@@ -136,7 +155,8 @@ def import_chats(
     Example: hybrid-memory import memory.db conversations.json --user alice
     """
     refusals: list[str] = []
-    chats = read_sessions(files, form, refusals)
+    with stdin_as_file(files) as paths:
+        chats = read_sessions(paths, form, refusals)
     if not chats:
         raise InvalidInputError("; ".join([*refusals, TAKES]))
     if owner.session is not None:
@@ -214,7 +234,7 @@ Folder = Annotated[
 
 
 @with_owner()
-def export(store: StoreName, *, out: Out = STDOUT, folder: Folder = None, owner: Owner) -> None:
+def export(store: StoreName, *, out: Out = DASH, folder: Folder = None, owner: Owner) -> None:
     """Write all messages of an owner to a file, or of one session; hybrid-memory import reads them back.
 
     With --markdown it writes profile, facts, blocks and your own files; not hidden ones, nor what is neither text nor
@@ -222,33 +242,19 @@ def export(store: StoreName, *, out: Out = STDOUT, folder: Folder = None, owner:
 
     Example: hybrid-memory export memory.db --user alice --out alice.jsonl
     """
+    if folder is not None and out != DASH:
+        raise InvalidInputError(f"give --out or --markdown, not both: --markdown {folder} is the folder to write to")
+    if folder is not None and folder.is_file():
+        raise InvalidInputError(f"--markdown takes a folder, and {folder} is a file")
     try:
         with owner.opened(store, embedder="none") as scoped:
             if folder is not None:
-                files, root = scoped.files(), folder.resolve()
-                left_out: list[str] = []
-                paths = [file.path[1:] for file in files.list(deep=True)]
-                for path in paths:
-                    target = root / path
-                    hidden = any(name.startswith(".") for name in path.split("/"))
-                    # On Windows a colon begins another drive or another stream of a file.
-                    if hidden or ":" in path or target.suffix.lower() not in DOCUMENTS or target.resolve() != target:
-                        left_out.append(path)
-                        continue
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    target.unlink(missing_ok=True)  # the old file may have other names elsewhere
-                    target.write_bytes(files.read(f"/{path}").encode())
-                count = len(paths) - len(left_out)
-            else:
-                events = scoped.events(kinds=["message"])
-                events.sort(key=lambda event: event.message.replaces or event.position)
-        if folder is not None:
-            typer.echo(f"{counted(count, 'file')} in {folder}", err=True)
-            if left_out:
-                typer.echo(f"not exported: {listed(left_out)}", err=True)
-            return
+                _write_documents(scoped, folder)
+                return
+            events = scoped.events(kinds=["message"])
+        events.sort(key=lambda event: event.message.replaces or event.position)
         lines = [as_json({"session": event.scope.session, **shapes.message(event.message)}) for event in events]
-        if out == STDOUT:
+        if out == DASH:
             for line in lines:
                 typer.echo(line)
             return
@@ -259,5 +265,25 @@ def export(store: StoreName, *, out: Out = STDOUT, folder: Folder = None, owner:
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
-        raise InvalidInputError(f"cannot write {error.filename or out}: {error.strerror or error}") from error
+        raise InvalidInputError(f"cannot write {folder or out}: {error.strerror or error}") from error
     typer.echo(f"{counted(len(lines), 'message')} in {out}", err=True)
+
+
+def _write_documents(scoped: ScopedMemory, folder: Path) -> None:
+    """Write the memory's files into a folder, and name those that are left out."""
+    files, root = scoped.files(), folder.resolve()
+    left_out: list[str] = []
+    paths = [file.path[1:] for file in files.list(deep=True)]
+    for path in paths:
+        target = root / path
+        hidden = any(name.startswith(".") for name in path.split("/"))
+        # On Windows a colon begins another drive or another stream of a file.
+        if hidden or ":" in path or target.suffix.lower() not in DOCUMENTS or target.resolve() != target:
+            left_out.append(path)
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)  # the old file may have other names elsewhere
+        target.write_bytes(files.read(f"/{path}").encode())
+    typer.echo(f"{counted(len(paths) - len(left_out), 'file')} in {folder}", err=True)
+    if left_out:
+        typer.echo(f"not exported: {listed(left_out)}", err=True)

@@ -44,7 +44,9 @@ if TYPE_CHECKING:
 SHARES = 4
 """How many of a hit's strongest signals are shown; --why shows all."""
 
-Query = Annotated[str, typer.Argument(metavar="QUERY", show_default=False, help="A question, or any words.")]
+Query = Annotated[
+    list[str], typer.Argument(metavar="QUERY", show_default=False, help="A question, or any words, quoted or not.")
+]
 Most = Annotated[int, typer.Option("-k", min=1, help="How many hits at most.")]
 Why = Annotated[bool, typer.Option("--why", help="Show every signal of each score.")]
 
@@ -70,14 +72,14 @@ def search(
     """
     with owner.opened(store, derives=True) as scoped:
         reach: Literal["session", "user"] = "session" if owner.session else "user"
-        hits = scoped.recall(query, k=k, scope=reach, since=since, until=until)
+        hits = scoped.recall(" ".join(query), k=k, scope=reach, since=since, until=until)
     if as_json:
         print_json([shapes.hit(hit) for hit in hits])
         return
     show_hits(hits, why=why)
     if not hits:
         low = f" above the threshold of confidence, {hits.unsure:,} below" if hits.unsure else ""
-        show(f"no result of {scoped.scope}{low}: try other words")
+        show(f"no result of {scoped.scope}{low}: try other words{' or dates' if since or until else ''}")
 
 
 def show_hits(hits: Sequence[Hit], *, why: bool) -> None:
@@ -210,7 +212,7 @@ def history(
         print_json([shapes.turn(event) for event in events])
         return
     if not events:
-        show(f"nothing was said in {scoped.scope}")
+        show(f"nothing was said in {scoped.scope}{' at that time' if since or until else ''}")
     for event in events:
         message, who = event.message, spoken(event.message.speaker, event.origin)
         place = "" if event.scope.session is None else f"  in {event.scope.session}"
@@ -221,7 +223,10 @@ def history(
 SESSION = "notes"
 """The default session of a turn."""
 
-Text = Annotated[str, typer.Argument(metavar="TEXT", show_default=False, help="What to remember; - reads stdin.")]
+Text = Annotated[
+    list[str],
+    typer.Argument(metavar="TEXT", show_default=False, help="What to remember, quoted or not; - reads stdin."),
+]
 Role = Annotated[str, typer.Option(metavar="ROLE", help="Who says it: user, assistant, ...")]
 At = Annotated[
     datetime | None,
@@ -239,7 +244,7 @@ def remember(
 
     Example: hybrid-memory remember memory.db "I moved to Porto in May." --user alice
     """
-    words = sys.stdin.read() if text == "-" else text
+    words = sys.stdin.read() if text == ["-"] else " ".join(text)
     if not words.strip():
         raise InvalidInputError("there is nothing to remember: give a text, or - and the text on stdin")
     session = owner.session or SESSION

@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
 from hybrid_memory import Message, Role, ToolCall, as_messages
-from hybrid_memory.apps.transcripts.documents import MAX_LOOKED_AT, PLAIN_FILES, Reader, Record, records
+from hybrid_memory.apps.transcripts.documents import (
+    MAX_LOOKED_AT,
+    PLAIN_FILES,
+    Packed,
+    Reader,
+    Record,
+    packed,
+    records,
+)
 from hybrid_memory.apps.transcripts.exports import CHATGPT, CLAUDE_AI, OF_ACCOUNTS
 from hybrid_memory.apps.transcripts.messages import (
     dated,
@@ -20,6 +28,7 @@ from hybrid_memory.apps.transcripts.messages import (
     langchain_messages,
     openai_messages,
 )
+from hybrid_memory.display import counted
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.validation import shown
 
@@ -48,7 +57,8 @@ def read_transcript(
     file, plus a key or number if the file contains several. Conversations without messages are skipped.
 
     Args:
-        path: JSON or JSONL in UTF-8; JSONL is read line by line.
+        path: JSON or JSONL in UTF-8; JSONL is read line by line. Of a zip archive, such as ChatGPT and Claude send,
+            the files named ``conversations*.json`` are read, or those of the given form.
         form: the program that wrote it; ``auto`` detects it. In a folder a given form reads only files with its names:
             ``conversations*.json`` for ``chatgpt`` and ``claude-ai``; ``auto`` skips files about the account.
         refusals: gets what cannot be read, and the rest is read. Then a conversation without any time has that of its
@@ -63,7 +73,7 @@ def read_transcript(
         raise InvalidInputError(f"unknown format {shown(form)}: choose auto, {_KNOWN}")
     path, found, refused = Path(path), list[Transcript](), list[str]()
     for file in _files(path, form, refused):
-        name = file.relative_to(path).as_posix() if path.is_dir() else file.name
+        name = file.relative_to(path).as_posix() if isinstance(file, Path) and path.is_dir() else file.name
         values = records(file, refused)
         detected, values = _detected(values) if form == "auto" else (form, values)
         said = [] if detected is None else [chat for chat in _READERS[detected].read(values) if chat.messages]
@@ -86,16 +96,18 @@ def read_transcript(
     return found
 
 
-def file_time(file: Path) -> datetime:
+def file_time(file: Path | Packed) -> datetime:
     """When the file was written, by which its messages were said."""
     return datetime.fromtimestamp(file.stat().st_mtime, UTC)
 
 
-def _files(path: Path, form: Form | Literal["auto"], refusals: list[str]) -> list[Path]:
-    """The file, or those of a folder that may be of this form."""
+def _files(path: Path, form: Form | Literal["auto"], refusals: list[str]) -> Sequence[Path | Packed]:
+    """The file, or those of a folder or archive that may be of this form."""
     if not path.exists():
         refusals.append(f"{path}: no such file or folder")
         return []
+    if path.suffix.lower() == ".zip" and path.is_file():
+        return packed(path, (CHATGPT if form == "auto" else _READERS[form]).files, refusals)
     if not path.is_dir():
         return [path]
     patterns = PLAIN_FILES if form == "auto" else _READERS[form].files
@@ -172,7 +184,7 @@ class Transcript:
         return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
 
     def __repr__(self) -> str:
-        return f"<Transcript {self.name}: {len(self.messages)} messages, read as {self.form}>"
+        return f"<Transcript {self.name}: {counted(len(self.messages), 'message')}, read as {self.form}>"
 
 
 def paired(messages: Iterable[Message]) -> list[Message]:

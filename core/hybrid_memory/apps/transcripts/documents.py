@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Self, TypeAlias
+from zipfile import BadZipFile, ZipFile
 
 from hybrid_memory import Message
 from hybrid_memory.apps.transcripts.messages import mapping, name_of
@@ -38,7 +42,54 @@ class Record:
         self.refusals.append(f"{self.where}: {what}")
 
 
-def records(path: Path, refusals: list[str]) -> Iterator[Record]:
+MAX_UNPACKED = 1 << 30
+"""The most bytes that are read from an archive: a small one may unpack to any size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A file in a zip archive, which is read as a `Path` is."""
+
+    archive: Path
+    name: str
+    size: int
+
+    def __str__(self) -> str:
+        return f"{self.archive}/{self.name}"
+
+    def stat(self) -> os.stat_result:
+        return self.archive.stat()
+
+    def read_bytes(self) -> bytes:
+        """The content, at most as long as the archive said; raises `OSError` if it is damaged or has a password."""
+        try:
+            with ZipFile(self.archive) as archive, archive.open(self.name) as stream:
+                return stream.read(self.size)
+        except (BadZipFile, RuntimeError, EOFError, zlib.error) as error:
+            raise OSError(str(error)) from error
+
+
+def packed(path: Path, patterns: Sequence[str], refusals: list[str]) -> list[Packed]:
+    """The files in a zip archive that have one of these names, in whatever folder."""
+    try:
+        with ZipFile(path) as archive:
+            files = [
+                Packed(path, file.filename, file.file_size)
+                for file in archive.infolist()
+                if any(fnmatchcase(file.filename.rpartition("/")[2], pattern) for pattern in patterns)
+            ]
+    except (OSError, BadZipFile) as error:
+        refusals.append(f"{path} cannot be read as a zip archive: {error}")
+        return []
+    if not files:
+        refusals.append(f"{path} has no file named {' or '.join(patterns)}")
+    if sum(file.size for file in files) > MAX_UNPACKED:
+        refusals.append(f"{path} unpacks to more than {MAX_UNPACKED:,} bytes: unpack it, and give the folder")
+        return []
+    return sorted(files, key=lambda file: file.name)
+
+
+def records(path: Path | Packed, refusals: list[str]) -> Iterator[Record]:
     """The values of a file; JSONL is parsed line by line. Refusals name the line.
 
     Half of a split character becomes a question mark, since stores do not accept it.
@@ -77,7 +128,7 @@ def _is_json(line: bytes) -> bool:
     return True
 
 
-def _parsed(content: bytes, path: Path, number: int | None = None) -> Any:
+def _parsed(content: bytes, path: Path | Packed, number: int | None = None) -> Any:
     """The value of a line, or of the whole file."""
     where = str(path) if number is None else f"{path}, line {number}"
     try:
