@@ -134,7 +134,7 @@ def verb(
             try:
                 running = flow(handle, run, *given, **named)
             except TypeError:  # of the arguments: nothing of the flow has run yet
-                _check_call(self, face if run is INLINE else face.twin, args, kwargs)
+                check_call(self, face if run is INLINE else face.twin, args, kwargs)
                 raise
             return await running
 
@@ -146,7 +146,7 @@ def verb(
     return made
 
 
-def _check_call(owner: object, face: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+def check_call(owner: object, face: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
     """Raise the `TypeError` of arguments that do not fit, for the signature that callers see: it has no runner."""
     declared = signature(face)
     try:

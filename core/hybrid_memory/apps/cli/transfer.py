@@ -249,7 +249,7 @@ def export(store: StoreName, *, out: Out = DASH, folder: Folder = None, owner: O
     try:
         with owner.opened(store, embedder="none") as scoped:
             if folder is not None:
-                _write_documents(scoped, folder)
+                write_documents(scoped, folder)
                 return
             events = scoped.events(kinds=["message"])
         events.sort(key=lambda event: event.message.replaces or event.position)
@@ -269,7 +269,7 @@ def export(store: StoreName, *, out: Out = DASH, folder: Folder = None, owner: O
     typer.echo(f"{counted(len(lines), 'message')} in {out}", err=True)
 
 
-def _write_documents(scoped: ScopedMemory, folder: Path) -> None:
+def write_documents(scoped: ScopedMemory, folder: Path) -> None:
     """Write the memory's files into a folder, and name those that are left out."""
     files, root = scoped.files(), folder.resolve()
     left_out: list[str] = []
