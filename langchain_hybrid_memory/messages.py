@@ -75,7 +75,7 @@ def from_langchain(message: BaseMessage, *, keep_id: bool = True) -> Message:
     }
     if names["id"] is None:  # the log will give one, which must not come back as LangChain's
         kept["id"] = message.id
-    origin = lowered(role, message.additional_kwargs.get(ORIGIN))
+    origin = lowered(role, message.additional_kwargs.get(ORIGIN), names["name"])
     ours: dict[str, Any] = {"role": role, "content": content, "tool_calls": calls, **names, **origin}
     return Message(**ours, extra={MARK: {**mark, **shape, "fields": kept}})
 

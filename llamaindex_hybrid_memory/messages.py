@@ -253,13 +253,14 @@ def _fields(chat: ChatMessage, kwargs: dict[str, Any]) -> dict[str, Any]:
     if not said:
         # A message may be empty in LlamaIndex, and is one all the same; ours must hold something.
         said = "" if calls or role is Role.TOOL else [{"type": "text", "text": ""}]
+    name = storable_name(kwargs.get("name"))
     return {
         "role": role,
         "content": said,
-        "name": storable_name(kwargs.get("name")),
+        "name": name,
         "tool_calls": calls,
         "tool_call_id": storable_name(kwargs.get("tool_call_id")) if role is Role.TOOL else None,
-        **lowered(role, kwargs.get(ORIGIN)),
+        **lowered(role, kwargs.get(ORIGIN), name),
     }
 
 

@@ -273,8 +273,13 @@ def checked_blocks(texts: Mapping[str, str] | None) -> dict[str, str]:
     return dict(texts or {})
 
 
-def lowered(role: Role, origin: Any) -> dict[str, Origin]:
-    """The ``origin`` field for a message, if its role may have this origin; otherwise empty."""
+def lowered(role: Role, origin: Any, name: Any = None) -> dict[str, Origin]:
+    """The ``origin`` field for a message, if its role may have this origin; otherwise empty.
+
+    In frameworks the name of an assistant is an agent's, who is nobody to learn about: so its origin is stated.
+    """
+    if origin is None and role is Role.ASSISTANT and name:
+        return {"origin": Origin.ASSISTANT}
     try:
         return {} if origin is None else {"origin": Message(role=role, content="-", origin=origin).spoken_by}
     except InvalidMessageError:

@@ -43,6 +43,8 @@ def shown(memory: ScopedMemory) -> str:
         {"role": "assistant", "name": "user"},
         {"role": "assistant", "name": " User "},
         {"role": "assistant", "name": "user's wife"},
+        {"role": "assistant", "name": "Assistant"},
+        {"role": "assistant", "name": "support_agent", "origin": "assistant"},
         {"role": "user", "origin": "web"},
         {"role": "user", "origin": "tool"},
         {"role": "user", "origin": "imported"},

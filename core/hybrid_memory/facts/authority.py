@@ -16,7 +16,7 @@ from hybrid_memory.log.event import Event, principal_of
 from hybrid_memory.log.message import INSTRUCTING, Origin, Role
 from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.sentences import sentences
-from hybrid_memory.text.speakers import is_chinese, voice
+from hybrid_memory.text.speakers import is_chinese, person_named, voice
 from hybrid_memory.text.tokenize import plain_terms
 
 NAMED_CHARS = 200
@@ -87,7 +87,7 @@ def speaker_of(turn: Event) -> str:
 
 
 def _name_of(turn: Event) -> str:
-    return turn.message.name or voice(turn.message.text[:NAMED_CHARS].strip())[0]
+    return person_named(turn.message) or voice(turn.message.text[:NAMED_CHARS].strip())[0]
 
 
 def names_of_user(claims: Iterable[Event], user: str | None) -> set[str]:

@@ -17,7 +17,7 @@ from hybrid_memory.facts.fact import USER
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Role
 from hybrid_memory.text.sentences import blocks, sentences
-from hybrid_memory.text.speakers import voice, without_blocks
+from hybrid_memory.text.speakers import person_named, voice, without_blocks
 
 MAX_CHARS = 4_000
 """How much of a turn is read."""
@@ -316,7 +316,7 @@ def spoken(event: Event) -> Spoken | None:
     if message.role is Role.USER and message.name is None and _chat(text.split("\n")):
         return Spoken("", message.role.value, text, event.id)
     name, words = ("", text) if _LABEL.match(text) or _MAIL.match(text) else voice(text)
-    person = message.name or (name if message.role is Role.USER else "")
+    person = person_named(message) or (name if message.role is Role.USER else "")
     owner = person or (USER if message.role is Role.USER else "")
     return Spoken(owner, person or message.role.value, words if person else text, event.id)
 

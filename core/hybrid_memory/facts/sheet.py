@@ -200,7 +200,7 @@ def always(facts: Iterable[Fact]) -> list[Fact]:
     chosen = [
         fact for fact in facts if is_order(fact.attribute) or is_safety(fact) or fact.attribute in {"name", "nickname"}
     ]
-    named = {fact.id for fact in chosen if fact.attribute == "name" and not fact.verbatim and fact.subject == USER}
+    named = {fact.id for fact in chosen if fact.attribute == "name" and not fact.verbatim and fact.subject != OTHERS}
     return sorted(chosen, key=lambda fact: (fact.id in named, fact.importance, fact.id), reverse=True)
 
 
@@ -211,8 +211,9 @@ def standing_text(facts: Sequence[Fact], max_tokens: int, count: TokenCounter) -
     """
     chosen = always(facts)
     orders = [fact for fact in chosen if is_order(fact.attribute)]
-    others = [fact for fact in chosen if fact.subject != USER and fact not in orders]
-    own = [fact for fact in chosen if fact.subject == USER and fact not in orders]
+    # A user who gives their name speaks under it; so does each of several who share one memory.
+    others = [fact for fact in chosen if fact.subject == OTHERS and fact not in orders]
+    own = [fact for fact in chosen if fact.subject != OTHERS and fact not in orders]
     kept: list[Fact] = []
     shared = min(max_tokens, max(SHARED_TOKENS / 4, max_tokens**2 / SHARED_TOKENS))
     for part, ratio in ((own, SAFETY_RATIO), (orders, ORDERS_RATIO), (others, OTHERS_RATIO)):

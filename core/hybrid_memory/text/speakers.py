@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from hybrid_memory.log.event import Event
-from hybrid_memory.log.message import MARKED, Origin
+from hybrid_memory.log.message import MARKED, Message, Origin, Role
 from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.tokenize import cjk_share
 
@@ -47,6 +47,12 @@ def speaker(origin: Origin, name: str, words: str) -> str:
     if origin in MARKED:
         return origin_name(origin, words) + ("" if taken else f" ({name})")
     return origin_name(origin, words) if taken and origin in (Origin.PERSON, Origin.ASSISTANT) else name
+
+
+def person_named(message: Message) -> str:
+    """The person whose name a message has; empty if that is the name of a role, or of an agent, which says so."""
+    agent = message.role is Role.ASSISTANT and message.origin is Origin.ASSISTANT
+    return "" if agent or (message.name or "").strip().casefold() in _ROLES else message.name or ""
 
 
 def speaker_of(event: Event) -> str:
