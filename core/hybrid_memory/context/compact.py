@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import logging
 import re
-from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.artifacts.ledger import render
@@ -21,7 +19,7 @@ from hybrid_memory.artifacts.reading import read_ledger
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.context import queue as queues
 from hybrid_memory.context.layout import PromptRequest
-from hybrid_memory.context.lines import SummaryRoom, candidates, importance, judged, merged, prose, selected
+from hybrid_memory.context.lines import SummaryRoom, candidates, importance, merged, prose, selected
 from hybrid_memory.context.lines import shown as shown_lines
 from hybrid_memory.context.queue import QueueState, Session, Unit, costs_of, cut
 from hybrid_memory.context.strategies import Strategy, SummaryJob, resolve_strategy
@@ -38,7 +36,6 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
-from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import cjk_share, terms
 from hybrid_memory.validation import whole
 
@@ -120,10 +117,6 @@ _NEEDS = (("@:", _ADDRESSES), ("./", _FILES), ("0123456789", _FIGURES), ("", _NA
 """Patterns, each with characters of which a text must have one to be searched."""
 
 _log = logging.getLogger(__name__)
-
-_Rows = npt.NDArray[np.int64]
-
-_Values = npt.NDArray[np.float64]
 
 
 async def due_now(run: Runner, services: Services, seen: PromptView, needed: int, budget: int) -> tuple[str, int]:
@@ -242,27 +235,20 @@ def drift(likeness: Floats, *, least: int = 4) -> tuple[float, int] | None:
     usual = values.sum(axis=1) / max(n - 2, 1)
     values = np.triu(values - usual[:, np.newaxis] - usual, k=1)
     spread = np.sqrt((values**2).sum() / max(n * (n - 1) / 2, 1))
-    centred: _Values = values / max(spread, LEAST_SPREAD)
-    sums, counts = _prefix(centred), _prefix(np.triu(np.ones((n, n)), k=1))
-    at = np.arange(least, n - least + 1)
-    start, end = np.maximum(at - WINDOW, 0), np.minimum(at + WINDOW, n)
+    centred = values / max(spread, LEAST_SPREAD)
 
-    def mean(top: _Rows, bottom: _Rows, left: _Rows, right: _Rows) -> _Values:
-        total, count = (
-            table[bottom, right] - table[top, right] - table[bottom, left] + table[top, left]
-            for table in (sums, counts)
-        )
-        return total / (count + PRIOR)
+    def mean(one: slice, other: slice) -> float:
+        size = one.stop - one.start
+        pairs = size * (size - 1) / 2 if one == other else size * (other.stop - other.start)
+        return float(centred[one, other].sum() / (pairs + PRIOR))
 
-    gaps = (mean(start, at, start, at) + mean(at, end, at, end)) / 2 - mean(start, at, at, end)
-    best = len(gaps) - 1 - int(gaps[::-1].argmax())
-    gap = max(float(gaps[best]), 0.0)
-    return gap / (1 + gap), int(rows[at[best]])
-
-
-def _prefix(table: _Values) -> _Values:
-    """Sums of all rows and columns before each place, shape (n + 1, n + 1)."""
-    return np.pad(table.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
+    gaps = []
+    for at in range(least, n - least + 1):
+        before, after = slice(max(at - WINDOW, 0), at), slice(at, min(at + WINDOW, n))
+        gaps.append((mean(before, before) + mean(after, after)) / 2 - mean(before, after))
+    best = max(range(len(gaps)), key=lambda row: (gaps[row], row))
+    gap = max(gaps[best], 0.0)
+    return gap / (1 + gap), int(rows[least + best])
 
 
 async def compact(
@@ -405,7 +391,7 @@ async def _summarised(
         lines=tuple(made),
         ledger=ledger,
         stretches=stretches,
-        audit=remaining(state.audit, lines, sorted(state.stretches)) + report,
+        audit=state.audit + report,
         latest=report,
     )
 
@@ -513,10 +499,7 @@ def _coverage(line: Line, words: Collection[str]) -> float:
 
 def critical_items(event: Event) -> tuple[str, ...]:
     """Paths, addresses, dates, numbers with units, ids, error names and names in a turn, each once."""
-    return _items(prose(event.message))
-
-
-def _items(text: str) -> tuple[str, ...]:
+    text = prose(event.message)
     characters = set(text)
     matches = [
         match.strip()
@@ -553,27 +536,6 @@ def audited(span: Sequence[Event], lines: Sequence[Line], fresh: Sequence[Line],
         coverage=sum(line.coverage for line in fresh) / len(fresh) if fresh else 1.0,
         lines=len(fresh),
     )
-
-
-def remaining(total: Audit, lines: Iterable[Line], stretches: Sequence[tuple[int, int]]) -> Audit:
-    """The audit of earlier compactions, of these stretches, given that a prompt now shows these lines.
-
-    Items whose lines no longer fit are only in the log. As in the audit, an item counts once for each stretch.
-    """
-    held: dict[int, set[str]] = {}
-    decisions = 0
-    for line in lines:
-        items = set(_items(line.text))
-        row = bisect_right(stretches, line.last, key=lambda stretch: stretch[0]) - 1
-        if row >= 0 and stretches[row][1] >= line.first:
-            several = line.section is Section.NOTES  # a summary in one text
-            sections = [judged(part).section for part in sentences(line.text)] if several else [line.section]
-            decisions += sections.count(Section.DECISIONS)
-        while row >= 0 and stretches[row][1] >= line.first:  # a summary in one text covers several
-            held.setdefault(row, set()).update(items)
-            row -= 1
-    there = min(total.in_summary, sum(map(len, held.values())) + decisions)
-    return replace(total, in_summary=there, in_log=total.in_log + total.in_summary - there)
 
 
 def _plain(text: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import takewhile
 from typing import Any
@@ -15,8 +15,7 @@ from hybrid_memory.context.compact import RACES
 from hybrid_memory.context.layout import Host
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.message import OWN_EXTRA, REPLACES, Message, Role
-from hybrid_memory.log.port import Receipt
+from hybrid_memory.log.message import REPLACES, Message, Role
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import MAX_NAME_CHARS, Scope
 from hybrid_memory.store.keepout import kept_out
@@ -129,36 +128,6 @@ async def mirror(
     return named
 
 
-async def correct(run: Runner, services: Services, scope: Scope, messages: Sequence[Message]) -> Receipt:
-    """Write the messages; what the log has in the same words under the same id gets their role, origin, time and so on.
-
-    A corrected message takes the place of the earlier one, as an edited one does. One without a time keeps that of the
-    earlier one. In a space authors correct their own messages only.
-    """
-    services = await in_view(run, present(services), scope)
-    keeping = await kept_out(run, services, scope)
-    given = [keeping.stored(stored(services, message)) for message in messages]
-    there = await _events(run, services, scope, [message.id for message in given if message.id])
-    edits = await _edits(run, services, scope, given, there, corrects=True) if services.trusted else {}
-    written = [edits[row].message if row in edits else message for row, message in enumerate(messages)]
-    gone = {place: name for edit in edits.values() for place, name in edit.gone.items()}
-    restored = [edit.position for edit in edits.values() if edit.position in services.superseded]
-    new = [message for message in written if message is not None]
-    receipt = await remember(run, services, scope, new, superseded=gone, restored=restored, corrects=True)
-    names = iter(receipt.ids)
-    ids = tuple(edits[row].name if message is None else next(names) for row, message in enumerate(written))
-    places = {edit.name: edit.position for edit in edits.values() if edit.position}
-    known = {*receipt.duplicates, *(name for name, place in places.items() if place not in restored)}
-    places |= zip((name for name in receipt.ids if name not in receipt.forgotten), receipt.positions, strict=False)
-    return replace(
-        receipt,
-        ids=ids,
-        positions=tuple(places[name] for name in ids if name in places),
-        duplicates=tuple(name for name in ids if name in known),
-        corrected=tuple(edit.name for edit in edits.values() if edit.name not in known),
-    )
-
-
 def _start(named: Sequence[str | None]) -> int:
     """The first row after the newest message that the log has."""
     return max((row for row, name in enumerate(named) if name), default=-1) + 1
@@ -182,24 +151,14 @@ class _Edit:
 
 
 async def _edits(
-    run: Runner,
-    services: View,
-    scope: Scope,
-    given: Sequence[Message],
-    there: Mapping[str, Event],
-    *,
-    corrects: bool = False,
+    run: Runner, services: View, scope: Scope, given: Sequence[Message], there: Mapping[str, Event]
 ) -> dict[int, _Edit]:
-    """The messages whose words differ from those under their id, or were restored; by row.
-
-    With ``corrects`` those whose words are the same, whether anything else differs or not.
-    """
+    """The messages whose words differ from those under their id, or were restored; by row."""
     known = ((row, there.get(now.id or "")) for row, now in enumerate(given))
     rows = {
         row: old
         for row, old in known
-        if old is not None
-        and (corrects or _content(old.message) != _content(given[row]) or old.position in services.superseded)
+        if old is not None and (_content(old.message) != _content(given[row]) or old.position in services.superseded)
     }
     if not rows:
         return {}
@@ -209,37 +168,21 @@ async def _edits(
             names.get(int(place), []).append(name)
     kept = await _events(run, services, scope, [name for several in names.values() for name in several])
     found = {}
-
-    def spoken_words(message: Message) -> tuple[object, ...]:
-        """The words and the calls, which may have got other ids."""
-        return message.content, [(call.name, call.arguments) for call in message.tool_calls]
-
     for row, old in rows.items():
         versions = [old, *(kept[name] for name in dict.fromkeys(names[old.position]) if name in kept)]
-        now, current = given[row], [event for event in versions if event.position not in services.superseded]
-        if not corrects:
-            found[row] = _edit(_places(current), now, versions, _content, edited_id(now))
-        elif current and current[0].author == services.author and spoken_words(current[0].message) == spoken_words(now):
-            now = now if now.at else now.model_copy(update={"at": current[0].at})
-            name = edited_id(now.model_copy(update={"content": json.dumps(_details(now), sort_keys=True)}))
-            found[row] = _edit(_places(current), now, [*current, *versions], _details, name)
+        current = _places(event for event in versions if event.position not in services.superseded)
+        found[row] = _edit(current, given[row], versions)
     return found
 
 
-def _edit(
-    current: Mapping[int, str],
-    now: Message,
-    versions: Sequence[Event],
-    compared: Callable[[Message], object],
-    name: str,
-) -> _Edit:
-    """What makes this message the current one of these versions, under this name if none of them is the same."""
-    same = next((event for event in versions if compared(event.message) == compared(now)), None)
-    if same is None:
-        old = min(versions, key=lambda event: event.position)
-        extra = {**now.extra, REPLACES: old.position, "made_of": list(dict.fromkeys(event.id for event in versions))}
-        return _Edit(name, now.model_copy(update={"id": name, "extra": extra, "at": now.at or old.at}), current)
-    return _Edit(same.id, gone={} if same.position in current else current, position=same.position)
+def _edit(current: Mapping[int, str], now: Message, versions: Sequence[Event]) -> _Edit:
+    """What makes this message the current one of these versions, under a new name if none of them has its words."""
+    same = next((event for event in versions if _content(event.message) == _content(now)), None)
+    if same is not None:
+        return _Edit(same.id, gone={} if same.position in current else current, position=same.position)
+    name, old = edited_id(now), min(versions, key=lambda event: event.position)
+    extra = {**now.extra, REPLACES: old.position, "made_of": list(dict.fromkeys(event.id for event in versions))}
+    return _Edit(name, now.model_copy(update={"id": name, "extra": extra, "at": now.at or old.at}), current)
 
 
 async def _left(
@@ -342,12 +285,6 @@ def edited_id(message: Message) -> str:
 
 def _content(message: Message) -> tuple[object, object]:
     return message.content, message.tool_calls
-
-
-def _details(message: Message) -> dict[str, Any]:
-    """All that a correction may change, and the words."""
-    extra = {key: value for key, value in message.extra.items() if key not in {*OWN_EXTRA, "made_of"}}
-    return {**message.model_dump(mode="json", exclude={"id"}), "extra": extra}
 
 
 def _words(message: Message) -> tuple[Role, str, str | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -38,9 +38,6 @@ MAX_CHAIN = 20
 
 DEPTH = 200
 """Number of hits searched for a turn that was missed."""
-
-SIGNALS = 3
-"""How many signals to explain, those that cost most."""
 
 _HANDLE = re.compile(r"\[?#(\d{1,18})(?:-#?(\d{1,18}))?\]?")
 
@@ -224,7 +221,8 @@ async def why_not(run: Runner, services: Services, request: Request, scope: Scop
             steps = await _missed(run, view, request, event.position, len(hits))
         else:
             about += f" among the first {request.k}: its rank is {place + 1}"
-            steps = list(_outranked(hits[place], hits[min(request.k, place) - 1]))
+            last = hits[min(request.k, place) - 1]
+            steps = [hits[place].arithmetic, f"the last hit returned: {last.arithmetic}"]
     elif not request.keeps(hits[place].confidence, usual := services.config.recall.min_confidence):
         least = usual if request.min_confidence is None else request.min_confidence
         about += ": its confidence is too low"
@@ -233,21 +231,6 @@ async def why_not(run: Runner, services: Services, request: Request, scope: Scop
         about = f"{name} does come back for {request.query!r}, at rank {place + 1}"
         steps = [hits[place].why()]
     return Explanation(about=about, steps=tuple(steps), turns=((name, event.message),))
-
-
-def _outranked(mine: Hit, last: Hit) -> Iterator[str]:
-    """The signals in which the turn falls behind the last returned hit."""
-    yield mine.arithmetic
-    yield f"the last hit returned: {last.arithmetic}"
-    weights = asdict(mine.weights)
-    lacks = {
-        name: weight * (getattr(last.signals, name) - getattr(mine.signals, name)) / sum(weights.values())
-        for name, weight in weights.items()
-    }
-    for name in sorted(lacks, key=lambda name: -lacks[name])[:SIGNALS]:
-        if lacks[name] > 0:
-            has, needs = getattr(mine.signals, name), getattr(last.signals, name)
-            yield f"{lacks[name]:.3f} less by {name}: {has:.2f} against {needs:.2f}"
 
 
 async def _missed(run: Runner, view: View, request: Request, position: int, depth: int) -> list[str]:

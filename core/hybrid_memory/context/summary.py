@@ -67,6 +67,8 @@ class Line:
 class Audit:
     """What became of the critical items in compacted turns: paths, numbers, dates, ids, names, decisions.
 
+    Of several compactions it adds up what each did: a line may have left the summary since.
+
     Attributes:
         compactions: how many compactions this covers.
         items: how many critical items there were; each is counted once, in the first of the next three that applies.

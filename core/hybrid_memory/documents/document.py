@@ -321,7 +321,7 @@ class DocumentsProjection(FoldedProjection[Documents]):
     repeats = kinds
     start = Documents
     follows = frozenset({EventKind.BLOCK, EventKind.FILE, EventKind.ERASED})
-    anew = True
+    anew = frozenset({EventKind.ERASED})
 
     def parse(self, event: Event) -> object:
         """The revision in an event."""

@@ -65,7 +65,7 @@ from hybrid_memory.store.projection import Projection
 from hybrid_memory.store.remember import RedactingLog, TombstonesProjection
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.vectors import content_key
-from hybrid_memory.store.view import Views
+from hybrid_memory.store.view import ChangesProjection
 from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import bounded, shown
 
@@ -172,7 +172,7 @@ def open_memory(
             ranker=ranking,
             reranker=reranker,
             compressor=shortener,
-            states=(Extractors(rules), Views(), keeping, *projections(profile, embeddings)),
+            states=(Extractors(rules), keeping, *projections(profile, embeddings)),
             statistics=statistics,
             read_only=read_only,
         )
@@ -326,6 +326,7 @@ def projections(
         ItemsProjection(),
         DocumentsProjection(),
         TombstonesProjection(),
+        ChangesProjection(),
     ]
 
 

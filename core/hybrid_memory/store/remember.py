@@ -55,13 +55,12 @@ async def remember(
     *,
     superseded: Mapping[int, str] | None = None,
     restored: Sequence[int] = (),
-    corrects: bool = False,
 ) -> Receipt:
     """Append the messages to the log, all or none; durable on return.
 
     If the log is unreachable and there is an outbox, they are durable there. In the same write, other messages are
-    superseded (ids by position) and some positions restored, unless the author is not trusted yet; if it ``corrects``
-    them, also in views of an earlier time. A message that was forgotten is left out if it comes again under its id.
+    superseded (ids by position) and some positions restored, unless the author is not trusted yet. A message that was
+    forgotten is left out if it comes again under its id.
     """
     drafts = [draft_of(services, scope, message) for message in messages]
     ids = tuple(draft.id for draft in drafts)
@@ -72,7 +71,6 @@ async def remember(
             "ids": list(gone.values()),
             "restored": list(restored),
             "by": {str(message.replaces): message.id for message in messages if message.replaces},
-            **({"corrects": True} if corrects else {}),
         }
         drafts.append(services.draft(EventKind.SUPERSEDED, payload, session=scope.session, author=services.author))
     try:
