@@ -28,27 +28,32 @@ LOOKED_AT = 50
 """How many more messages of the log to compare, since a copy may lack the steps between question and answer."""
 
 
-async def conversation(
+async def history(
     run: Runner,
     services: Services,
     scope: Scope,
     limit: int | None,
     *,
+    current: bool,
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> list[Message]:
-    """The session's messages since its last reset, compacted or not, oldest first."""
+    """The messages, oldest first, an edited one in the place of the original; with a limit, the newest.
+
+    The ``current`` ones are those since the session's last reset, compacted or not, with what that kept.
+    """
     most = None if limit is None else whole("limit", limit, 0)
     check_span(since, until)
     services = await in_view(run, services, scope)
-    # A handle without a session reads every session; only a reset of its own counts.
-    only = None if scope.session is None else 1
-    found = await run.call(services.log.read, scope, kinds=(EventKind.RESET,), newest=True, limit=only)
-    resets = [event for event in found if event.scope.session == scope.session]
-    after = resets[-1].position if resets else 0
+    reset = None
+    if current:
+        # A handle without a session reads every session; only a reset of its own counts.
+        only = None if scope.session is None else 1
+        resets = await run.call(services.log.read, scope, kinds=(EventKind.RESET,), newest=True, limit=only)
+        reset = next((event for event in reversed(resets) if event.scope.session == scope.session), None)
+    after, kept = (0, []) if reset is None else (reset.position, reset.payload["kept"])
     events = await newest_messages(run, services, scope, most, after=after, since=since, until=until)
-    kept = resets[-1].payload["kept"] if resets else []
-    if resets and (most is None or len(events) < most):
+    if kept and (most is None or len(events) < most):
         events = [*await at_positions(run, services, scope, sorted(kept)), *events]
     events = placed(events, after, kept)
     return [event.message for event in (events if most is None else events[max(0, len(events) - most) :])]
@@ -99,7 +104,7 @@ async def mirror(
     named = [message.id if message.id in there else None for message in given]
     gone: dict[int, str] = {}
     if given and not there:
-        said = await conversation(run, services, scope, len(given) * 4 + LOOKED_AT)
+        said = await history(run, services, scope, len(given) * 4 + LOOKED_AT, current=True)
         named, lost = said_anew(said, given) or (said_before(said, given), [])
         gone = _places((await _events(run, services, scope, [message.id for message in lost if message.id])).values())
     edits = await _edits(run, services, scope, given, there)
@@ -108,7 +113,7 @@ async def mirror(
         gone |= edit.gone
     start = _start(named)
     if there and given[start:] and not any(message.id for message in given[start:]):
-        said = await conversation(run, services, scope, len(given) - start + LOOKED_AT)
+        said = await history(run, services, scope, len(given) - start + LOOKED_AT, current=True)
         later = list(takewhile(lambda message: message.id != named[start - 1], reversed(said)))
         named[start:] = said_before(later[::-1], given[start:])
         start = _start(named)

@@ -177,8 +177,10 @@ class PromptView:
         if share == 0:
             return replace(self.parts, summary="", artifacts="", profile="")
         count, state = self.costs.count, self.session.state
+        if not state.stretches:
+            return self.parts
         space = int(share * self.config.artifact_ratio * self.share)
-        artifacts = render(state.ledger, max_tokens=space, count=count) if state.stretches else ""
+        artifacts = render(state.ledger, max_tokens=space, count=count)
         most, spare = int(share * self.config.summary_ratio * self.share), space - count(artifacts)
         lines = shown(self.lines, max_tokens=most, spare=spare, count=count)
         chinese = prompt_language("".join(line.text for line in lines)) == "zh"

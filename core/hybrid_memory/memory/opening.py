@@ -62,7 +62,7 @@ from hybrid_memory.store.engine import Engine, Finding, check_contents
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.keepout import KeepingOutLog, KeepOuts
 from hybrid_memory.store.projection import Projection
-from hybrid_memory.store.remember import RedactingLog, TombstonesProjection
+from hybrid_memory.store.remember import RedactingLog
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.vectors import content_key
 from hybrid_memory.store.view import ChangesProjection
@@ -325,7 +325,6 @@ def projections(
         RulesProjection(),
         ItemsProjection(),
         DocumentsProjection(),
-        TombstonesProjection(),
         ChangesProjection(),
     ]
 

@@ -131,9 +131,7 @@ class Turns(Handle):
         Raises:
             InvalidInputError: the limit is negative, an instant has no time zone, or since is after until.
         """
-        if current:
-            return await logged.conversation(run, self._services, self.scope, limit, since=since, until=until)
-        return await reading.history(run, self._services, self.scope, limit=limit, since=since, until=until)
+        return await logged.history(run, self._services, self.scope, limit, current=current, since=since, until=until)
 
     @verb(Right.ADMIN)
     async def events(

@@ -22,9 +22,9 @@ from hybrid_memory.runtime.tracing import Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import SAID, Erasure, holds, plain, stream, texts_of
 from hybrid_memory.store.indexing import TextIndex, erase
-from hybrid_memory.store.keepout import Term, distinctive, keep, notes_of, term_of, unsaid, within
+from hybrid_memory.store.keepout import FORGOTTEN, Term, digest_of, distinctive, keep, notes_of, term_of, unsaid, within
 from hybrid_memory.store.projection import head, projections
-from hybrid_memory.store.remember import DIGESTS, drain, tombstones_of
+from hybrid_memory.store.remember import drain
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present, retained
 from hybrid_memory.text.tokenize import terms
@@ -213,8 +213,8 @@ async def _destroy(run: Runner, services: Services, erasure: Erasure, *, dry_run
             break
         seen = upto if tries < TRIES else None
         try:
-            digests = [] if erasure.everything else tombstones_of(owner, erasure.turns)
-            note = {DIGESTS: digests} if digests else {}
+            turns = [] if erasure.everything else [turn for turn in erasure.turns if turn.kind is EventKind.MESSAGE]
+            note = {FORGOTTEN: [digest_of(owner, turn.id, turn.payload) for turn in turns]} if turns else {}
             erased["records"] += await erase(run, services, owner, erasure.gone, erasure.rewritten, seen=seen, **note)
         except OutdatedError:
             continue

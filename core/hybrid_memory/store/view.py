@@ -17,7 +17,6 @@ from hybrid_memory.arrays import Array, Ids, Numbers
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.message import Message
 from hybrid_memory.log.moment import MomentLog
 from hybrid_memory.log.port import EventLog, LogState, Receipt, receipt_of
 from hybrid_memory.log.views import Horizon, Stretches, VisibleLog, hidden, joined, replaced, runs, visible, within
@@ -77,13 +76,14 @@ class Changes:
     superseded: Mapping[int, str] = field(default_factory=dict)
     hidden: Stretches = ()
 
-    def after(self, events: Sequence[Event]) -> Changes:
+    def after(self, events: Iterable[Event]) -> Changes:
         """The changes after these events, of which only the first ones may be rollbacks."""
-        rolled = hidden([event for event in events if event.kind is EventKind.ROLLBACK]) or self.rolled
-        edits = [event for event in events if event.kind is EventKind.SUPERSEDED and visible(event.position, rolled)]
+        news = list(events)
+        rolled = hidden([event for event in news if event.kind is EventKind.ROLLBACK]) or self.rolled
+        edits = [event for event in news if event.kind is EventKind.SUPERSEDED and visible(event.position, rolled)]
         superseded = replaced(edits, self.superseded)
         everything = joined([*rolled, *((place, place) for place in superseded)])
-        return Changes(events[-1].position, rolled, superseded, everything)
+        return Changes(news[-1].position, rolled, superseded, everything)
 
 
 class ChangesProjection(FoldedProjection[Changes]):
@@ -171,23 +171,6 @@ async def rollback(run: Runner, services: Services, scope: Scope, to: Any) -> Re
     draft = services.draft(EventKind.ROLLBACK, {"to": position}, author=services.author)
     (appended,) = await run.call(services.truth.append, scope.owner, [draft])
     return receipt_of([appended])
-
-
-async def history(
-    run: Runner,
-    services: Services,
-    scope: Scope,
-    *,
-    limit: int | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
-) -> list[Message]:
-    """The messages, oldest first, an edited one in the place of the original; with a limit, the newest."""
-    most = None if limit is None else whole("limit", limit, 0)
-    check_span(since, until)
-    services = await in_view(run, services, scope)
-    events = placed(await newest_messages(run, services, scope, most, since=since, until=until), 0)
-    return [event.message for event in (events if most is None else events[max(0, len(events) - most) :])]
 
 
 async def newest_messages(
