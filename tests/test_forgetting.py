@@ -424,7 +424,7 @@ def test_forgetting_one_turn_reads_each_fold_and_the_turns_behind_it_once() -> N
         assert counted.seen < 8 * total
         kept = [QueueState.of(event) for event in counted.read(alice.scope, kinds=(EventKind.COMPACTION,))]
         assert CANARY not in str(kept)
-        assert "part_30.py" in str(kept[-1].ledger)
+        assert "part_30.py" in str(kept[-1].summary.artifacts)
         memory.flush()
         last = [str(message.id) for message in alice.history()][-2:]
         counted.seen = 0
@@ -448,8 +448,8 @@ def test_folds_that_were_joined_are_not_read_again(monkeypatch: pytest.MonkeyPat
         alice.forget(query=CANARY)
         assert counted.seen < 3 * total
         kept = [QueueState.of(event) for event in counted.read(alice.scope, kinds=(EventKind.COMPACTION,))]
-        assert len(kept[-1].stretches) == 4
-        texts = [[mention.text for mention in state.ledger.urls] for state in kept]
+        assert len(kept[-1].summary.stretches) == 4
+        texts = [[mention.text for mention in state.summary.artifacts.urls] for state in kept]
         assert texts[-1] == [f"https://x.org/part_{chr(97 + number)}" for number in range(23) if number != 2]
 
 

@@ -190,7 +190,10 @@ def event(request: PageRequest) -> dict[str, Any]:
         "sources": [row_of(source, []) for source in sources],
         "facts": facts_from(request, {position}),
         "lines": [
-            (session, line) for session, state in states.items() for line in state.lines if event.id in line.sources
+            (session, line)
+            for session, state in states.items()
+            for line in state.summary.lines
+            if event.id in line.sources
         ],
         "around": _around(request, event),
         "json": json.dumps(fields, ensure_ascii=False, indent=2),

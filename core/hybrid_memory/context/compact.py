@@ -23,7 +23,7 @@ from hybrid_memory.context.lines import SummaryRoom, candidates, importance, mer
 from hybrid_memory.context.lines import shown as shown_lines
 from hybrid_memory.context.queue import QueueState, Session, Unit, costs_of, cut
 from hybrid_memory.context.strategies import Strategy, SummaryJob, resolve_strategy
-from hybrid_memory.context.summary import Audit, Line, Section, Summary, written
+from hybrid_memory.context.summary import LEDGER_TOKENS, Audit, Line, Section, Summary
 from hybrid_memory.context.view import PromptView, view
 from hybrid_memory.errors import HybridMemoryError, ModelError, StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
@@ -71,9 +71,6 @@ FRESH_RATIO = 0.3
 
 LEAST_FRESH = 120
 LEAST_SHOWN = 50
-
-LEDGER_TOKENS = 20_000
-"""Tokens of the ledger when checking what a model dropped; a prompt shows what fits."""
 
 
 RELATED = 0.25
@@ -266,7 +263,7 @@ async def compact(
         session = await queues.load(run, services, scope)
         if not session.queue.units:
             return Receipt()
-        seen = view(session, costs_of(services), settings, request, session.state.lines)
+        seen = view(session, costs_of(services), settings, request, session.state.summary.lines)
         count = excess(services, seen, settings.max_tokens, by_tokens=False, rounds=rounds)
         if not count:
             return Receipt()
@@ -302,10 +299,10 @@ async def compact_units(
     old = session.state
     units, rest = compactable(session.queue.units, count)
     span = [event for event in fresh_events(session, units) if event.message.event != PRESSURE]
-    state = old
+    summary = old.summary
     if span:
         models = services if ask else replace(services, language_model=None)
-        state = await _summarised(run, models, way, old, span, max_tokens=max_tokens)
+        summary = await _summarised(run, models, way, old, span, max_tokens=max_tokens)
     # The opening instructions stay, and turns kept by a reset that are not compacted yet.
     left = {event.position for unit in rest for event in unit.events}
     opening = {event.position for unit in session.queue.instructions for event in unit.events}
@@ -313,13 +310,12 @@ async def compact_units(
     anchor = 0
     if rest and not rest[0].opens:
         anchor = next((unit.events[0].position for unit in reversed(units) if unit.opens), 0)
-    state = replace(
-        state,
+    state = QueueState(
         number=old.number + 1,
         cursor=max([old.cursor, *(unit.last for unit in units)]),
         kept=tuple(sorted(opening | {position for position in old.kept if position in left})),
         anchor=anchor if units else old.anchor,
-        strategy=way.name if span else old.strategy,
+        summary=summary,
         episode=old.number + 1 if span else old.episode,
     )
     return await queues.write_state(
@@ -352,15 +348,16 @@ def fresh_events(session: Session, units: Sequence[Unit]) -> list[Event]:
         for unit in units
         for event in unit.events
         if event.position in state.kept
-        or (event.position > state.cursor and not within(event.position, state.stretches))
+        or (event.position > state.cursor and not within(event.position, state.summary.stretches))
     ]
     return sorted(fresh, key=lambda event: event.position)
 
 
 async def _summarised(
     run: Runner, services: Services, way: Strategy, state: QueueState, span: Sequence[Event], *, max_tokens: int
-) -> QueueState:
-    settings, count = services.config.compaction, services.count
+) -> Summary:
+    """The summary after this span."""
+    settings, count, old = services.config.compaction, services.count, state.summary
     shown = max(LEAST_SHOWN, int(settings.summary_ratio * max_tokens))
     room = SummaryRoom(
         standing=STANDING * shown,
@@ -369,49 +366,29 @@ async def _summarised(
         count=count,
         cleaning=services.config.cleaning,
     )
-    ledger = read_ledger([event.message for event in span], state.ledger)
-    job = SummaryJob(state.lines, span, room)
+    ledger = read_ledger([event.message for event in span], old.artifacts)
+    job = SummaryJob(old.lines, span, room)
     whole = render(ledger, max_tokens=LEDGER_TOKENS, count=count)
     made, failed, filled = await summarise(run, services, way, job, whole)
-    fresh = [line for line in made if line not in state.lines]
+    fresh = [line for line in made if line not in old.lines]
     space = int(settings.artifact_ratio * max_tokens)
     files = render(ledger, max_tokens=space, count=count)
     lines = shown_lines(made, max_tokens=shown, spare=space - count(files), count=count)
     # One stretch after the cursor; turns kept by a reset or edited may add others.
     apart = [event.position for event in span if event.position <= state.cursor or event.message.replaces]
     new = [event.position for event in span if event.position not in apart]
-    stretches = (*state.stretches, *([(new[0], new[-1])] if new else []), *((place, place) for place in apart))
+    stretches = (*old.stretches, *([(new[0], new[-1])] if new else []), *((place, place) for place in apart))
     if len(stretches) > MAX_STRETCHES:
         stretches = outermost(sorted(stretches, key=lambda stretch: (stretch[0], -stretch[1])))
     while len(stretches) > MAX_STRETCHES:
         stretches = ((stretches[0][0], stretches[1][1]), *stretches[2:])
     report = replace(audited(span, lines, fresh, files), fallbacks=failed, filled=filled)
-    return replace(
-        state,
-        lines=tuple(made),
-        ledger=ledger,
-        stretches=stretches,
-        audit=state.audit + report,
-        latest=report,
-    )
+    return Summary(tuple(made), ledger, stretches, audit=old.audit + report, latest=report, strategy=way.name)
 
 
 async def summary(run: Runner, services: Services, scope: Scope) -> Summary:
     """The summary of the turns before the queue."""
-    await run.call(services.count, "")
-    services = await in_view(run, services, scope)
-    state = await queues.state_of(run, services, scope)
-    artifacts = render(state.ledger, max_tokens=LEDGER_TOKENS, count=services.count) if state.stretches else ""
-    lines = written(state.lines) if state.lines else ""
-    return Summary(
-        lines=state.lines,
-        artifacts=state.ledger,
-        stretches=state.stretches,
-        audit=state.audit,
-        latest=state.latest,
-        strategy=state.strategy,
-        text="\n".join(part for part in (lines, artifacts) if part),
-    )
+    return (await queues.state_of(run, await in_view(run, services, scope), scope)).summary
 
 
 async def summarise(

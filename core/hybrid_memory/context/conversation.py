@@ -176,18 +176,15 @@ async def _edits(
     for row, old in rows.items():
         versions = [old, *(kept[name] for name in dict.fromkeys(names[old.position]) if name in kept)]
         current = _places(event for event in versions if event.position not in services.superseded)
-        found[row] = _edit(current, given[row], versions)
+        now = given[row]
+        same = next((event for event in versions if _content(event.message) == _content(now)), None)
+        if same is not None:
+            found[row] = _Edit(same.id, gone={} if same.position in current else current, position=same.position)
+            continue
+        name, first = edited_id(now), min(versions, key=lambda event: event.position)
+        extra = {**now.extra, REPLACES: first.position, "made_of": list(dict.fromkeys(event.id for event in versions))}
+        found[row] = _Edit(name, now.model_copy(update={"id": name, "extra": extra, "at": now.at or first.at}), current)
     return found
-
-
-def _edit(current: Mapping[int, str], now: Message, versions: Sequence[Event]) -> _Edit:
-    """What makes this message the current one of these versions, under a new name if none of them has its words."""
-    same = next((event for event in versions if _content(event.message) == _content(now)), None)
-    if same is not None:
-        return _Edit(same.id, gone={} if same.position in current else current, position=same.position)
-    name, old = edited_id(now), min(versions, key=lambda event: event.position)
-    extra = {**now.extra, REPLACES: old.position, "made_of": list(dict.fromkeys(event.id for event in versions))}
-    return _Edit(name, now.model_copy(update={"id": name, "extra": extra, "at": now.at or old.at}), current)
 
 
 async def _left(

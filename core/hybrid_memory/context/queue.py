@@ -6,14 +6,13 @@ Their projection says what is cached of them, how they forget, and what the audi
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
 from typing import Any, Self
 
-from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.context.shortening import Costs, Shown
-from hybrid_memory.context.summary import Audit, Line
+from hybrid_memory.context.summary import Audit, Line, Summary
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import PRESSURE, Message, Role
@@ -121,10 +120,7 @@ class QueueState:
         cursor: the position up to which the queue is compacted or reset.
         kept: positions up to the cursor that the queue still shows: opening instructions, messages kept by a reset.
         anchor: position of the user's turn to which the first turns after the cursor belong; 0 if they begin with one.
-        lines, ledger: the current summary.
-        stretches: first and last position of each compacted stretch, oldest first.
-        audit, latest: over all compactions, and over the last one.
-        strategy: the strategy that made the last summary.
+        summary: of the turns before the queue.
         episode: number of the revision in which messages last left, or the conversation was reset.
     """
 
@@ -132,42 +128,24 @@ class QueueState:
     cursor: int = 0
     kept: tuple[int, ...] = ()
     anchor: int = 0
-    lines: tuple[Line, ...] = ()
-    ledger: Ledger = field(default_factory=Ledger)
-    stretches: tuple[tuple[int, int], ...] = ()
-    audit: Audit = field(default_factory=Audit)
-    latest: Audit = field(default_factory=Audit)
-    strategy: str = ""
+    summary: Summary = field(default_factory=Summary)
     episode: int = 0
 
     def as_payload(self) -> dict[str, Any]:
         """The state as JSON, without the number."""
-        values = asdict(self)
-        del values["number"]
-        return {**values, "ledger": self.ledger.model_dump(mode="json", exclude_defaults=True)}
+        values = {"cursor": self.cursor, "kept": list(self.kept), "anchor": self.anchor, "episode": self.episode}
+        return {**values, "summary": self.summary.as_json()}
 
     @classmethod
     def of(cls, event: Event | None) -> Self:
         """The state in an event; without one, that of a new session."""
         if event is None:
             return cls()
-        number = number_of(event)
-        payload = event.payload
+        number, payload = number_of(event), event.payload
         if event.kind is EventKind.RESET:
             return cls(number=number, cursor=event.position, kept=tuple(payload["kept"]), episode=number)
-        return cls(
-            number=number,
-            cursor=payload["cursor"],
-            kept=tuple(payload["kept"]),
-            anchor=payload["anchor"],
-            lines=tuple(Line.of(line) for line in payload["lines"]),
-            ledger=Ledger.model_validate(payload["ledger"]),
-            stretches=tuple((first, last) for first, last in payload["stretches"]),
-            audit=Audit(**payload["audit"]),
-            latest=Audit(**payload["latest"]),
-            strategy=payload["strategy"],
-            episode=payload.get("episode", number),
-        )
+        summary = Summary.of(payload["summary"])
+        return cls(number, payload["cursor"], tuple(payload["kept"]), payload["anchor"], summary, payload["episode"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +180,7 @@ async def load(run: Runner, services: Services, scope: Scope, state: LogState | 
     # What was recalled of superseded words is not shown again, but recalled anew.
     lost = set(view.superseded.values())
     events = [event for event in events if event.kind is not EventKind.RECALLED or lost.isdisjoint(event.sources)]
-    return Session(scope, before, queue(placed(events, before.cursor, kept, before.stretches)), seen)
+    return Session(scope, before, queue(placed(events, before.cursor, kept, before.summary.stretches)), seen)
 
 
 async def state_of(run: Runner, view: View, scope: Scope) -> QueueState:
@@ -213,7 +191,10 @@ async def state_of(run: Runner, view: View, scope: Scope) -> QueueState:
     def is_outdated(line: Line) -> bool:
         return bool(line.sources) and 2 * sum(source in lost for source in line.sources) >= len(line.sources)
 
-    return replace(state, lines=tuple(line for line in state.lines if not is_outdated(line))) if lost else state
+    if not lost:
+        return state
+    lines = tuple(line for line in state.summary.lines if not is_outdated(line))
+    return replace(state, summary=replace(state.summary, lines=lines))
 
 
 async def _last_state(run: Runner, log: EventLog, scope: Scope) -> Event | None:
@@ -362,7 +343,7 @@ class QueueProjection(Projection):
             for event in events:
                 old = erasure.rewritten.get(event.position, event.payload)
                 if (new := _without(old, event.scope, erasure)) != old:
-                    erasure.counts["summary lines"] += len(old["lines"]) - len(new["lines"])
+                    erasure.counts["summary lines"] += len(old["summary"]["lines"]) - len(new["summary"]["lines"])
                     erasure.rewrite({event.position: new}, "summaries rewritten")
         async for events in self.of(run, services, erasure, EventKind.RECALLED):
             # Besides memories a note has the question, and may name files of any earlier turn in its session.
@@ -389,7 +370,7 @@ class QueueProjection(Projection):
                 limit = STATES_BATCH if scope == owner else 1
                 events = await run.call(services.log.read, scope, kinds=kinds, limit=limit, newest=True)
                 for event in [event for event in events if event.scope == scope][-1:]:
-                    total += Audit(**event.payload["audit"])
+                    total += Audit(**event.payload["summary"]["audit"])
         return {"compactions": total}
 
 
@@ -413,15 +394,13 @@ def _without(payload: dict[str, Any], session: Scope, erasure: Erasure) -> dict[
             and not erasure.has_words([entry.get(name) for name in _WORDS])
         ]
 
-    ledger = {
-        name: left(entries) if isinstance(entries, list) else entries for name, entries in payload["ledger"].items()
-    }
-    if ledger != payload["ledger"] or erasure.has_words(ledger.get("root")):
-        ledger["root"] = ""  # nobody knows which turn it came from
+    old, before = payload["summary"], payload["summary"]["artifacts"]
+    files = {name: left(entries) if isinstance(entries, list) else entries for name, entries in before.items()}
+    if files != before or erasure.has_words(files.get("root")):
+        files["root"] = ""  # nobody knows which turn it came from
     return {
         **payload,
-        "lines": left(payload["lines"]),
-        "ledger": ledger,
+        "summary": {**old, "lines": left(old["lines"]), "artifacts": files},
         "kept": [place for place in payload["kept"] if place not in erasure.places],
         "anchor": 0 if payload["anchor"] in erasure.places else payload["anchor"],
     }

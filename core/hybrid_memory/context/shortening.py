@@ -17,7 +17,7 @@ from hybrid_memory.context.payloads import PAGE_LINES, digest
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.event import Event, handle, principal_of
 from hybrid_memory.log.exchanges import OWN_TOOLS
-from hybrid_memory.log.media import digest_media, is_small_image, media_blocks
+from hybrid_memory.log.media import digest_media, media_blocks
 from hybrid_memory.log.message import Message, Origin, Role, ToolCall
 from hybrid_memory.models.port import TextCompressor
 from hybrid_memory.recall.plan import checked_query
@@ -58,10 +58,6 @@ AGAIN: dict[Language, str] = {
     "en": '{reader}("{handle}"{number}) shows it again',
     "zh": '用 {reader}("{handle}"{number}) 可再次查看',
 }
-
-SMALL_BYTES = 32_768
-SMALL_IMAGES = 4
-"""The newest images of at most `SMALL_BYTES` stay, this many of them."""
 
 _UNNAMED = re.compile(r"\[[\w/.+-]+(?:, [\d,.]+ (?:bytes|kB|MB))?(?:, \d+x\d+)?\]")
 """The line for a medium without name, link and caption."""
@@ -122,22 +118,17 @@ def faded(messages: Sequence[Message], turns: int | None, *, asking: bool) -> di
     """Which blocks of which messages, by index, a prompt shows as a line: media that the model need not see again.
 
     A user's are shown until answered, and in this many turns after; those of tools and of the model until it spoke
-    again. Of small images, the newest `SMALL_IMAGES` stay. Links are treated like data, as a provider loads what is
-    behind them for each request. ``asking``: whether the question follows these messages.
+    again. Links are treated like data, as a provider loads what is behind them for each request. ``asking``: whether
+    the question follows these messages.
     """
-    age, small, spoke, lines = 0, 0, False, dict[int, frozenset[int]]()
+    age, spoke, lines = 0, False, dict[int, frozenset[int]]()
     for number in reversed(range(len(messages))) if turns is not None else ():
-        message, rows = messages[number], set[int]()
+        message = messages[number]
         if asking and message.role is Role.ASSISTANT and not message.tool_calls:
             age, asking = age + 1, False  # it answered what comes before it
         is_old = spoke if message.role in (Role.ASSISTANT, Role.TOOL) else turns is not None and age > turns
-        for row, block in reversed(media_blocks(message.content).items()):
-            is_small = is_small_image(block, SMALL_BYTES)
-            small += is_small
-            if is_old and not (is_small and small <= SMALL_IMAGES):
-                rows.add(row)
-        if rows:
-            lines[number] = frozenset(rows)
+        if is_old and (media := media_blocks(message.content)):
+            lines[number] = frozenset(media)
         asking, spoke = asking or message.opens, spoke or message.role is Role.ASSISTANT
     return lines
 

@@ -86,16 +86,6 @@ class ForgetRequest:
         return cls(names, words, user or "", before, expired, dry_run, keep_out, query or "")
 
 
-def _names(services: Services, item: Any) -> Sequence[str]:
-    """The event ids of an id, a handle, or an object that a projection returned: a hit, a record, a line or a fact."""
-    if isinstance(item, str) and item:
-        return [item]
-    for projection in projections(services):
-        if (sources := projection.sources(item)) is not None:
-            return sources
-    raise InvalidInputError(f"ids must be event ids, handles, hits, facts or lines, got {shown(item)}")
-
-
 def _forgotten(span: Span, receipt: Receipt) -> None:
     span.attributes |= {"count": len(receipt.positions), "dry_run": receipt.dry_run}
 
@@ -299,8 +289,13 @@ async def _asked(
             yield events
     else:
         async for events in stream(run, services.truth, scope.owner, kinds=SAID):
-            term = term_of(request.wording) if request.keep_out else ()
-            holding = await run.call(_holding, events, request.query, term)
+            term = term_of(request.wording) if request.keep_out else ()  # also where it has other separators
+
+            def is_held(event: Event, term: Term = term) -> bool:
+                text = texts_of(event)
+                return holds(request.query, plain(text)) or bool(term and within([term], text))
+
+            holding = await run.call(list, filter(is_held, events))
             # With a session its turns, and notes, which belong to none.
             mine = [event for event in holding if scope.session is None or event.scope.session in (scope.session, None)]
             elsewhere.update({event.position for event in holding} - {event.position for event in mine})
@@ -308,20 +303,20 @@ async def _asked(
 
 
 async def _named(run: Runner, services: Services, scope: Scope, items: Sequence[Any]) -> list[Event]:
-    names = [name for item in items for name in _names(services, item)]
+    """The events behind ids, handles, and objects that a projection returned: hits, records, lines and facts."""
+    names: list[str] = []
+    for item in items:
+        every = (projection.sources(item) for projection in projections(services))
+        sources = [item] if isinstance(item, str) and item else next((one for one in every if one is not None), None)
+        if sources is None:
+            raise InvalidInputError(f"ids must be event ids, handles, hits, facts or lines, got {shown(item)}")
+        names += sources
     found = await _by_name(run, services, scope, names)
     for name in names:
         if name not in found:
             raise InvalidInputError(f"{scope} has nothing with the id {name!r}: nothing was forgotten")
     by_position = {event.position: event for events in found.values() for event in events}
     return [by_position[position] for position in sorted(by_position)]
-
-
-def _holding(events: Sequence[Event], words: str, term: Term) -> list[Event]:
-    """The events with these words; with a term to keep out, also where it has other separators."""
-    texts = [texts_of(event) for event in events]
-    having = (holds(words, plain(text)) or bool(term and within([term], text)) for text in texts)
-    return [event for event, has in zip(events, having, strict=True) if has]
 
 
 async def _by_name(run: Runner, services: Services, scope: Scope, names: Sequence[str]) -> dict[str, list[Event]]:

@@ -126,7 +126,7 @@ class KeepOut:
 
     def has_forgotten(self, owner: Scope, draft: Draft) -> bool:
         """Whether a draft has the id and the words of a forgotten message, whatever role spoke them."""
-        roles = (None, *Role) if self.forgotten and draft.fixed_id else ()  # payloads do not state the default
+        roles = (None, *Role) if draft.fixed_id else ()  # payloads do not state the default
         return any(digest_of(owner, draft.id, {**draft.payload, "role": role}) in self.forgotten for role in roles)
 
     def digest(self, term: Term) -> str:
@@ -198,7 +198,9 @@ class KeepingOutLog(DelegatingLog):
     def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
         known = self._keeping.cached(owner.owner)
         while True:
-            clean = [one for one in drafts if not known.has_forgotten(owner, one)]
+            clean = drafts
+            if known.forgotten:
+                clean = [one for one in clean if not known.has_forgotten(owner, one)]
             if known.digests:
                 clean = [replace(one, payload=with_words(one.kind, one.payload, known.masked)) for one in clean]
             upto = known.position if seen is None else min(seen, known.position)
