@@ -152,15 +152,6 @@ class FileRevision:
     removed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FileMatch:
-    """A line of a file that matches a search; ``line`` is its number, from 1."""
-
-    path: str
-    line: int
-    text: str
-
-
 class Part(NamedTuple):
     """A piece of a file: a message and the characters after its words; without an id only the latter.
 
