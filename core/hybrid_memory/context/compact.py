@@ -186,7 +186,8 @@ async def _drifted(run: Runner, services: Services, units: Sequence[Unit], round
     try:
         _, note = await services.state(TextIndex).catch_up(run, services, owner)
         ids = np.array([units[row].first for row in rows], dtype=np.int64)
-        change = None if note else drift(await run.call(services.index.likeness, owner, ids))
+        vectors, _ = await run.call(services.index.vector_rows, owner, ids)
+        change = None if note else drift(vectors @ vectors.T)
     except HybridMemoryError:
         return "", 0
     if change is None or change[0] < config.drift:
