@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeAlias
 
 from hybrid_memory.documents import editing
-from hybrid_memory.documents.document import BLOCKS, File, FileRevision, Revision, is_block, label_of
+from hybrid_memory.documents.document import BLOCKS, File, Revision, is_block, label_of
 from hybrid_memory.documents.editing import Change, Owned, current_documents, messages_of, missing, text_of
 from hybrid_memory.errors import FileError
 from hybrid_memory.facts.attributes import ATTRIBUTES
@@ -38,7 +39,7 @@ _ORDER = {name: row for row, name in enumerate(ATTRIBUTES)}
 
 
 Listed: TypeAlias = list[File]
-Revisions: TypeAlias = list[FileRevision]
+Revisions: TypeAlias = list[Revision]
 
 
 class MemoryFiles(Part):
@@ -211,12 +212,7 @@ class MemoryFiles(Part):
         """
         revisions = await editing.history(run, self._owned, _writable(path))
         events = await messages_of(run, self._owned, list({name: None for one in revisions for name in one.ids}))
-        return [
-            FileRevision(
-                one.path, one.number, text_of(one, events), one.change, one.at, one.author, one.origin, one.removed
-            )
-            for one in revisions
-        ]
+        return [replace(one, value=text_of(one, events), parts=()) for one in revisions]
 
     @verb(Right.WRITE, called="undo_file")
     async def undo(self, run: Runner, path: str) -> File | None:
