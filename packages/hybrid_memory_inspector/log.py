@@ -154,8 +154,9 @@ _DESCRIPTIONS: Mapping[EventKind, Callable[[Mapping[str, Any]], str]] = {
     EventKind.LEARNED: lambda p: f"messages read for facts up to #{max(p['cursors'].values())}",
     EventKind.USED: lambda p: f"{len(p['uses'])} messages counted as recalled",
     EventKind.COMPACTION: lambda p: (
-        f"summarised up to #{p['cursor']} by the strategy {p['strategy']}: {len(p['lines'])} lines for "
-        f"{len(p['stretches'])} stretches of the log, {p['latest']['items']} critical items in the last one"
+        f"summarised up to #{p['cursor']} by the strategy {p['summary']['strategy']}: "
+        f"{len(p['summary']['lines'])} lines for {len(p['summary']['stretches'])} stretches of the log, "
+        f"{p['summary']['audit']['items']} critical items in all"
     ),
     EventKind.RECALLED: _prompt,
     EventKind.PAYLOAD: lambda p: str(p["text"]),

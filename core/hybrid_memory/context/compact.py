@@ -384,7 +384,7 @@ async def _summarised(
     while len(stretches) > MAX_STRETCHES:
         stretches = ((stretches[0][0], stretches[1][1]), *stretches[2:])
     report = replace(audited(span, lines, fresh, files), fallbacks=failed, filled=filled)
-    return Summary(tuple(made), ledger, stretches, audit=old.audit + report, latest=report, strategy=way.name)
+    return Summary(tuple(made), ledger, stretches, audit=old.audit + report, strategy=way.name)
 
 
 async def summary(run: Runner, services: Services, scope: Scope) -> Summary:

@@ -121,7 +121,7 @@ class Summary:
         lines: by section, oldest first within each.
         artifacts: the ledger: files and what happened to them, commands, tests, errors, ids.
         stretches: first and last log position of each compacted stretch, oldest first; `expand` shows its turns.
-        audit: the audit over all compactions; ``latest`` over the last one.
+        audit: the audit over all compactions.
         strategy: the strategy that made it; empty before the first compaction.
     """
 
@@ -129,7 +129,6 @@ class Summary:
     artifacts: Ledger = field(default_factory=Ledger)
     stretches: tuple[tuple[int, int], ...] = ()
     audit: Audit = field(default_factory=Audit)
-    latest: Audit = field(default_factory=Audit)
     strategy: str = ""
 
     @property
@@ -145,7 +144,6 @@ class Summary:
             "artifacts": self.artifacts.model_dump(mode="json", exclude_defaults=True),
             "stretches": [list(stretch) for stretch in self.stretches],
             "audit": asdict(self.audit),
-            "latest": asdict(self.latest),
             "strategy": self.strategy,
         }
 
@@ -157,7 +155,6 @@ class Summary:
             artifacts=Ledger.model_validate(values["artifacts"]),
             stretches=tuple((first, last) for first, last in values["stretches"]),
             audit=Audit(**values["audit"]),
-            latest=Audit(**values["latest"]),
             strategy=values["strategy"],
         )
 
