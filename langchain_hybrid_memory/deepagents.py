@@ -157,17 +157,12 @@ class HybridMemoryBackend(BackendProtocol):
     grep, agrep = faces(_grep)
 
     async def _fitting(self, run: Runner, pattern: str, path: str | None) -> list[File]:
-        """The files in and below a folder whose path from there fits; a pattern without a slash is about names."""
-        root = path or "/"
-        try:
-            files: list[File] = await run.call(self._files().list, root, deep=True)
-        except FileError as error:
-            if error.reason not in ("missing", "file"):
-                raise
-            return [] if error.reason == "missing" else [File(root)]
+        """The file at this path, or those below it that fit from there; a pattern without a slash is about names."""
+        root, wanted = (path or "/").rstrip("/"), pattern.lstrip("/")
         flags = patterns.BRACE | patterns.GLOBSTAR | (0 if "/" in pattern else patterns.MATCHBASE)
-        inside = len(root.rstrip("/")) + 1
-        return [file for file in files if patterns.globmatch(file.path[inside:], pattern.lstrip("/"), flags=flags)]
+        files: list[File] = await run.call(self._files().list, deep=True)
+        below = ((file, file.path.removeprefix(f"{root}/")) for file in files if f"{file.path}/".startswith(f"{root}/"))
+        return [file for file, rest in below if file.path == root or patterns.globmatch(rest, wanted, flags=flags)]
 
     async def _upload_files(self, run: Runner, /, files: Sequence[tuple[str, bytes]]) -> list[FileUploadResponse]:
         """Write files that the program provides; the origin of their words is unknown."""

@@ -155,8 +155,7 @@ _DESCRIPTIONS: Mapping[EventKind, Callable[[Mapping[str, Any]], str]] = {
     EventKind.USED: lambda p: f"{len(p['uses'])} messages counted as recalled",
     EventKind.COMPACTION: lambda p: (
         f"summarised up to #{p['cursor']} by the strategy {p['summary']['strategy']}: "
-        f"{len(p['summary']['lines'])} lines for {len(p['summary']['stretches'])} stretches of the log, "
-        f"{p['summary']['audit']['items']} critical items in all"
+        f"{len(p['summary']['lines'])} lines for {len(p['summary']['stretches'])} stretches of the log"
     ),
     EventKind.RECALLED: _prompt,
     EventKind.PAYLOAD: lambda p: str(p["text"]),
@@ -191,10 +190,7 @@ def event(request: PageRequest) -> dict[str, Any]:
         "sources": [row_of(source, []) for source in sources],
         "facts": facts_from(request, {position}),
         "lines": [
-            (session, line)
-            for session, state in states.items()
-            for line in state.summary.lines
-            if event.id in line.sources
+            (session, line) for session, at in states.items() for line in at.summary.lines if event.id in line.sources
         ],
         "around": _around(request, event),
         "json": json.dumps(fields, ensure_ascii=False, indent=2),
