@@ -15,7 +15,7 @@ from hybrid_memory.errors import InvalidInputError, OutdatedError
 from hybrid_memory.index.record import RecordKind, Where
 from hybrid_memory.log.event import Event, EventKind, handle, principal_of
 from hybrid_memory.log.exchanges import Echoes
-from hybrid_memory.log.message import EARLIER, REPLACES
+from hybrid_memory.log.message import EARLIER, PRESSURE, REPLACES
 from hybrid_memory.log.port import Receipt
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Span, traced
@@ -203,8 +203,9 @@ async def _destroy(run: Runner, services: Services, erasure: Erasure, *, dry_run
             break
         seen = upto if tries < TRIES else None
         try:
-            turns = [] if erasure.everything else [turn for turn in erasure.turns if turn.kind is EventKind.MESSAGE]
-            note = {FORGOTTEN: [digest_of(owner, turn.id, turn.payload) for turn in turns]} if turns else {}
+            said = () if erasure.everything else (turn for turn in erasure.turns if turn.kind is EventKind.MESSAGE)
+            digests = [digest_of(owner, one.id, one.payload) for one in said if one.message.event != PRESSURE]
+            note = {FORGOTTEN: digests} if digests else {}
             erased["records"] += await erase(run, services, owner, erasure.gone, erasure.rewritten, seen=seen, **note)
         except OutdatedError:
             continue
