@@ -22,7 +22,7 @@ from hybrid_memory.runtime.tracing import Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import SAID, Erasure, holds, plain, stream, texts_of
 from hybrid_memory.store.indexing import TextIndex, erase
-from hybrid_memory.store.keepout import FORGOTTEN, Term, digest_of, distinctive, keep, notes_of, term_of, unsaid, within
+from hybrid_memory.store.keepout import FORGOTTEN, digest_of, distinctive, keep, notes_of, term_of, unsaid, within
 from hybrid_memory.store.projection import head, projections
 from hybrid_memory.store.remember import drain
 from hybrid_memory.store.services import Services
@@ -289,13 +289,13 @@ async def _asked(
         async for events in stream(run, services.truth, scope, kinds=SAID, until=request.before):
             yield events
     else:
+        term = term_of(request.wording) if request.keep_out else ()  # also where it has other separators
+
+        def is_held(event: Event) -> bool:
+            text = texts_of(event)
+            return holds(request.query, plain(text)) or bool(term and within([term], text))
+
         async for events in stream(run, services.truth, scope.owner, kinds=SAID):
-            term = term_of(request.wording) if request.keep_out else ()  # also where it has other separators
-
-            def is_held(event: Event, term: Term = term) -> bool:
-                text = texts_of(event)
-                return holds(request.query, plain(text)) or bool(term and within([term], text))
-
             holding = await run.call(list, filter(is_held, events))
             # With a session its turns, and notes, which belong to none.
             mine = [event for event in holding if scope.session is None or event.scope.session in (scope.session, None)]
