@@ -137,12 +137,12 @@ class FoldedProjection(Projection, Generic[S]):
         if self.anew:
             self._cache.clear(lambda key, _: owner in (None, key[0]))
 
-    async def read(self, run: Runner, services: Services, owner: Scope, state: LogState | None = None) -> S:
-        """The state after all events of the owner, hidden or not; ``state`` is that of their log, with these kinds."""
-        return await self.read_log(run, services.truth, (owner.owner, (), None), state)
+    async def read(self, run: Runner, services: Services, owner: Scope) -> S:
+        """The state after all events of the owner, hidden or not."""
+        return await self.read_log(run, services.truth, (owner.owner, (), None))
 
     async def read_log(self, run: Runner, log: EventLog, key: Key, state: LogState | None = None) -> S:
-        """The state after the events that this log shows of an owner."""
+        """The state after the events that this log shows; ``state`` is that of the owner's log, with these kinds."""
         owner = key[0]
         known, mark = self._cache.get(key) or (self.start(), "")
         if state is not None and (known.position, mark) == state.newest(self.follows):

@@ -110,7 +110,7 @@ async def in_view(run: Runner, services: Services, scope: Scope, state: LogState
         return services
     log, horizon = services.truth, services.horizon
     if horizon is None:
-        changes = await services.state(ChangesProjection).read(run, services, scope, state)
+        changes = await services.state(ChangesProjection).read_log(run, log, (scope.owner, (), None), state)
         if not changes.hidden:
             return view_of(services, scope, log)
         shown_log = VisibleLog(log, changes.hidden)
