@@ -392,12 +392,6 @@ class SemanticIndex(IndexEngine):
         """
         return corrected(words, lambda words, near: self.terms(owner, words, near=near))
 
-    def likeness(self, owner: Scope, ids: Ids) -> Floats:
-        """The inner products among these records, of shape (n, n); 0 if one of the two has no vector yet."""
-        rows, _ = self.vector_rows(owner, ids)
-        products: Floats = rows @ rows.T
-        return products
-
     def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """The vectors of these records (zeros without one), and which have one; shapes (n, dim) and (n,)."""
         vectors = self.vectors(ids.tolist(), owner) if len(ids) else {}
