@@ -307,8 +307,9 @@ async def _from_log(
 
 def confidences(query: str, plan: Plan, measured: Measured, scores: Array) -> Array:
     """The probability that each candidate answers the query."""
-    of_the_time = at_the_time(plan.timing, measured.columns["temporal"]) & (asking_share(query) > 0)
-    asked_for = (measured.columns["exact"] > 0) | of_the_time
+    asked_for = measured.columns["exact"] > 0
+    if (of_the_time := at_the_time(plan.timing, measured.columns["temporal"])).any() and asking_share(query):
+        asked_for |= of_the_time
     # The question itself, which an agent remembers before it asks, is no answer to it.
     others = np.flatnonzero(~measured.echoes)
     count = int(measured.candidates.count.max())
@@ -358,7 +359,7 @@ def answered(signs: Mapping[str, float], curves: Mapping[str, Curve], bias: floa
         count: the number of vectors in the store.
     """
     few = SMALLER * math.log(max(LEARNED_FROM / max(count, 1), 1.0))
-    total = bias + few + sum(float(curve(np.array([signs[name]]))[0]) for name, curve in curves.items())
+    total = bias + few + sum(float(np.interp(signs[name], curve.knots, curve.worth)) for name, curve in curves.items())
     return float(1.0 / (1.0 + np.exp(-np.clip(total, -50.0, 50.0))))
 
 

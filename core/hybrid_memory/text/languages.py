@@ -97,9 +97,11 @@ def language_of(words: Collection[str], least: int = 2, also: Mapping[str, froze
     quarter of the words, and more than English has. Of two languages with as many, the first. Those in ``also`` count
     too, with "english" for English; single letters do not.
     """
-    if also is None and len(_FOREIGN.intersection(words)) < least:
+    also = also or {}
+    foreign = _FOREIGN.intersection(words).union(*(more for name, more in also.items() if name != "english"))
+    if len(foreign) < least:
         return None
-    unique, also = frozenset(word for word in words if len(word) > 1), also or {}
+    unique = frozenset(word for word in words if len(word) > 1)
     counts = {name: len(unique & (known | also.get(name, _NONE))) for name, known in STOP_WORDS.items()}
     best = max(counts, key=counts.__getitem__)
     english = len(unique & (ENGLISH_STOP_WORDS | also.get("english", _NONE)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from hybrid_memory.text.dates.calendar import (
     Found,
@@ -376,6 +376,12 @@ def european(name: str) -> Language:
     )
 
 
+@lru_cache(maxsize=4096)
+def _signified(word: str) -> frozenset[str]:
+    """The languages of `WORDS` in which a word in lower case is one for times."""
+    return frozenset(name for name in WORDS if _signs(name).fullmatch(word))
+
+
 @cache
 def _signs(name: str) -> re.Pattern[str]:
     words = WORDS[name]
@@ -389,6 +395,6 @@ def language_of_times(text: str) -> Language | None:
     Where the same word means a time in one language only ("hier"), the others decide.
     """
     words = set(_WORD.findall(text.lower()))
-    also = {name: frozenset(word for word in words if _signs(name).fullmatch(word)) for name in WORDS}
+    also = {name: frozenset(word for word in words if name in _signified(word)) for name in WORDS}
     name = language_of(words, 1, {**also, "english": _ENGLISH_WORDS})
     return european(name) if name in WORDS else None
