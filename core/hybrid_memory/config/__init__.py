@@ -329,7 +329,7 @@ class Weights:
     temporal: float = 0.79
 
     def __post_init__(self) -> None:
-        values = [getattr(self, name) for name in self.__dataclass_fields__]
+        values = [*map(self.__getattribute__, self.__dataclass_fields__)]
         numbers = all(isinstance(value, int | float) and isfinite(value) and value >= 0 for value in values)
         if not numbers or not any(values):
             raise InvalidInputError(f"weights must be 0 or more, finite, and not all 0: {shown(self)}")

@@ -147,7 +147,7 @@ class Terms:
 
 
 _NO_IDS: Ids = np.empty(0, dtype=np.int64)
-_ORDERS = ("ids", "order", "places", "size")
+_ORDERS = ("ids", "order", "sorted_ids", "places", "size")
 """Properties of `Columns` that depend on which records there are, and on their places."""
 
 
@@ -194,6 +194,11 @@ class Columns:
         return rows[np.argsort(self.ids[rows], kind="stable")]
 
     @cached_property
+    def sorted_ids(self) -> Ids:
+        """The ids of the records that there are."""
+        return self.ids[self.order]
+
+    @cached_property
     def places(self) -> tuple[Ids, Ids]:
         """Where records stand in their segments, in order, and the row of each."""
         rows = np.flatnonzero(self.alive)
@@ -209,15 +214,16 @@ class Columns:
     @cached_property
     def total(self) -> npt.NDArray[np.float64]:
         """The sum of all vectors."""
-        total: npt.NDArray[np.float64] = self.matrix[self._with_vector()].sum(axis=0, dtype=np.float64)
+        total: npt.NDArray[np.float64] = self.matrix[self._with_vector].sum(axis=0, dtype=np.float64)
         return total
 
+    @cached_property
     def _with_vector(self) -> Ids:
         return np.flatnonzero(self.present & self.alive)
 
     def summed(self, status: Status) -> Status:
         """The status with the count and the sum of these vectors."""
-        vectors = len(self._with_vector())
+        vectors = len(self._with_vector)
         return replace(status, vectors=vectors, total=self.total if vectors else None, columns=self)
 
     def after(self, changes: Changes) -> Columns:
@@ -325,9 +331,9 @@ class Columns:
         """The rows of those of these records that there are, and which these are."""
         if not len(self.order) or not len(ids):
             return _NO_IDS, np.zeros(len(ids), dtype=np.bool_)
-        at = self.order[np.minimum(np.searchsorted(self.ids[self.order], ids), len(self.order) - 1)]
-        known = self.ids[at] == ids
-        return at[known], known
+        places = np.minimum(np.searchsorted(self.sorted_ids, ids), len(self.order) - 1)
+        known = self.sorted_ids[places] == ids
+        return self.order[places[known]], known
 
     def visible(self, where: Where, rows: Ids | None = None) -> Mask:
         """Which of these rows, or of all, the condition allows."""
@@ -358,7 +364,7 @@ class Columns:
 
     def nearest(self, vector: Floats, where: Where, k: int) -> Matches:
         """Of the records with a vector those with the highest inner product; see `IndexEngine.search`."""
-        rows = self._with_vector()
+        rows = self._with_vector
         if where != Where(where.scope.owner):
             rows = rows[self.visible(where, rows)]
         if not len(rows) or k < 1:
@@ -369,6 +375,9 @@ class Columns:
             scores = np.einsum("ij,j->i", self.matrix[: len(self.table)], vector)[rows]
         else:
             scores = np.einsum("ij,j->i", self.matrix[rows], vector)
+        if k < len(rows):  # far fewer
+            kept = np.flatnonzero(scores >= np.partition(scores, len(scores) - k)[len(scores) - k])
+            rows, scores = rows[kept], scores[kept]
         return best(self.ids[rows], scores, k)
 
     def having(self, terms: Iterable[str]) -> dict[str, tuple[Ids, Ids]]:

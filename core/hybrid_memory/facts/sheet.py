@@ -127,12 +127,13 @@ class Sheet:
         return [spoken_words(fact) for fact in self.facts]
 
     @cached_property
-    def _common(self) -> Floats:
+    def common(self) -> Floats:
+        """The part of each vector that is of all, which `nearness` leaves out; shape (dim,)."""
         common: Floats = COMMON * self.vectors.mean(axis=0)
         return common
 
     @cached_property
-    def _rows(self) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+    def rows_of(self) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
         """The rows of each source, and of each session."""
         by_source, by_session = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
         for row, fact in enumerate(self.facts):
@@ -151,10 +152,10 @@ class Sheet:
         """
         like = np.zeros(len(self.facts))
         if vector is not None and self.vectors.shape[1] == len(vector):
-            like = (self.vectors @ (vector - self._common)).astype(np.float64)
+            like = (self.vectors @ (vector - self.common)).astype(np.float64)
         least = min(turns.values(), default=0.0)
         columns = {"statement": like, "turn": np.full(len(like), least), "session": np.full(len(like), least)}
-        for name, nearest, rows in zip(("turn", "session"), (turns, sessions), self._rows, strict=True):
+        for name, nearest, rows in zip(("turn", "session"), (turns, sessions), self.rows_of, strict=True):
             for source, near in sorted(nearest.items(), key=itemgetter(1)):  # the nearest of several sources counts
                 columns[name][rows.get(source, [])] = near
         score = self.worth

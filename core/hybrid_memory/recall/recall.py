@@ -160,7 +160,8 @@ async def _search(
     failed = any(notes) or (vector is None and services.embedder is not None)
     if not len(candidates.places.ids):
         return [], failed
-    plan = replace(plan, corrected=candidates.corrected)
+    if candidates.corrected:
+        plan = replace(plan, corrected=candidates.corrected)
     if plan.timing is Timing.CLEAR and not signals.some_within(candidates.places.at, plan.times):
         plan = replace(plan, timing=Timing.VAGUE)  # there are no records from then: another time may be meant
     measured = await measure(run, services, homes, query, candidates, weights=request.weights, plan=plan, k=request.k)
@@ -323,7 +324,10 @@ def confidences(query: str, plan: Plan, measured: Measured, scores: Array) -> Ar
         return np.asarray(np.where(asked_for, np.maximum(each, EVEN), each))
     if not len(others):
         return np.zeros(len(scores))
-    signs = evidence({name: column[others] for name, column in measured.features.items()}, scores[others])
+    features = measured.features
+    if len(others) < len(scores):
+        features = {name: column[others] for name, column in features.items()}
+    signs = evidence(features, scores[others])
     return confidence(answered(signs, learned().certainty, learned().bias, count), scores, asked_for)
 
 

@@ -66,9 +66,9 @@ def vector_signal(similarity: Array, average: Array | float) -> Array:
     known = np.isfinite(similarity)
     if not known.any():
         return np.zeros(len(similarity))
-    spread = float(similarity[known].max()) - np.broadcast_to(average, similarity.shape)
-    scaled = np.where(spread > ROUNDING, 0.5 + 0.5 * (similarity - average) / np.maximum(spread, ROUNDING), 0.5)
-    return np.where(known, np.clip(np.nan_to_num(scaled), 0.0, 1.0), 0.5)
+    spread = float(similarity[known].max()) - average
+    scaled = 0.5 + 0.5 * (similarity - average) / np.maximum(spread, ROUNDING)
+    return np.where(known & (spread > ROUNDING), np.clip(scaled, 0.0, 1.0), 0.5)
 
 
 def absolute_similarity(similarity: Array, average: Array, same: Array, count: Numbers) -> Array:

@@ -383,7 +383,7 @@ def speech(texts: Sequence[str], vectors: Floats | None = None, embedder: str = 
 
 def says_nothing(text: str) -> bool:
     """Whether the rules consider it an acknowledgement or a greeting."""
-    return _of(text)[0] > 0
+    return len(text) <= IDLE_CHARS and asks_nothing(text)
 
 
 def tells(embedder: str) -> bool:
@@ -404,5 +404,4 @@ def emptiness(vectors: Floats) -> Array:
 @kept_by_hash(16_384)
 def _of(text: str) -> tuple[float, float]:
     """How empty a text is, and how much of it asks."""
-    idle = len(text) <= IDLE_CHARS and asks_nothing(text)
-    return (1.0, 0.0) if idle else (0.0, questioning_share(ends(text, READ_CHARS)))
+    return (1.0, 0.0) if says_nothing(text) else (0.0, questioning_share(ends(text, READ_CHARS)))
