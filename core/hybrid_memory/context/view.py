@@ -199,7 +199,7 @@ async def look(
         rows = await sheet(run, services, session.scope, state)
         # What this session said stands in the prompt itself, until it is compacted.
         own, cursor = session.scope.session, session.state.cursor
-        earlier = [fact for fact in rows.facts if own is None or fact.session != own or max(fact.positions) <= cursor]
+        earlier = [fact for fact in rows.always if own is None or fact.session != own or max(fact.positions) <= cursor]
         room = min(marks.memory_tokens, int(PROFILE_RATIO * request.max_tokens))
         text, kept = await run.call(standing_text, earlier, room, services.count)
         request = replace(request, profile=text)

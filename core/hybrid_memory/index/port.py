@@ -82,7 +82,7 @@ class RecordColumns:
 
     def rows(self, rows: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> RecordColumns:
         """A selection, by row numbers or a mask."""
-        return RecordColumns(**{part.name: getattr(self, part.name)[rows] for part in fields(self)})
+        return RecordColumns(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
     @classmethod
     def joined(cls, several: Sequence[RecordColumns]) -> RecordColumns:
@@ -94,7 +94,7 @@ class RecordColumns:
     @classmethod
     def of(cls, rows: Sequence[Sequence[float]] | npt.NDArray[np.float64]) -> RecordColumns:
         """The columns of these rows, one per record, with values in this order and times in microseconds."""
-        table = np.array(rows, dtype=np.float64).reshape(-1, len(fields(cls)))
+        table = np.array(rows, dtype=np.float64).reshape(-1, len(cls.__dataclass_fields__))
         table = table[table[:, 0].argsort()]
         whole = table.astype(np.int64)
         return cls(

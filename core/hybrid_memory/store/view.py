@@ -6,7 +6,7 @@ And retention: what is hidden by age, and would be destroyed by ``forget(expired
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -132,7 +132,7 @@ async def in_view(run: Runner, services: Services, scope: Scope, state: LogState
 
 def view_of(services: Services, scope: Scope, log: EventLog, **seen: Any) -> View:
     """The services with this log in view; hides nothing but the given stretches."""
-    own = {part.name: getattr(services, part.name) for part in fields(Services)}
+    own = {name: getattr(services, name) for name in Services.__dataclass_fields__}
     return View(**{**own, "log": log, "owner": scope.owner, "whole": services.truth, **seen})
 
 
