@@ -24,6 +24,7 @@ try:
         WriteResult,
     )
     from deepagents.backends.utils import slice_read_response
+    from wcmatch import glob as patterns
 except ImportError as error:
     raise MissingDependencyError("deepagents", "deepagents") from error
 
@@ -123,7 +124,7 @@ class HybridMemoryBackend(BackendProtocol):
 
     async def _glob(self, run: Runner, /, pattern: str, path: str | None = None) -> GlobResult:
         try:
-            found = await run.call(self._files().glob, pattern, path or "/")
+            found = await self._fitting(run, pattern, path)
         except (FileError, StoreError) as error:
             return GlobResult(error=_error_text(error))
         return GlobResult(matches=[_info(file) for file in found])
@@ -140,16 +141,28 @@ class HybridMemoryBackend(BackendProtocol):
         *,
         max_count: int | None = None,
     ) -> GrepResult:
-        limit = None if max_count is None else max(max_count, 0) + 1
+        if not pattern:
+            return GrepResult(error="Error: the pattern is empty: give the words to look for, letter for letter")
+        found: list[GrepMatch] = []
         try:
-            found = await run.call(self._files().grep, pattern, path or "/", pattern=glob, limit=limit)
+            for file in await self._fitting(run, glob or "**", path):
+                lines = enumerate((await run.call(self._files().read, file.path)).split("\n"), start=1)
+                matching = ((row, line.removesuffix("\r")) for row, line in lines if pattern in line)
+                found += [GrepMatch(path=file.path, line=row, text=line) for row, line in matching]
         except (FileError, StoreError) as error:
             return GrepResult(error=_error_text(error))
-        shown = found if limit is None else found[: limit - 1]
-        matches = [GrepMatch(path=match.path, line=match.line, text=match.text) for match in shown]
-        return GrepResult(matches=matches, truncated=len(shown) < len(found))
+        shown = found if max_count is None else found[: max(max_count, 0)]
+        return GrepResult(matches=shown, truncated=len(shown) < len(found))
 
     grep, agrep = faces(_grep)
+
+    async def _fitting(self, run: Runner, pattern: str, path: str | None) -> list[File]:
+        """The file at this path, or those below it that fit from there; a pattern without a slash is about names."""
+        root, wanted = (path or "/").rstrip("/"), pattern.lstrip("/")
+        flags = patterns.BRACE | patterns.GLOBSTAR | (0 if "/" in pattern else patterns.MATCHBASE)
+        files: list[File] = await run.call(self._files().list, deep=True)
+        below = ((file, file.path.removeprefix(f"{root}/")) for file in files if f"{file.path}/".startswith(f"{root}/"))
+        return [file for file, rest in below if file.path == root or patterns.globmatch(rest, wanted, flags=flags)]
 
     async def _upload_files(self, run: Runner, /, files: Sequence[tuple[str, bytes]]) -> list[FileUploadResponse]:
         """Write files that the program provides; the origin of their words is unknown."""

@@ -21,7 +21,7 @@ from hybrid_memory import (
     open_memory,
 )
 from hybrid_memory.context.conversation import said_before
-from hybrid_memory.errors import IdConflictError, InvalidInputError
+from hybrid_memory.errors import InvalidInputError
 from tests.doubles import texts, wait_until
 from tests.faces import Face, Open
 from tests.world import assistant, user
@@ -295,27 +295,3 @@ def test_turns_are_folded_in_the_pause_after_an_answer(opened: Open) -> None:
     quick.assemble(wait=False)
     quick.remember(assistant("It wants sun."))
     wait_until(lambda: bool(quick.summary().lines))
-
-
-def test_a_correction_takes_the_place_of_what_was_written_before(face: Face, memory: HybridMemory) -> None:
-    """Also in the past, in facts and in recall; one that was corrected before is restored."""
-    ann, years = (
-        memory.scoped(user="ann", session="s"),
-        [datetime(year, 1, 1, tzinfo=UTC) for year in (2020, 2021, 2022)],
-    )
-    wrong = [Message(content=text, id=text[-3:], at=years[2]) for text in ("I live in Bern.", "I work as a nurse.")]
-    right = [wrong[0].model_copy(update={"at": years[0]}), wrong[1].model_copy(update={"role": Role.ASSISTANT})]
-    face(ann).remember([*wrong, user("I have a dog.", "dog")])
-    face(ann).flush()
-    done = face(ann).remember([*right, user("I have a dog.", "dog"), user("new", "new")], correct=True)
-    assert (len(done.corrected), done.duplicates, len(done.ids), len(done.positions)) == (2, ("dog",), 4, 4)
-    assert [message.text for message in face(ann).history()] == [*texts(wrong), "I have a dog.", "new"]
-    assert "nurse" not in str(face(ann).facts())
-    assert [message.text for message in face(ann.as_of(years[1])).history()] == ["I live in Bern."]
-    assert len(face(ann).remember(wrong, correct=True).corrected) == 2
-    assert face(ann).remember(right, correct=True).corrected == done.corrected
-    with pytest.raises(IdConflictError):
-        face(ann).remember(user("other words", wrong[0].id), correct=True)
-    face(ann).forget(ids=[done.corrected[1]])
-    assert face(ann).remember([wrong[1], right[1]], correct=True).forgotten
-    assert "nurse" not in str([*face(ann).history(), *face(ann).recall("nurse")])

@@ -357,30 +357,29 @@ def test_blocks_from_before_an_instant_go_with_the_turns(memory: HybridMemory, f
     assert CANARY not in json.dumps([str(block) for block in home.history()])
 
 
-def test_what_came_back_is_found_by_forgetting_again(tmp_path: Path) -> None:
+def test_what_came_back_is_found_by_its_words(tmp_path: Path) -> None:
     """As stores have it in which something was derived while it was forgotten."""
-    for again in ({"query": CANARY}, {"ids": "told"}, {"before": NOW}):
-        with open_memory(MemoryConfig(url=f"sqlite:///{tmp_path / next(iter(again))}", embedder="none")) as memory:
-            alice = memory.scoped(user="alice", session="s1")
-            alice.remember([{"content": f"I live in {CANARY}.", "id": "told"}, "Room 1.", "Room 2.", "Room 3."])
-            alice.flush()
-            other = memory.scoped(user="alice", session="s2")
-            other.remember(f"Where is {CANARY[:6]}?")
-            other.assemble(f"Do I live in {CANARY}?", max_tokens=2000)
-            alice.compact(keep=1)
-            log, owner = memory._runtime.services.truth, alice.scope.owner
-            derived = [event for event in log.read(owner) if event.kind in REPEATING and CANARY in str(event.payload)]
-            assert {event.kind for event in derived} == REPEATING
-            alice.forget(ids="told")
-            for number, event in enumerate(derived):
-                log.append(owner, [replace(Draft.of(event), id=f"{event.id}{number}")])
-            memory.rebuild()
-            assert alice.facts()
-            alice.forget(**again)
-            assert not [event for event in log.read(owner) if CANARY in json.dumps(event.payload)]
-            assert CANARY not in str([(fact.text, fact.value) for fact in alice.facts(history=True)])
-            assert not alice.recall(CANARY)
-        assert holding(tmp_path, FORMS) == []
+    with open_memory(MemoryConfig(url=f"sqlite:///{tmp_path / 'memory.db'}", embedder="none")) as memory:
+        alice = memory.scoped(user="alice", session="s1")
+        alice.remember([{"content": f"I live in {CANARY}.", "id": "told"}, "Room 1.", "Room 2.", "Room 3."])
+        alice.flush()
+        other = memory.scoped(user="alice", session="s2")
+        other.remember(f"Where is {CANARY[:6]}?")
+        other.assemble(f"Do I live in {CANARY}?", max_tokens=2000)
+        alice.compact(keep=1)
+        log, owner = memory._runtime.services.truth, alice.scope.owner
+        derived = [event for event in log.read(owner) if event.kind in REPEATING and CANARY in str(event.payload)]
+        assert {event.kind for event in derived} == REPEATING
+        alice.forget(ids="told")
+        for number, event in enumerate(derived):
+            log.append(owner, [replace(Draft.of(event), id=f"{event.id}{number}")])
+        memory.rebuild()
+        assert alice.facts()
+        alice.forget(query=CANARY)
+        assert not [event for event in log.read(owner) if CANARY in json.dumps(event.payload)]
+        assert CANARY not in str([(fact.text, fact.value) for fact in alice.facts(history=True)])
+        assert not alice.recall(CANARY)
+    assert holding(tmp_path, FORMS) == []
 
 
 REPEATING = {EventKind.CLAIM, EventKind.RECALLED, EventKind.COMPACTION}
@@ -425,7 +424,7 @@ def test_forgetting_one_turn_reads_each_fold_and_the_turns_behind_it_once() -> N
         assert counted.seen < 8 * total
         kept = [QueueState.of(event) for event in counted.read(alice.scope, kinds=(EventKind.COMPACTION,))]
         assert CANARY not in str(kept)
-        assert "part_30.py" in str(kept[-1].ledger)
+        assert "part_30.py" in str(kept[-1].summary.artifacts)
         memory.flush()
         last = [str(message.id) for message in alice.history()][-2:]
         counted.seen = 0
@@ -449,8 +448,8 @@ def test_folds_that_were_joined_are_not_read_again(monkeypatch: pytest.MonkeyPat
         alice.forget(query=CANARY)
         assert counted.seen < 3 * total
         kept = [QueueState.of(event) for event in counted.read(alice.scope, kinds=(EventKind.COMPACTION,))]
-        assert len(kept[-1].stretches) == 4
-        texts = [[mention.text for mention in state.ledger.urls] for state in kept]
+        assert len(kept[-1].summary.stretches) == 4
+        texts = [[mention.text for mention in state.summary.artifacts.urls] for state in kept]
         assert texts[-1] == [f"https://x.org/part_{chr(97 + number)}" for number in range(23) if number != 2]
 
 

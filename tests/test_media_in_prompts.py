@@ -21,7 +21,7 @@ from langchain_hybrid_memory import HybridMemoryMiddleware
 from llamaindex_hybrid_memory import HybridChatMemory
 from tests.langchain.conftest import THREAD, ScriptedChat
 
-BIG, SMALL = 60_000, 600
+BIG = 60_000
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (1024).to_bytes(4) + (768).to_bytes(4)
 JPEG = b"\xff\xd8\xff\xe0\0\x10JFIF\0\1\1\0\0\1\0\1\0\0\xff\xc0\0\x11\x08\1\xe0\2\x80"
 GIF = b"GIF89a\x0a\0\x14\0"
@@ -124,12 +124,6 @@ def test_what_was_made_is_shown_once(alice: ScopedMemory, made: list[dict[str, A
     for number in (1, 2):
         line = f'[image/png, 60 kB, 1024x768 — memory_fetch(\\"#{place}\\", \\"media {number}\\") shows it again]'
         assert line in shown
-
-
-def test_the_newest_small_images_stay(alice: ScopedMemory) -> None:
-    alice.remember([turn for number in range(7) for turn in (say("Look:", image(f"no {number}", SMALL)), answer())])
-    shown = prompt(alice, "Which was red?")
-    assert [number for number in range(7) if coded(f"no {number}", SMALL) in shown] == [3, 4, 5, 6]
 
 
 @pytest.mark.parametrize(("block", "line"), [

@@ -175,7 +175,7 @@ class _Portions(Part):
             notes, ids = "\n".join(" ".join(text.split()) for text in shown), frozenset(shown)
             kept: list[Fact] = []
             if rows is not None and profile is None:
-                earlier = [fact for fact in rows.facts if ids.isdisjoint(fact.sources) and fact.text not in notes]
+                earlier = [fact for fact in rows.always if ids.isdisjoint(fact.sources) and fact.text not in notes]
                 profile, kept = await run.call(standing_text, earlier, most, count)
             asked = Asking(
                 scope=scope,

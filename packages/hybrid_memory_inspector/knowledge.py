@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hybrid_memory import Block, EventKind, Fact, ScopedMemory, Section, Summary
+from hybrid_memory import Block, EventKind, Fact, ScopedMemory, Section
 from hybrid_memory.analysis import handle
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory_inspector.log import row_of
@@ -77,8 +77,7 @@ def decide(memory: ScopedMemory, fields: Mapping[str, str]) -> None:
 def summaries(request: PageRequest) -> dict[str, Any]:
     """The summary of a session, or of the whole owner, each line with the turns that it replaces."""
     state = state_of(request, request.scope.session)
-    # As the verb has it, which would read all turns since.
-    summary = Summary(state.lines, state.ledger, state.stretches, state.audit, state.latest, state.strategy)
+    summary = state.summary  # as the verb has it, which would read all turns since
     ids = list(dict.fromkeys(source for line in summary.lines for source in line.sources))[:SOURCES]
     # What is behind a summary that is to be seen, is to be seen too.
     turns = {event.id: event for event in request.memory.for_scope(request.scope).events(which=ids)}

@@ -155,9 +155,8 @@ _DESCRIPTIONS: Mapping[EventKind, Callable[[Mapping[str, Any]], str]] = {
     EventKind.LEARNED: lambda p: f"messages read for facts up to #{max(p['cursors'].values())}",
     EventKind.USED: lambda p: f"{counted(len(p['uses']), 'message')} counted as recalled",
     EventKind.COMPACTION: lambda p: (
-        f"summarised up to #{p['cursor']} by the strategy {p['strategy']}: "
-        f"{counted(len(p['lines']), 'line')} for {counted(len(p['stretches']), 'part')} of the log, "
-        f"{counted(p['latest']['items'], 'critical item')} in the last one"
+        f"summarised up to #{p['cursor']} by the strategy {p['summary']['strategy']}: "
+        f"{counted(len(p['summary']['lines']), 'line')} for {counted(len(p['summary']['stretches']), 'part')} of the log"
     ),
     EventKind.RECALLED: _prompt,
     EventKind.PAYLOAD: lambda p: str(p["text"]),
@@ -192,7 +191,7 @@ def event(request: PageRequest) -> dict[str, Any]:
         "sources": [row_of(source, []) for source in sources],
         "facts": facts_from(request, {position}),
         "lines": [
-            (session, line) for session, state in states.items() for line in state.lines if event.id in line.sources
+            (session, line) for session, at in states.items() for line in at.summary.lines if event.id in line.sources
         ],
         "around": _around(request, event),
         "json": json.dumps(fields, ensure_ascii=False, indent=2),

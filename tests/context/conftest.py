@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from hybrid_memory import CompactionConfig, Event, EventKind, Line, Message, Role
+from hybrid_memory import CompactionConfig, Event, EventKind, Line, Message, Role, Summary
 from hybrid_memory.context.layout import PromptRequest
 from hybrid_memory.context.queue import QueueState, Session, queue
 from hybrid_memory.context.shortening import Costs
@@ -63,7 +63,7 @@ def see() -> See:
             blocks=asked.pop("blocks", None), reader=asked.pop("reader", None), **asked,
         )  # fmt: skip
         stretches = ((1, 9),) if lines else ()
-        state = QueueState(number=len(stretches), lines=tuple(lines), stretches=stretches)
+        state = QueueState(number=len(stretches), summary=Summary(tuple(lines), stretches=stretches))
         session = Session(ALICE, state, queue(events_of(messages, notes or {})))
         return view(session, Costs(estimate_tokens, LruCache(8192)), config or CompactionConfig(), request, lines)
 

@@ -107,7 +107,7 @@ def test_a_path_is_checked_before_anything_changes(face: Face, alice: ScopedMemo
         lambda: files.write(path, "x"), lambda: files.read(path), lambda: files.edit(path, "a", "b"),
         lambda: files.insert(path, 0, "b"), lambda: files.delete(path), lambda: files.rename(path, "/b"),
         lambda: files.rename("/b", path), lambda: files.history(path), lambda: files.undo(path),
-        lambda: files.list(path), lambda: files.glob("*", path), lambda: files.grep("x", path),
+        lambda: files.list(path),
     ]  # fmt: skip
     for call in calls:
         with pytest.raises(InvalidInputError, match=told):
@@ -193,32 +193,6 @@ def test_the_past_and_a_rollback(face: Face, alice: ScopedMemory) -> None:
     assert files.read("/a.md") == "one\n\nfour\n"
     files.undo("/a.md")
     assert files.read("/a.md") == "one\n"
-
-
-def test_patterns_and_words_find_files(face: Face, alice: ScopedMemory) -> None:
-    files = face(alice.files())
-    for path, text in {
-        "/a.md": "red\nblue [x]\r\n",
-        "/n/b.md": "blue\n",
-        "/n/d/c.txt": "blue blue\n",
-        "/n/d/e.md": "",
-    }.items():
-        files.write(path, text)
-    assert paths(files.glob("*.md")) == ["/a.md", "/n/b.md", "/n/d/e.md"]
-    assert paths(files.glob("n/*.md")) == ["/n/b.md"]
-    assert paths(files.glob("n/**/*.{md,txt}")) == ["/n/b.md", "/n/d/c.txt", "/n/d/e.md"]
-    assert paths(files.glob("[a-b].md", "/n")) == ["/n/b.md"]
-    assert paths(files.glob("[!b].md")) == ["/a.md", "/n/d/e.md"]
-    assert paths(files.glob("**", "/n/d")) == ["/n/d/c.txt", "/n/d/e.md"]
-    assert [(one.path, one.line, one.text) for one in files.grep("blue")] == [
-        ("/a.md", 2, "blue [x]"), ("/n/b.md", 1, "blue"), ("/n/d/c.txt", 1, "blue blue"),
-    ]  # fmt: skip
-    assert [one.path for one in files.grep("[x]")] == ["/a.md"]
-    assert [one.path for one in files.grep("blue", "/n", pattern="*.txt")] == ["/n/d/c.txt"]
-    assert [one.path for one in files.grep("blue", "/n/b.md")] == ["/n/b.md"]
-    assert len(files.grep("blue", limit=1)) == 1
-    with pytest.raises(FileError, match="empty"):
-        files.grep("")
 
 
 WORDS = st.sampled_from(["a", "b c", "- d", "- e", "# f", "中文", "```", "g: h"])

@@ -79,6 +79,9 @@ class TestABackend:
         assert [one["path"] for one in files.glob("*.md").matches] == ["/notes/trip.md", "/top.md"]
         assert [one["path"] for one in files.glob("/*.md").matches] == ["/top.md"]
         assert [one["path"] for one in files.glob("trip.*", "/notes").matches] == ["/notes/trip.md"]
+        assert [one["path"] for one in files.glob("notes/**/*.{md,txt}").matches] == ["/notes/trip.md"]
+        assert [one["path"] for one in files.grep("Alice", "/top.md").matches] == ["/top.md", "/top.md"]
+        assert files.glob("*", "/nowhere").matches == []
 
     @pytest.mark.parametrize("path", ["notes.md", "/../notes.md", "/a\\b.md", "/a%2e.md", "/notes/"])
     def test_a_path_that_no_file_has_is_an_answer(self, files: Any, path: str) -> None:

@@ -82,6 +82,7 @@ def test_every_page_shows_every_kind_of_event_and_changes_nothing(fresh: HybridM
         assert not re.search(r"built-in|bound method|object at 0x|<function", unescape(answer.text)), path
     for kind, name in ((kind, name) for kind, name in KINDS.items() if kind not in HIDING):
         assert f'class="kind">{name}<' in browser.get(f"{ALICE}/timeline?kind={kind}").text or kind == "message"
+    assert "summarised up to" in browser.get(f"{ALICE}/timeline?kind=compaction").text
     assert {owner: services.truth.read(owner) for owner in fresh.owners()} == before
     assert {owner: services.index.status(owner).applied for owner in fresh.owners()} == applied
     assert not list(services.state(RecallProjection).uses.counted())

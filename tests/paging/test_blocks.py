@@ -1,5 +1,6 @@
 """Blocks of working context: put, edited, undone, looked back on, and shown in prompts."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -197,3 +198,12 @@ def test_blocks_beyond_their_share_are_cut_in_the_prompt_only(face: Face, alice:
     assert "the block is longer than its share of the window" in shown.text
     assert "Hello." in shown.text
     assert values(alice)["long"] == text
+
+
+def test_a_warning_that_was_forgotten_is_given_again(face: Face, alice: ScopedMemory) -> None:
+    for _ in range(2):
+        alice.remember([f"Tell me of town {number} and its many bridges." for number in range(30)])
+        face(alice).assemble("And now?", max_tokens=600, paging=PagingConfig(pressure=0.3))
+        assert len([message for message in alice.history() if message.event]) == 1
+        face(alice).forget(before=datetime.now(UTC) + timedelta(days=1))
+        assert alice.history() == []

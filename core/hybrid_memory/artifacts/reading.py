@@ -253,25 +253,20 @@ def _action(call: ToolCall, source: str) -> Action:
     if is_patch(patch) and not path and not patch.lstrip().startswith("apply_patch"):
         action.effects = list(patch_effects(patch))
     elif path:
-        action.effects = _file_effects(words, path.strip(), arguments)
+        editor, path = arguments.get("command"), path.strip()
+        if isinstance(editor, str) and " " not in editor:  # with commands: view, create, str_replace, insert
+            words = {"edit"} if editor.startswith("str") else set(editor.split("_"))
+        verb = next((verb for word, verb in _VERBS.items() if word in words), "read")
+        if verb in {"move", "copy"}:
+            target = _first(arguments, _TARGET_KEYS).strip()
+            action.effects = [Effect(verb, path, target) if target else Effect("edit", path)]
+        elif not words & _FOLDER_WORDS or verb not in {"read", "write"}:
+            action.effects = [Effect(verb, path)]
     elif command and words & _PYTHON_WORDS:
         action.effects = list(python_effects(command))
     elif command and (words & _SHELL_WORDS or "command" in arguments or "cmd" in arguments):
         action.command = command
     return action
-
-
-def _file_effects(words: set[str], path: str, arguments: dict[str, Any]) -> list[Effect]:
-    command = arguments.get("command")
-    if isinstance(command, str) and " " not in command:  # an editor with commands: view, create, str_replace, insert
-        words = {"edit"} if command.startswith("str") else set(command.split("_"))
-    verb = next((verb for word, verb in _VERBS.items() if word in words), "read")
-    target = _first(arguments, _TARGET_KEYS).strip()
-    if words & _FOLDER_WORDS and verb in {"read", "write"}:
-        return []
-    if verb in {"move", "copy"}:
-        return [Effect(verb, path, target) if target else Effect("edit", path)]
-    return [Effect(verb, path)]
 
 
 def _first(arguments: dict[str, Any], keys: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from math import isfinite
 from pathlib import Path
@@ -329,7 +329,7 @@ class Weights:
     temporal: float = 0.79
 
     def __post_init__(self) -> None:
-        values = astuple(self)
+        values = [*map(self.__getattribute__, self.__dataclass_fields__)]
         numbers = all(isinstance(value, int | float) and isfinite(value) and value >= 0 for value in values)
         if not numbers or not any(values):
             raise InvalidInputError(f"weights must be 0 or more, finite, and not all 0: {shown(self)}")

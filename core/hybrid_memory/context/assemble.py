@@ -47,9 +47,6 @@ WARNING = (
 PROMPT_KINDS = (*sorted({*HIDING, *DocumentsProjection.follows, *STATES, *MARKS}), EventKind.LEARNED)
 """Kinds of events other than messages that a prompt depends on. It asks once which are the last ones of each."""
 
-ROLLBACKS = 100
-"""After more rollbacks than this in one episode, there is no warning."""
-
 CUT = " … (cut: the block is longer than its share of the window)"
 
 _log = logging.getLogger(__name__)
@@ -228,20 +225,16 @@ async def warned(run: Runner, services: Services, session: Session, request: Pro
     """Warn the model once before messages leave its context; returns whether it was warned now."""
     if made.tokens / request.max_tokens < services.config.compaction.pressure:
         return False
-    # One warning an episode: its id is that of the episode, and a further one where a rollback hides what was said.
-    shown = {event.id for unit in session.queue.units for event in unit.events}
-    for rollbacks in range(ROLLBACKS):
-        name = f"{PRESSURE}-{session.state.episode}{f'.{rollbacks}' if rollbacks else ''}"
-        if name in shown:
-            return False
-        payload = {"role": Role.SYSTEM.value, "content": WARNING, "extra": {"event": PRESSURE}}
-        if session.scope.space is not None:  # where nobody else's word is the operator's
-            payload["origin"] = Origin.OPERATOR.value
-        draft = services.draft(EventKind.MESSAGE, payload, id=name, session=session.scope.session)
-        (warning,) = await run.call(services.log.append, session.scope.owner, [replace(draft, fixed_id=True)])
-        if warning.fresh:
-            return True
-        if await run.call(services.log.get, session.scope, [name]):
-            # Another process wrote it, or it has left the window itself.
-            return warning.position > session.state.cursor
-    return False
+    name = f"{PRESSURE}-{session.state.episode}"  # one an episode
+    if any(event.id == name for unit in session.queue.units for event in unit.events):
+        return False
+    payload = {"role": Role.SYSTEM.value, "content": WARNING, "extra": {"event": PRESSURE}}
+    if session.scope.space is not None:  # where nobody else's word is the operator's
+        payload["origin"] = Origin.OPERATOR.value
+    draft = services.draft(EventKind.MESSAGE, payload, id=name, session=session.scope.session)
+    (warning,) = await run.call(services.log.append, session.scope.owner, [replace(draft, fixed_id=True)])
+    if warning.fresh:
+        return True
+    # Another process wrote it, or it has left the window itself, or a rollback hides it.
+    there = await run.call(services.log.get, session.scope, [name])
+    return bool(there) and warning.position > session.state.cursor

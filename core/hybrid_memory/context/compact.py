@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import logging
 import re
-from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.artifacts.ledger import render
@@ -21,11 +19,11 @@ from hybrid_memory.artifacts.reading import read_ledger
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.context import queue as queues
 from hybrid_memory.context.layout import PromptRequest
-from hybrid_memory.context.lines import SummaryRoom, candidates, importance, judged, merged, prose, selected
+from hybrid_memory.context.lines import SummaryRoom, candidates, importance, merged, prose, selected
 from hybrid_memory.context.lines import shown as shown_lines
 from hybrid_memory.context.queue import QueueState, Session, Unit, costs_of, cut
 from hybrid_memory.context.strategies import Strategy, SummaryJob, resolve_strategy
-from hybrid_memory.context.summary import Audit, Line, Section, Summary, written
+from hybrid_memory.context.summary import LEDGER_TOKENS, Audit, Line, Section, Summary
 from hybrid_memory.context.view import PromptView, view
 from hybrid_memory.errors import HybridMemoryError, ModelError, StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
@@ -38,7 +36,6 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
-from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import cjk_share, terms
 from hybrid_memory.validation import whole
 
@@ -74,9 +71,6 @@ FRESH_RATIO = 0.3
 
 LEAST_FRESH = 120
 LEAST_SHOWN = 50
-
-LEDGER_TOKENS = 20_000
-"""Tokens of the ledger when checking what a model dropped; a prompt shows what fits."""
 
 
 RELATED = 0.25
@@ -120,10 +114,6 @@ _NEEDS = (("@:", _ADDRESSES), ("./", _FILES), ("0123456789", _FIGURES), ("", _NA
 """Patterns, each with characters of which a text must have one to be searched."""
 
 _log = logging.getLogger(__name__)
-
-_Rows = npt.NDArray[np.int64]
-
-_Values = npt.NDArray[np.float64]
 
 
 async def due_now(run: Runner, services: Services, seen: PromptView, needed: int, budget: int) -> tuple[str, int]:
@@ -196,7 +186,8 @@ async def _drifted(run: Runner, services: Services, units: Sequence[Unit], round
     try:
         _, note = await services.state(TextIndex).catch_up(run, services, owner)
         ids = np.array([units[row].first for row in rows], dtype=np.int64)
-        change = None if note else drift(await run.call(services.index.likeness, owner, ids))
+        vectors, _ = await run.call(services.index.vector_rows, owner, ids)
+        change = None if note else drift(vectors @ vectors.T)
     except HybridMemoryError:
         return "", 0
     if change is None or change[0] < config.drift:
@@ -242,27 +233,20 @@ def drift(likeness: Floats, *, least: int = 4) -> tuple[float, int] | None:
     usual = values.sum(axis=1) / max(n - 2, 1)
     values = np.triu(values - usual[:, np.newaxis] - usual, k=1)
     spread = np.sqrt((values**2).sum() / max(n * (n - 1) / 2, 1))
-    centred: _Values = values / max(spread, LEAST_SPREAD)
-    sums, counts = _prefix(centred), _prefix(np.triu(np.ones((n, n)), k=1))
-    at = np.arange(least, n - least + 1)
-    start, end = np.maximum(at - WINDOW, 0), np.minimum(at + WINDOW, n)
+    centred = values / max(spread, LEAST_SPREAD)
 
-    def mean(top: _Rows, bottom: _Rows, left: _Rows, right: _Rows) -> _Values:
-        total, count = (
-            table[bottom, right] - table[top, right] - table[bottom, left] + table[top, left]
-            for table in (sums, counts)
-        )
-        return total / (count + PRIOR)
+    def mean(one: slice, other: slice) -> float:
+        size = one.stop - one.start
+        pairs = size * (size - 1) / 2 if one == other else size * (other.stop - other.start)
+        return float(centred[one, other].sum() / (pairs + PRIOR))
 
-    gaps = (mean(start, at, start, at) + mean(at, end, at, end)) / 2 - mean(start, at, at, end)
-    best = len(gaps) - 1 - int(gaps[::-1].argmax())
-    gap = max(float(gaps[best]), 0.0)
-    return gap / (1 + gap), int(rows[at[best]])
-
-
-def _prefix(table: _Values) -> _Values:
-    """Sums of all rows and columns before each place, shape (n + 1, n + 1)."""
-    return np.pad(table.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
+    gaps = []
+    for at in range(least, n - least + 1):
+        before, after = slice(max(at - WINDOW, 0), at), slice(at, min(at + WINDOW, n))
+        gaps.append((mean(before, before) + mean(after, after)) / 2 - mean(before, after))
+    best = max(range(len(gaps)), key=lambda row: (gaps[row], row))
+    gap = max(gaps[best], 0.0)
+    return gap / (1 + gap), int(rows[least + best])
 
 
 async def compact(
@@ -280,7 +264,7 @@ async def compact(
         session = await queues.load(run, services, scope)
         if not session.queue.units:
             return Receipt()
-        seen = view(session, costs_of(services), settings, request, session.state.lines)
+        seen = view(session, costs_of(services), settings, request, session.state.summary.lines)
         count = excess(services, seen, settings.max_tokens, by_tokens=False, rounds=rounds)
         if not count:
             return Receipt()
@@ -316,10 +300,10 @@ async def compact_units(
     old = session.state
     units, rest = compactable(session.queue.units, count)
     span = [event for event in fresh_events(session, units) if event.message.event != PRESSURE]
-    state = old
+    summary = old.summary
     if span:
         models = services if ask else replace(services, language_model=None)
-        state = await _summarised(run, models, way, old, span, max_tokens=max_tokens)
+        summary = await _summarised(run, models, way, old, span, max_tokens=max_tokens)
     # The opening instructions stay, and turns kept by a reset that are not compacted yet.
     left = {event.position for unit in rest for event in unit.events}
     opening = {event.position for unit in session.queue.instructions for event in unit.events}
@@ -327,13 +311,12 @@ async def compact_units(
     anchor = 0
     if rest and not rest[0].opens:
         anchor = next((unit.events[0].position for unit in reversed(units) if unit.opens), 0)
-    state = replace(
-        state,
+    state = QueueState(
         number=old.number + 1,
         cursor=max([old.cursor, *(unit.last for unit in units)]),
         kept=tuple(sorted(opening | {position for position in old.kept if position in left})),
         anchor=anchor if units else old.anchor,
-        strategy=way.name if span else old.strategy,
+        summary=summary,
         episode=old.number + 1 if span else old.episode,
     )
     return await queues.write_state(
@@ -366,15 +349,16 @@ def fresh_events(session: Session, units: Sequence[Unit]) -> list[Event]:
         for unit in units
         for event in unit.events
         if event.position in state.kept
-        or (event.position > state.cursor and not within(event.position, state.stretches))
+        or (event.position > state.cursor and not within(event.position, state.summary.stretches))
     ]
     return sorted(fresh, key=lambda event: event.position)
 
 
 async def _summarised(
     run: Runner, services: Services, way: Strategy, state: QueueState, span: Sequence[Event], *, max_tokens: int
-) -> QueueState:
-    settings, count = services.config.compaction, services.count
+) -> Summary:
+    """The summary after this span."""
+    settings, count, old = services.config.compaction, services.count, state.summary
     shown = max(LEAST_SHOWN, int(settings.summary_ratio * max_tokens))
     room = SummaryRoom(
         standing=STANDING * shown,
@@ -383,49 +367,29 @@ async def _summarised(
         count=count,
         cleaning=services.config.cleaning,
     )
-    ledger = read_ledger([event.message for event in span], state.ledger)
-    job = SummaryJob(state.lines, span, room)
+    ledger = read_ledger([event.message for event in span], old.artifacts)
+    job = SummaryJob(old.lines, span, room)
     whole = render(ledger, max_tokens=LEDGER_TOKENS, count=count)
     made, failed, filled = await summarise(run, services, way, job, whole)
-    fresh = [line for line in made if line not in state.lines]
+    fresh = [line for line in made if line not in old.lines]
     space = int(settings.artifact_ratio * max_tokens)
     files = render(ledger, max_tokens=space, count=count)
     lines = shown_lines(made, max_tokens=shown, spare=space - count(files), count=count)
     # One stretch after the cursor; turns kept by a reset or edited may add others.
     apart = [event.position for event in span if event.position <= state.cursor or event.message.replaces]
     new = [event.position for event in span if event.position not in apart]
-    stretches = (*state.stretches, *([(new[0], new[-1])] if new else []), *((place, place) for place in apart))
+    stretches = (*old.stretches, *([(new[0], new[-1])] if new else []), *((place, place) for place in apart))
     if len(stretches) > MAX_STRETCHES:
         stretches = outermost(sorted(stretches, key=lambda stretch: (stretch[0], -stretch[1])))
     while len(stretches) > MAX_STRETCHES:
         stretches = ((stretches[0][0], stretches[1][1]), *stretches[2:])
     report = replace(audited(span, lines, fresh, files), fallbacks=failed, filled=filled)
-    return replace(
-        state,
-        lines=tuple(made),
-        ledger=ledger,
-        stretches=stretches,
-        audit=remaining(state.audit, lines, sorted(state.stretches)) + report,
-        latest=report,
-    )
+    return Summary(tuple(made), ledger, stretches, audit=old.audit + report, strategy=way.name)
 
 
 async def summary(run: Runner, services: Services, scope: Scope) -> Summary:
     """The summary of the turns before the queue."""
-    await run.call(services.count, "")
-    services = await in_view(run, services, scope)
-    state = await queues.state_of(run, services, scope)
-    artifacts = render(state.ledger, max_tokens=LEDGER_TOKENS, count=services.count) if state.stretches else ""
-    lines = written(state.lines) if state.lines else ""
-    return Summary(
-        lines=state.lines,
-        artifacts=state.ledger,
-        stretches=state.stretches,
-        audit=state.audit,
-        latest=state.latest,
-        strategy=state.strategy,
-        text="\n".join(part for part in (lines, artifacts) if part),
-    )
+    return (await queues.state_of(run, await in_view(run, services, scope), scope)).summary
 
 
 async def summarise(
@@ -513,10 +477,7 @@ def _coverage(line: Line, words: Collection[str]) -> float:
 
 def critical_items(event: Event) -> tuple[str, ...]:
     """Paths, addresses, dates, numbers with units, ids, error names and names in a turn, each once."""
-    return _items(prose(event.message))
-
-
-def _items(text: str) -> tuple[str, ...]:
+    text = prose(event.message)
     characters = set(text)
     matches = [
         match.strip()
@@ -553,27 +514,6 @@ def audited(span: Sequence[Event], lines: Sequence[Line], fresh: Sequence[Line],
         coverage=sum(line.coverage for line in fresh) / len(fresh) if fresh else 1.0,
         lines=len(fresh),
     )
-
-
-def remaining(total: Audit, lines: Iterable[Line], stretches: Sequence[tuple[int, int]]) -> Audit:
-    """The audit of earlier compactions, of these stretches, given that a prompt now shows these lines.
-
-    Items whose lines no longer fit are only in the log. As in the audit, an item counts once for each stretch.
-    """
-    held: dict[int, set[str]] = {}
-    decisions = 0
-    for line in lines:
-        items = set(_items(line.text))
-        row = bisect_right(stretches, line.last, key=lambda stretch: stretch[0]) - 1
-        if row >= 0 and stretches[row][1] >= line.first:
-            several = line.section is Section.NOTES  # a summary in one text
-            sections = [judged(part).section for part in sentences(line.text)] if several else [line.section]
-            decisions += sections.count(Section.DECISIONS)
-        while row >= 0 and stretches[row][1] >= line.first:  # a summary in one text covers several
-            held.setdefault(row, set()).update(items)
-            row -= 1
-    there = min(total.in_summary, sum(map(len, held.values())) + decisions)
-    return replace(total, in_summary=there, in_log=total.in_log + total.in_summary - there)
 
 
 def _plain(text: str) -> str:

@@ -428,7 +428,7 @@ def _pieces(made: PromptPlan, memories: Memories) -> Iterator[Piece]:
         yield Piece("blocks", voice.mark, count(voice.text), f"whole, before the conversation: from {voice.origin}")
     if seen.tools:
         yield Piece("tools", "schemas of the tools", seen.tools, "whole")
-    for line in seen.session.state.lines:
+    for line in seen.session.state.summary.lines:
         if line.text not in parts.summary:
             yield Piece(
                 "summary", line.text[:SHOWN_CHARS], count(line.text), "left out: less important than others",

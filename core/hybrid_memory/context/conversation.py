@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import takewhile
 from typing import Any
@@ -15,8 +15,7 @@ from hybrid_memory.context.compact import RACES
 from hybrid_memory.context.layout import Host
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.message import OWN_EXTRA, REPLACES, Message, Role
-from hybrid_memory.log.port import Receipt
+from hybrid_memory.log.message import REPLACES, Message, Role
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import MAX_NAME_CHARS, Scope
 from hybrid_memory.store.keepout import kept_out
@@ -29,27 +28,32 @@ LOOKED_AT = 50
 """How many more messages of the log to compare, since a copy may lack the steps between question and answer."""
 
 
-async def conversation(
+async def history(
     run: Runner,
     services: Services,
     scope: Scope,
     limit: int | None,
     *,
+    current: bool,
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> list[Message]:
-    """The session's messages since its last reset, compacted or not, oldest first."""
+    """The messages, oldest first, an edited one in the place of the original; with a limit, the newest.
+
+    The ``current`` ones are those since the session's last reset, compacted or not, with what that kept.
+    """
     most = None if limit is None else whole("limit", limit, 0)
     check_span(since, until)
     services = await in_view(run, services, scope)
-    # A handle without a session reads every session; only a reset of its own counts.
-    only = None if scope.session is None else 1
-    found = await run.call(services.log.read, scope, kinds=(EventKind.RESET,), newest=True, limit=only)
-    resets = [event for event in found if event.scope.session == scope.session]
-    after = resets[-1].position if resets else 0
+    reset = None
+    if current:
+        # A handle without a session reads every session; only a reset of its own counts.
+        only = None if scope.session is None else 1
+        resets = await run.call(services.log.read, scope, kinds=(EventKind.RESET,), newest=True, limit=only)
+        reset = next((event for event in reversed(resets) if event.scope.session == scope.session), None)
+    after, kept = (0, []) if reset is None else (reset.position, reset.payload["kept"])
     events = await newest_messages(run, services, scope, most, after=after, since=since, until=until)
-    kept = resets[-1].payload["kept"] if resets else []
-    if resets and (most is None or len(events) < most):
+    if kept and (most is None or len(events) < most):
         events = [*await at_positions(run, services, scope, sorted(kept)), *events]
     events = placed(events, after, kept)
     return [event.message for event in (events if most is None else events[max(0, len(events) - most) :])]
@@ -100,7 +104,7 @@ async def mirror(
     named = [message.id if message.id in there else None for message in given]
     gone: dict[int, str] = {}
     if given and not there:
-        said = await conversation(run, services, scope, len(given) * 4 + LOOKED_AT)
+        said = await history(run, services, scope, len(given) * 4 + LOOKED_AT, current=True)
         named, lost = said_anew(said, given) or (said_before(said, given), [])
         gone = _places((await _events(run, services, scope, [message.id for message in lost if message.id])).values())
     edits = await _edits(run, services, scope, given, there)
@@ -109,7 +113,7 @@ async def mirror(
         gone |= edit.gone
     start = _start(named)
     if there and given[start:] and not any(message.id for message in given[start:]):
-        said = await conversation(run, services, scope, len(given) - start + LOOKED_AT)
+        said = await history(run, services, scope, len(given) - start + LOOKED_AT, current=True)
         later = list(takewhile(lambda message: message.id != named[start - 1], reversed(said)))
         named[start:] = said_before(later[::-1], given[start:])
         start = _start(named)
@@ -127,36 +131,6 @@ async def mirror(
         ids = receipt.ids[len(written) : len(written) + len(given) - start]
         named[start:] = [None if name in receipt.forgotten else name for name in ids]
     return named
-
-
-async def correct(run: Runner, services: Services, scope: Scope, messages: Sequence[Message]) -> Receipt:
-    """Write the messages; what the log has in the same words under the same id gets their role, origin, time and so on.
-
-    A corrected message takes the place of the earlier one, as an edited one does. One without a time keeps that of the
-    earlier one. In a space authors correct their own messages only.
-    """
-    services = await in_view(run, present(services), scope)
-    keeping = await kept_out(run, services, scope)
-    given = [keeping.stored(stored(services, message)) for message in messages]
-    there = await _events(run, services, scope, [message.id for message in given if message.id])
-    edits = await _edits(run, services, scope, given, there, corrects=True) if services.trusted else {}
-    written = [edits[row].message if row in edits else message for row, message in enumerate(messages)]
-    gone = {place: name for edit in edits.values() for place, name in edit.gone.items()}
-    restored = [edit.position for edit in edits.values() if edit.position in services.superseded]
-    new = [message for message in written if message is not None]
-    receipt = await remember(run, services, scope, new, superseded=gone, restored=restored, corrects=True)
-    names = iter(receipt.ids)
-    ids = tuple(edits[row].name if message is None else next(names) for row, message in enumerate(written))
-    places = {edit.name: edit.position for edit in edits.values() if edit.position}
-    known = {*receipt.duplicates, *(name for name, place in places.items() if place not in restored)}
-    places |= zip((name for name in receipt.ids if name not in receipt.forgotten), receipt.positions, strict=False)
-    return replace(
-        receipt,
-        ids=ids,
-        positions=tuple(places[name] for name in ids if name in places),
-        duplicates=tuple(name for name in ids if name in known),
-        corrected=tuple(edit.name for edit in edits.values() if edit.name not in known),
-    )
 
 
 def _start(named: Sequence[str | None]) -> int:
@@ -182,24 +156,14 @@ class _Edit:
 
 
 async def _edits(
-    run: Runner,
-    services: View,
-    scope: Scope,
-    given: Sequence[Message],
-    there: Mapping[str, Event],
-    *,
-    corrects: bool = False,
+    run: Runner, services: View, scope: Scope, given: Sequence[Message], there: Mapping[str, Event]
 ) -> dict[int, _Edit]:
-    """The messages whose words differ from those under their id, or were restored; by row.
-
-    With ``corrects`` those whose words are the same, whether anything else differs or not.
-    """
+    """The messages whose words differ from those under their id, or were restored; by row."""
     known = ((row, there.get(now.id or "")) for row, now in enumerate(given))
     rows = {
         row: old
         for row, old in known
-        if old is not None
-        and (corrects or _content(old.message) != _content(given[row]) or old.position in services.superseded)
+        if old is not None and (_content(old.message) != _content(given[row]) or old.position in services.superseded)
     }
     if not rows:
         return {}
@@ -209,37 +173,18 @@ async def _edits(
             names.get(int(place), []).append(name)
     kept = await _events(run, services, scope, [name for several in names.values() for name in several])
     found = {}
-
-    def spoken_words(message: Message) -> tuple[object, ...]:
-        """The words and the calls, which may have got other ids."""
-        return message.content, [(call.name, call.arguments) for call in message.tool_calls]
-
     for row, old in rows.items():
         versions = [old, *(kept[name] for name in dict.fromkeys(names[old.position]) if name in kept)]
-        now, current = given[row], [event for event in versions if event.position not in services.superseded]
-        if not corrects:
-            found[row] = _edit(_places(current), now, versions, _content, edited_id(now))
-        elif current and current[0].author == services.author and spoken_words(current[0].message) == spoken_words(now):
-            now = now if now.at else now.model_copy(update={"at": current[0].at})
-            name = edited_id(now.model_copy(update={"content": json.dumps(_details(now), sort_keys=True)}))
-            found[row] = _edit(_places(current), now, [*current, *versions], _details, name)
+        current = _places(event for event in versions if event.position not in services.superseded)
+        now = given[row]
+        same = next((event for event in versions if _content(event.message) == _content(now)), None)
+        if same is not None:
+            found[row] = _Edit(same.id, gone={} if same.position in current else current, position=same.position)
+            continue
+        name, first = edited_id(now), min(versions, key=lambda event: event.position)
+        extra = {**now.extra, REPLACES: first.position, "made_of": list(dict.fromkeys(event.id for event in versions))}
+        found[row] = _Edit(name, now.model_copy(update={"id": name, "extra": extra, "at": now.at or first.at}), current)
     return found
-
-
-def _edit(
-    current: Mapping[int, str],
-    now: Message,
-    versions: Sequence[Event],
-    compared: Callable[[Message], object],
-    name: str,
-) -> _Edit:
-    """What makes this message the current one of these versions, under this name if none of them is the same."""
-    same = next((event for event in versions if compared(event.message) == compared(now)), None)
-    if same is None:
-        old = min(versions, key=lambda event: event.position)
-        extra = {**now.extra, REPLACES: old.position, "made_of": list(dict.fromkeys(event.id for event in versions))}
-        return _Edit(name, now.model_copy(update={"id": name, "extra": extra, "at": now.at or old.at}), current)
-    return _Edit(same.id, gone={} if same.position in current else current, position=same.position)
 
 
 async def _left(
@@ -342,12 +287,6 @@ def edited_id(message: Message) -> str:
 
 def _content(message: Message) -> tuple[object, object]:
     return message.content, message.tool_calls
-
-
-def _details(message: Message) -> dict[str, Any]:
-    """All that a correction may change, and the words."""
-    extra = {key: value for key, value in message.extra.items() if key not in {*OWN_EXTRA, "made_of"}}
-    return {**message.model_dump(mode="json", exclude={"id"}), "extra": extra}
 
 
 def _words(message: Message) -> tuple[Role, str, str | None]:

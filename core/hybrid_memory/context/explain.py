@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -38,9 +38,6 @@ MAX_CHAIN = 20
 
 DEPTH = 200
 """Number of hits searched for a turn that was missed."""
-
-SIGNALS = 3
-"""How many signals to explain, those that cost most."""
 
 _HANDLE = re.compile(r"\[?#(\d{1,18})(?:-#?(\d{1,18}))?\]?")
 
@@ -123,26 +120,38 @@ async def offload(run: Runner, services: Services, scope: Scope, text: Any, max_
 async def why(run: Runner, services: Services, scope: Scope, what: Any) -> Explanation:
     """What a fact, hit, summary line or profile field is: how it was extracted, what it replaced, the words."""
     fields = services.state(FactsProjection).profile.model_fields
+    if isinstance(what, Hit):
+        scope = await origin(run, services, scope, what.record.scope, "why")
+    view = await in_view(run, services, scope)
+    behind: Sequence[Fact] = ()
     if isinstance(what, Fact):
         about, steps, positions, behind = await _of_fact(run, services, scope, what)
     elif isinstance(what, Hit):
-        scope = await origin(run, services, scope, what.record.scope, "why")
-        about, steps, positions, behind = await _of_hit(run, services, scope, what)
+        place, is_turn = what.record.id, what.record.kind is RecordKind.TURN
+        known = (await knowledge(run, view)).facts
+        behind = [fact for fact in known if place in fact.records or (is_turn and place in fact.positions)]
+        steps = [what.why(), *(f"{'says' if fact.current else 'once said'} {_described(fact)}" for fact in behind)]
+        about, positions = repr(what), [what.record.turn]
     elif isinstance(what, Line):
-        about, steps, positions, behind = await _of_line(run, services, scope, what)
+        positions = [event.position for event in await run.call(view.log.get, scope, list(what.sources))]
+        if not positions:
+            raise InvalidInputError(f"{scope} has no turn behind {what!r}")
+        words = "word for word" if what.coverage == 1 else f"{what.coverage:.0%} in the words of the turns"
+        steps = [f"summarises {what.handle} in {what.section}, importance {what.importance:.2f}, {words}"]
+        about = what.text
     elif isinstance(what, str) and what in fields:
         about, steps, positions, behind = await _of_field(run, services, scope, what)
     else:
         raise InvalidInputError(
             f"give a fact, a hit, a summary line or a profile field ({', '.join(fields)}), got {shown(what)}"
         )
-    events = await at_positions(run, await in_view(run, services, scope), scope.owner, sorted(set(positions)))
+    events = await at_positions(run, view, scope.owner, sorted(set(positions)))
     messages = [event for event in events if event.kind is EventKind.MESSAGE]
     turns = tuple((handle(event.position, event.position), event.message) for event in messages)
     return Explanation(about=about, steps=tuple(steps), turns=turns, facts=tuple(behind))
 
 
-_Explained: TypeAlias = tuple[str, Sequence[str], Sequence[int], Sequence[Fact]]
+_Explained: TypeAlias = tuple[str, list[str], list[int], Sequence[Fact]]
 """What is explained, in which steps, the positions of the turns and the facts behind it."""
 
 
@@ -168,28 +177,6 @@ def _described(fact: Fact) -> str:
         f"{fact.value!r}: {fact.state}, from {fact.valid_from:%Y-%m-%d}{until}, confidence {fact.confidence:.2f}, "
         f"extracted by {', '.join(fact.by) or 'hand'}{author}"
     )
-
-
-async def _of_hit(run: Runner, services: Services, scope: Scope, hit: Hit) -> _Explained:
-    known = (await knowledge(run, await in_view(run, services, scope))).facts
-    place = hit.record.id
-    behind = [
-        fact
-        for fact in known
-        if place in fact.records or (hit.record.kind is RecordKind.TURN and place in fact.positions)
-    ]
-    steps = [hit.why(), *(f"{'says' if fact.current else 'once said'} {_described(fact)}" for fact in behind)]
-    return repr(hit), steps, [hit.record.turn], behind
-
-
-async def _of_line(run: Runner, services: Services, scope: Scope, line: Line) -> _Explained:
-    view = await in_view(run, services, scope)
-    events = await run.call(view.log.get, scope, list(line.sources))
-    if not events:
-        raise InvalidInputError(f"{scope} has no turn behind {line!r}")
-    words = "word for word" if line.coverage == 1 else f"{line.coverage:.0%} in the words of the turns"
-    steps = [f"summarises {line.handle} in {line.section}, importance {line.importance:.2f}, {words}"]
-    return line.text, steps, [event.position for event in events], ()
 
 
 async def _of_field(run: Runner, services: Services, scope: Scope, field: str) -> _Explained:
@@ -224,7 +211,8 @@ async def why_not(run: Runner, services: Services, request: Request, scope: Scop
             steps = await _missed(run, view, request, event.position, len(hits))
         else:
             about += f" among the first {request.k}: its rank is {place + 1}"
-            steps = list(_outranked(hits[place], hits[min(request.k, place) - 1]))
+            last = hits[min(request.k, place) - 1]
+            steps = [hits[place].arithmetic, f"the last hit returned: {last.arithmetic}"]
     elif not request.keeps(hits[place].confidence, usual := services.config.recall.min_confidence):
         least = usual if request.min_confidence is None else request.min_confidence
         about += ": its confidence is too low"
@@ -233,21 +221,6 @@ async def why_not(run: Runner, services: Services, request: Request, scope: Scop
         about = f"{name} does come back for {request.query!r}, at rank {place + 1}"
         steps = [hits[place].why()]
     return Explanation(about=about, steps=tuple(steps), turns=((name, event.message),))
-
-
-def _outranked(mine: Hit, last: Hit) -> Iterator[str]:
-    """The signals in which the turn falls behind the last returned hit."""
-    yield mine.arithmetic
-    yield f"the last hit returned: {last.arithmetic}"
-    weights = asdict(mine.weights)
-    lacks = {
-        name: weight * (getattr(last.signals, name) - getattr(mine.signals, name)) / sum(weights.values())
-        for name, weight in weights.items()
-    }
-    for name in sorted(lacks, key=lambda name: -lacks[name])[:SIGNALS]:
-        if lacks[name] > 0:
-            has, needs = getattr(mine.signals, name), getattr(last.signals, name)
-            yield f"{lacks[name]:.3f} less by {name}: {has:.2f} against {needs:.2f}"
 
 
 async def _missed(run: Runner, view: View, request: Request, position: int, depth: int) -> list[str]:

@@ -11,6 +11,7 @@ from itertools import islice
 
 from hybrid_memory.artifacts.reading import is_observation
 from hybrid_memory.config import CleaningLevel
+from hybrid_memory.context.payloads import payload_of
 from hybrid_memory.context.summary import Line, Section
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message, Role
@@ -282,10 +283,7 @@ def prose(message: Message) -> str:
 
     Nothing of a tool's output, even if an agent passes it on in the user's role: that belongs to the ledger.
     """
-    if isinstance(message.content, str):
-        text = message.content
-    else:
-        text = "\n".join(block["text"] for block in message.content if isinstance(block.get("text"), str))
+    text = payload_of(message)
     if message.role is Role.TOOL or is_observation(text):
         return ""
     if len(text) > MAX_TURN_CHARS:

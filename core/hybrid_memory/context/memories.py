@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import islice
 from typing import Literal, Self
 
 import numpy as np
@@ -358,8 +359,8 @@ async def _memories(run: Runner, services: Services, asked: Asking) -> Memories:
         query = replace(query, where=replace(query.where, hidden=((asked.turn, MAX_POSITION),)))
     hits = [hit for hit in await recall(run, services, query) if asked.turn is None or hit.record.turn < asked.turn]
     statements = await _nearest(run, services, asked, hits)
-    fresh = [hit for hit in hits if _is_fresh(hit, asked) and _may_show(hit.record.scope.session, asked)]
-    fresh = fresh[: SPARE * asked.k]
+    may = (hit for hit in hits if _may_show(hit.record.scope.session, asked) and _is_fresh(hit, asked))
+    fresh = list(islice(may, SPARE * asked.k))
     # Messages that only call tools say nothing without their results, which are found themselves.
     said = [hit.record.sources[0] for hit in fresh if hit.record.speaker == Role.ASSISTANT]
     events = await run.call(services.log.get, asked.scope.owner, said) if said else []
@@ -411,15 +412,16 @@ async def _nearest(run: Runner, services: Services, asked: Asking, hits: Sequenc
         session = hit.record.scope.session or ""
         sessions[session] = max(sessions.get(session, 0.0), hit.signals.vector)
     nearness = await run.call(rows.nearness, vector, turns, sessions)
+    shown = {session: _may_show(session, asked) for session in {fact.session for fact in rows.facts}}
     chosen: dict[str, Fact] = {}
     for row in np.argsort(-nearness, kind="stable").tolist():
-        fact = rows.facts[row]
+        fact, words = rows.facts[row], rows.words[row]
         if (
             fact.id not in asked.standing
             and asked.present.isdisjoint(fact.sources)
-            and _may_show(fact.session, asked)
+            and shown[fact.session]
             and (asked.within == "user" or fact.session == asked.scope.session)
-            and (words := spoken_words(fact)) not in asked.notes
+            and words not in asked.notes
         ):
             chosen.setdefault(words, fact)
     return tuple(chosen.values())

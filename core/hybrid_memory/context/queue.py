@@ -5,23 +5,19 @@ Their projection says what is cached of them, how they forget, and what the audi
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import cache, cached_property
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import takewhile
 from typing import Any, Self
 
-from hybrid_memory.artifacts.ledger import Ledger
-from hybrid_memory.artifacts.reading import read_ledger
-from hybrid_memory.context.lines import candidates
 from hybrid_memory.context.shortening import Costs, Shown
-from hybrid_memory.context.summary import Audit, Line
+from hybrid_memory.context.summary import Audit, Line, Summary
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import PRESSURE, Message, Role
 from hybrid_memory.log.port import EventLog, LogState
-from hybrid_memory.log.views import MAX_POSITION, Stretches, outermost, within
+from hybrid_memory.log.views import MAX_POSITION
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
@@ -124,10 +120,7 @@ class QueueState:
         cursor: the position up to which the queue is compacted or reset.
         kept: positions up to the cursor that the queue still shows: opening instructions, messages kept by a reset.
         anchor: position of the user's turn to which the first turns after the cursor belong; 0 if they begin with one.
-        lines, ledger: the current summary.
-        stretches: first and last position of each compacted stretch, oldest first.
-        audit, latest: over all compactions, and over the last one.
-        strategy: the strategy that made the last summary.
+        summary: of the turns before the queue.
         episode: number of the revision in which messages last left, or the conversation was reset.
     """
 
@@ -135,47 +128,24 @@ class QueueState:
     cursor: int = 0
     kept: tuple[int, ...] = ()
     anchor: int = 0
-    lines: tuple[Line, ...] = ()
-    ledger: Ledger = field(default_factory=Ledger)
-    stretches: tuple[tuple[int, int], ...] = ()
-    audit: Audit = field(default_factory=Audit)
-    latest: Audit = field(default_factory=Audit)
-    strategy: str = ""
+    summary: Summary = field(default_factory=Summary)
     episode: int = 0
 
     def as_payload(self) -> dict[str, Any]:
         """The state as JSON, without the number."""
-        values = asdict(self)
-        del values["number"]
-        return {**values, "ledger": ledger_payload(self.ledger)}
+        values = {"cursor": self.cursor, "kept": list(self.kept), "anchor": self.anchor, "episode": self.episode}
+        return {**values, "summary": self.summary.as_json()}
 
     @classmethod
     def of(cls, event: Event | None) -> Self:
         """The state in an event; without one, that of a new session."""
         if event is None:
             return cls()
-        number = number_of(event)
-        payload = event.payload
+        number, payload = number_of(event), event.payload
         if event.kind is EventKind.RESET:
             return cls(number=number, cursor=event.position, kept=tuple(payload["kept"]), episode=number)
-        return cls(
-            number=number,
-            cursor=payload["cursor"],
-            kept=tuple(payload["kept"]),
-            anchor=payload["anchor"],
-            lines=tuple(Line.of(line) for line in payload["lines"]),
-            ledger=Ledger.model_validate(payload["ledger"]),
-            stretches=tuple((first, last) for first, last in payload["stretches"]),
-            audit=Audit(**payload["audit"]),
-            latest=Audit(**payload["latest"]),
-            strategy=payload["strategy"],
-            episode=payload.get("episode", number),
-        )
-
-
-def ledger_payload(ledger: Ledger) -> dict[str, Any]:
-    """The ledger as JSON."""
-    return ledger.model_dump(mode="json", exclude_defaults=True)
+        summary = Summary.of(payload["summary"])
+        return cls(number, payload["cursor"], tuple(payload["kept"]), payload["anchor"], summary, payload["episode"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +180,7 @@ async def load(run: Runner, services: Services, scope: Scope, state: LogState | 
     # What was recalled of superseded words is not shown again, but recalled anew.
     lost = set(view.superseded.values())
     events = [event for event in events if event.kind is not EventKind.RECALLED or lost.isdisjoint(event.sources)]
-    return Session(scope, before, queue(placed(events, before.cursor, kept, before.stretches)), seen)
+    return Session(scope, before, queue(placed(events, before.cursor, kept, before.summary.stretches)), seen)
 
 
 async def state_of(run: Runner, view: View, scope: Scope) -> QueueState:
@@ -221,7 +191,10 @@ async def state_of(run: Runner, view: View, scope: Scope) -> QueueState:
     def is_outdated(line: Line) -> bool:
         return bool(line.sources) and 2 * sum(source in lost for source in line.sources) >= len(line.sources)
 
-    return replace(state, lines=tuple(line for line in state.lines if not is_outdated(line))) if lost else state
+    if not lost:
+        return state
+    lines = tuple(line for line in state.summary.lines if not is_outdated(line))
+    return replace(state, summary=replace(state.summary, lines=lines))
 
 
 async def _last_state(run: Runner, log: EventLog, scope: Scope) -> Event | None:
@@ -366,10 +339,12 @@ class QueueProjection(Projection):
         await super().forget(run, services, erasure)
         if erasure.everything:
             return
-        rewriting = _Rewriting(run, services, erasure)
         async for events in self.of(run, services, erasure, EventKind.COMPACTION, STATES_BATCH):
             for event in events:
-                await rewriting.rewrite(event)
+                old = erasure.rewritten.get(event.position, event.payload)
+                if (new := _without(old, event.scope, erasure)) != old:
+                    erasure.counts["summary lines"] += len(old["summary"]["lines"]) - len(new["summary"]["lines"])
+                    erasure.rewrite({event.position: new}, "summaries rewritten")
         async for events in self.of(run, services, erasure, EventKind.RECALLED):
             # Besides memories a note has the question, and may name files of any earlier turn in its session.
             erasure.drop(
@@ -395,7 +370,7 @@ class QueueProjection(Projection):
                 limit = STATES_BATCH if scope == owner else 1
                 events = await run.call(services.log.read, scope, kinds=kinds, limit=limit, newest=True)
                 for event in [event for event in events if event.scope == scope][-1:]:
-                    total += Audit(**event.payload["audit"])
+                    total += Audit(**event.payload["summary"]["audit"])
         return {"compactions": total}
 
 
@@ -404,86 +379,28 @@ def costs_of(services: Services) -> Costs:
     return Costs(services.count, services.state(QueueProjection).shown, services.author)
 
 
-class _Rewriting:
-    """Rewrites the revisions of an owner's summaries, by position, as if the erased turns had never existed.
-
-    From the first revision that has an erased turn on, the ledgers of its session are read from the turns again. A
-    revision continues the one before it, so that each turn is read once.
-    """
-
-    def __init__(self, run: Runner, services: Services, erasure: Erasure) -> None:
-        self._run, self._services, self._erasure = run, services, erasure
-        self._places = sorted(erasure.places)
-        self._ledgers: dict[Scope, tuple[Stretches, Ledger]] = {}
-        self._lines: dict[tuple[Scope, Line], dict[str, Any] | None] = {}
-        self._has_words = cache(erasure.has_words)
-
-    async def rewrite(self, event: Event) -> None:
-        erasure, session = self._erasure, event.scope
-        payload: dict[str, Any] = erasure.rewritten.get(event.position, event.payload)
-        lines = [await self._line(session, row) for row in payload["lines"]]
-        new = {
-            **payload,
-            "lines": [row for row in lines if row is not None],
-            "ledger": await self._ledger(session, payload, changed=lines != payload["lines"]),
-            "kept": [place for place in payload["kept"] if place not in erasure.places],
-            "anchor": 0 if payload["anchor"] in erasure.places else payload["anchor"],
-        }
-        if new != payload:
-            pairs = zip(lines, payload["lines"], strict=True)
-            erasure.counts["summary lines"] += lines.count(None)
-            erasure.counts["summary lines rewritten"] += sum(row is not None and row is not old for row, old in pairs)
-            erasure.rewrite({event.position: new}, "summaries rewritten")
-
-    async def _line(self, session: Scope, row: dict[str, Any]) -> dict[str, Any] | None:
-        """The line; if affected, a quotation of its remaining sources, or None if none remains."""
-        erasure, line = self._erasure, Line.of(row)
-        if not erasure.made_of(line.sources, session.session):
-            return None if self._has_words(line.text) else row
-        if (session, line) not in self._lines:
-            left = [name for name in line.sources if not erasure.made_of([name], session.session)]
-            events = await self._run.call(self._services.truth.get, session, left) if left else []
-            messages = [event for event in events if event.kind is EventKind.MESSAGE]
-            quotations = [
-                other
-                for other in candidates(messages, self._services.config.cleaning)
-                if not self._has_words(other.text)
-            ]
-            best = max(quotations, key=lambda other: (other.section is line.section, other.importance), default=None)
-            self._lines[session, line] = None if best is None else asdict(replace(best, section=line.section))
-        return self._lines[session, line]
-
-    async def _ledger(self, session: Scope, payload: dict[str, Any], *, changed: bool) -> dict[str, Any]:
-        stored: dict[str, Any] = payload["ledger"]
-        stretches: Stretches = tuple((first, last) for first, last in payload["stretches"])
-        if session not in self._ledgers:
-            at = [(bisect_left(self._places, first), last) for first, last in stretches]
-            erased = any(row < len(self._places) and self._places[row] <= last for row, last in at)
-            if not (changed or erased or any(map(self._has_words, _texts(stored)))):
-                return stored
-        before, ledger = self._ledgers.get(session, ((), Ledger()))
-        if not all(within(first, stretches) for first, _ in before):  # the conversation was reset
-            before, ledger = (), Ledger()
-        for first, last in outermost(sorted(stretches)):
-            if within(first, before):
-                continue
-            events = await self._run.call(
-                self._services.truth.read, session, after=first - 1, upto=last, kinds=(EventKind.MESSAGE,)
-            )
-            messages = [event.message for event in events if event.position not in self._erasure.places]
-            ledger = read_ledger(messages, ledger)
-        self._ledgers[session] = stretches, ledger
-        return ledger_payload(ledger)
+_WORDS = ("text", "path", "moved_from", "outcome", "failing", "speaker")
+"""The fields of summary lines and of entries of a ledger that have words of turns."""
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """The texts in this JSON, other than ids of messages."""
-    if isinstance(value, dict):
-        for name, item in value.items():
-            if name not in {"sources", "source"}:
-                yield from _texts(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item)
-    elif value is not None:
-        yield str(value)
+def _without(payload: dict[str, Any], session: Scope, erasure: Erasure) -> dict[str, Any]:
+    """The state without the erased turns: lines and entries go with any turn that they came from, or by their words."""
+
+    def left(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [
+            entry
+            for entry in entries
+            if not erasure.made_of(entry.get("sources", ()), session.session)
+            and not erasure.has_words([entry.get(name) for name in _WORDS])
+        ]
+
+    old, before = payload["summary"], payload["summary"]["artifacts"]
+    files = {name: left(entries) if isinstance(entries, list) else entries for name, entries in before.items()}
+    if files != before or erasure.has_words(files.get("root")):
+        files["root"] = ""  # nobody knows which turn it came from
+    return {
+        **payload,
+        "summary": {**old, "lines": left(old["lines"]), "artifacts": files},
+        "kept": [place for place in payload["kept"] if place not in erasure.places],
+        "anchor": 0 if payload["anchor"] in erasure.places else payload["anchor"],
+    }

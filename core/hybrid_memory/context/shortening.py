@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import heapq
 import json
 import logging
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +17,7 @@ from hybrid_memory.context.payloads import PAGE_LINES, digest
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.event import Event, handle, principal_of
 from hybrid_memory.log.exchanges import OWN_TOOLS
-from hybrid_memory.log.media import digest_media, is_small_image, media_blocks
+from hybrid_memory.log.media import digest_media, media_blocks
 from hybrid_memory.log.message import Message, Origin, Role, ToolCall
 from hybrid_memory.models.port import TextCompressor
 from hybrid_memory.recall.plan import checked_query
@@ -27,7 +25,7 @@ from hybrid_memory.recall.signals import by_words
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services
-from hybrid_memory.text.sentences import chunks, pieces_of, sentences
+from hybrid_memory.text.sentences import chunks, sentences
 from hybrid_memory.text.speakers import escaped
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
@@ -60,10 +58,6 @@ AGAIN: dict[Language, str] = {
     "en": '{reader}("{handle}"{number}) shows it again',
     "zh": '用 {reader}("{handle}"{number}) 可再次查看',
 }
-
-SMALL_BYTES = 32_768
-SMALL_IMAGES = 4
-"""The newest images of at most `SMALL_BYTES` stay, this many of them."""
 
 _UNNAMED = re.compile(r"\[[\w/.+-]+(?:, [\d,.]+ (?:bytes|kB|MB))?(?:, \d+x\d+)?\]")
 """The line for a medium without name, link and caption."""
@@ -124,22 +118,17 @@ def faded(messages: Sequence[Message], turns: int | None, *, asking: bool) -> di
     """Which blocks of which messages, by index, a prompt shows as a line: media that the model need not see again.
 
     A user's are shown until answered, and in this many turns after; those of tools and of the model until it spoke
-    again. Of small images, the newest `SMALL_IMAGES` stay. Links are treated like data, as a provider loads what is
-    behind them for each request. ``asking``: whether the question follows these messages.
+    again. Links are treated like data, as a provider loads what is behind them for each request. ``asking``: whether
+    the question follows these messages.
     """
-    age, small, spoke, lines = 0, 0, False, dict[int, frozenset[int]]()
+    age, spoke, lines = 0, False, dict[int, frozenset[int]]()
     for number in reversed(range(len(messages))) if turns is not None else ():
-        message, rows = messages[number], set[int]()
+        message = messages[number]
         if asking and message.role is Role.ASSISTANT and not message.tool_calls:
             age, asking = age + 1, False  # it answered what comes before it
         is_old = spoke if message.role in (Role.ASSISTANT, Role.TOOL) else turns is not None and age > turns
-        for row, block in reversed(media_blocks(message.content).items()):
-            is_small = is_small_image(block, SMALL_BYTES)
-            small += is_small
-            if is_old and not (is_small and small <= SMALL_IMAGES):
-                rows.add(row)
-        if rows:
-            lines[number] = frozenset(rows)
+        if is_old and (media := media_blocks(message.content)):
+            lines[number] = frozenset(media)
         asking, spoke = asking or message.opens, spoke or message.role is Role.ASSISTANT
     return lines
 
@@ -317,9 +306,6 @@ JUDGED_CHARS = 400
 
 MAX_FRAGMENT_CHARS = 400
 
-NOVEL = 0.5
-"""The share of a sentence's worth that depends on saying something new."""
-
 _log = logging.getLogger(__name__)
 
 
@@ -395,7 +381,7 @@ async def _compressed(run: Runner, job: _Job, compressor: TextCompressor) -> Con
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """A sentence, a list item or a code block.
+    """A sentence, a list item, a code block or a part of a long one.
 
     Attributes:
         row: the index of its text; start, end: its characters there.
@@ -406,32 +392,18 @@ class Fragment:
     start: int
     end: int
     text: str
-    gap: str = ""
+    gap: str
 
 
 def fragments(row: int, text: str) -> list[Fragment]:
-    """The sentences of a text, long ones in parts; never splits URLs, code, quotations and other protected text."""
-    protected: list[tuple[int, int]] = []
-    at = 0
-    for piece, fixed in pieces_of(text, len, len(text) + 1):
-        if fixed:
-            protected.append((at, at + len(piece)))
-        at += len(piece)
-    spans: list[tuple[int, int]] = []
-    end = 0
+    """The sentences of a text, long ones in parts."""
+    made, end = list[Fragment](), 0
     parts = (part.strip() for sentence in sentences(text) for part in chunks(sentence, len, MAX_FRAGMENT_CHARS))
     for part in filter(None, parts):
         start = text.index(part, end)
-        end = start + len(part)
-        place = bisect_left(protected, (start, 0)) - 1
-        if spans and place >= 0 and start < protected[place][1]:
-            start = spans.pop()[0]
-        spans.append((start, end))
-    before = [0, *(end for _, end in spans)]
-    return [
-        Fragment(row, start, end, text[start:end], text[before[at] : start] if at else "")
-        for at, (start, end) in enumerate(spans)
-    ]
+        gap, end = text[end:start] if made else "", start + len(part)
+        made.append(Fragment(row, start, end, part, gap))
+    return made
 
 
 def joined(text: str, kept: Sequence[Fragment]) -> str:
@@ -459,15 +431,23 @@ class _Job:
         return tuple(self.count(text) if text else 0 for text in texts)
 
     def extracted(self) -> list[str]:
-        """The most important sentences of all texts together, by themselves and for the query.
+        """The most important sentences of all texts together, by themselves and for the query; none twice.
 
         The tokens of fragments do not always add up to those of the joined text: then the last selected are dropped.
         """
-        kept = self.chosen()
+        kept, said, left = list[Fragment](), set[str](), self.max_tokens
+        opening = list(self.tokens(self.heads))
+        for piece in self.ranked():
+            cost = self.count(piece.gap + piece.text) + opening[piece.row]
+            if cost <= left and piece.text not in said:
+                kept.append(piece)
+                said.add(piece.text)
+                left -= cost
+                opening[piece.row] = 0
 
         def written(row: int) -> str:
-            left = sorted((piece for piece in kept if piece.row == row), key=lambda piece: piece.start)
-            return self.heads[row] + joined(self.texts[row], left) if left else ""
+            own = sorted((piece for piece in kept if piece.row == row), key=lambda piece: piece.start)
+            return self.heads[row] + joined(self.texts[row], own) if own else ""
 
         result = [written(row) for row in range(len(self.texts))]
         tokens = list(self.tokens(result))
@@ -477,40 +457,11 @@ class _Job:
             (tokens[row],) = self.tokens([result[row]])
         return result
 
-    def chosen(self) -> list[Fragment]:
-        """The best fragments within the budget, in the order of selection.
-
-        Repeatedly selects the one with the highest ``worth * (0.5 + 0.5 * new / all)``, counted in terms, that still
-        fits: a paraphrase of selected text is worth half, a repetition nothing.
-        """
+    def ranked(self) -> list[Fragment]:
+        """All fragments, the most important first."""
         offered = [piece for row, text in enumerate(self.texts) for piece in fragments(row, text)]
         worths = [judged(piece.text[:JUDGED_CHARS]).score for piece in offered]
         if self.query is not None and offered:
             pairs = zip(by_words(self.query, [piece.text for piece in offered]).tolist(), worths, strict=True)
             worths = [RELEVANCE * relevance + (1 - RELEVANCE) * worth for relevance, worth in pairs]
-        words = [frozenset(terms(piece.text)) for piece in offered]
-        costs = [self.count(piece.gap + piece.text) for piece in offered]
-        opening, left = self.tokens(self.heads), self.max_tokens
-        said: set[str] = set()
-        repeated: set[str] = set()
-        begun: set[int] = set()
-        kept: list[Fragment] = []
-        heap = [(-worth, at) for at, worth in enumerate(worths)]
-        heapq.heapify(heap)
-        while heap:
-            _, at = heapq.heappop(heap)
-            piece = offered[at]
-            cost = costs[at] + (0 if piece.row in begun else opening[piece.row])
-            if cost > left or piece.text in repeated:
-                continue
-            gain = worths[at] * (1 - NOVEL + NOVEL * len(words[at] - said) / max(len(words[at]), 1))
-            # A gain only falls as more is said, so one that still leads is the highest.
-            if heap and gain < -heap[0][0]:
-                heapq.heappush(heap, (-gain, at))
-                continue
-            kept.append(piece)
-            begun.add(piece.row)
-            repeated.add(piece.text)
-            said |= words[at]
-            left -= cost
-        return kept
+        return [offered[at] for at in sorted(range(len(offered)), key=lambda at: -worths[at])]

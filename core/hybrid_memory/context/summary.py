@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Self
 
 from hybrid_memory import display
-from hybrid_memory.artifacts.ledger import Ledger
+from hybrid_memory.artifacts.ledger import Ledger, render
 from hybrid_memory.log.event import handle
 from hybrid_memory.log.message import MARKED, Origin
 from hybrid_memory.text.speakers import is_chinese, origin_name, within_line
+from hybrid_memory.text.tokens import estimate_tokens
+
+LEDGER_TOKENS = 20_000
+"""Of the artifacts, apart from a prompt, which shows what fits."""
 
 
 class Section(StrEnum):
@@ -67,6 +71,8 @@ class Line:
 class Audit:
     """What became of the critical items in compacted turns: paths, numbers, dates, ids, names, decisions.
 
+    Of several compactions it adds up what each did: a line may have left the summary since.
+
     Attributes:
         compactions: how many compactions this covers.
         items: how many critical items there were; each is counted once, in the first of the next three that applies.
@@ -115,18 +121,42 @@ class Summary:
         lines: by section, oldest first within each.
         artifacts: the ledger: files and what happened to them, commands, tests, errors, ids.
         stretches: first and last log position of each compacted stretch, oldest first; `expand` shows its turns.
-        audit: the audit over all compactions; ``latest`` over the last one.
+        audit: the audit over all compactions.
         strategy: the strategy that made it; empty before the first compaction.
-        text: all lines under their sections, then the artifacts.
     """
 
     lines: tuple[Line, ...] = ()
     artifacts: Ledger = field(default_factory=Ledger)
     stretches: tuple[tuple[int, int], ...] = ()
     audit: Audit = field(default_factory=Audit)
-    latest: Audit = field(default_factory=Audit)
     strategy: str = ""
-    text: str = ""
+
+    @property
+    def text(self) -> str:
+        """All lines under their sections, then the artifacts."""
+        files = render(self.artifacts, max_tokens=LEDGER_TOKENS, count=estimate_tokens)
+        return "\n".join(filter(None, (written(self.lines), files)))
+
+    def as_json(self) -> dict[str, Any]:
+        """The summary as JSON, which `of` reads."""
+        return {
+            "lines": [asdict(line) for line in self.lines],
+            "artifacts": self.artifacts.model_dump(mode="json", exclude_defaults=True),
+            "stretches": [list(stretch) for stretch in self.stretches],
+            "audit": asdict(self.audit),
+            "strategy": self.strategy,
+        }
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """The summary that `as_json` wrote."""
+        return cls(
+            lines=tuple(map(Line.of, values["lines"])),
+            artifacts=Ledger.model_validate(values["artifacts"]),
+            stretches=tuple((first, last) for first, last in values["stretches"]),
+            audit=Audit(**values["audit"]),
+            strategy=values["strategy"],
+        )
 
     @property
     def handles(self) -> tuple[str, ...]:

@@ -176,9 +176,11 @@ class PromptView:
         """The parts, with summary and artifacts cut to this fraction of their share."""
         if share == 0:
             return replace(self.parts, summary="", artifacts="", profile="")
-        count, state = self.costs.count, self.session.state
+        count, summary = self.costs.count, self.session.state.summary
+        if not summary:
+            return self.parts
         space = int(share * self.config.artifact_ratio * self.share)
-        artifacts = render(state.ledger, max_tokens=space, count=count) if state.stretches else ""
+        artifacts = render(summary.artifacts, max_tokens=space, count=count)
         most, spare = int(share * self.config.summary_ratio * self.share), space - count(artifacts)
         lines = shown(self.lines, max_tokens=most, spare=spare, count=count)
         chinese = prompt_language("".join(line.text for line in lines)) == "zh"
@@ -197,11 +199,11 @@ async def look(
         rows = await sheet(run, services, session.scope, state)
         # What this session said stands in the prompt itself, until it is compacted.
         own, cursor = session.scope.session, session.state.cursor
-        earlier = [fact for fact in rows.facts if own is None or fact.session != own or max(fact.positions) <= cursor]
+        earlier = [fact for fact in rows.always if own is None or fact.session != own or max(fact.positions) <= cursor]
         room = min(marks.memory_tokens, int(PROFILE_RATIO * request.max_tokens))
         text, kept = await run.call(standing_text, earlier, room, services.count)
         request = replace(request, profile=text)
-    shown_session, lines, among = session, session.state.lines, request.host.among
+    shown_session, lines, among = session, session.state.summary.lines, request.host.among
     left_out = frozenset[str]()
     if among is not None:
         shown_session, start = await hosted(run, services, session, among, request.host.began)

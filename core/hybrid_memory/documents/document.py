@@ -128,39 +128,6 @@ class File:
     folder: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FileRevision:
-    """A file after one of its changes.
-
-    Attributes:
-        path: its path at that time.
-        number: the number of the change, from 1.
-        text: the text at that time, without what was forgotten since.
-        change: write, edit, insert, rename, delete or undo; for blocks also their own changes.
-        at: when it was changed; author: by whom, in a shared space.
-        origin: the origin of the change's words.
-        removed: whether the change removed the file.
-    """
-
-    path: str
-    number: int
-    text: str
-    change: str
-    at: datetime | None
-    author: str = ""
-    origin: Origin | None = None
-    removed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class FileMatch:
-    """A line of a file that matches a search; ``line`` is its number, from 1."""
-
-    path: str
-    line: int
-    text: str
-
-
 class Part(NamedTuple):
     """A piece of a file: a message and the characters after its words; without an id only the latter.
 
@@ -175,14 +142,22 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A document after one change, with the fields of its event: a block with its text, a file as a list of messages.
+    """A document after one change, with the fields of its event.
+
+    A block has its text. A file is a list of messages; in its `history` it has its text at that time too, without what
+    was forgotten since.
 
     Attributes:
+        path: its path at that time.
+        change: write, edit, insert, rename, delete or undo; for blocks also their own changes.
         number: counts the changes of its path, from 1; 0 before it is written, as ``position`` and ``at`` are empty.
+        at: when it was changed; author: by whom, in a shared space.
+        origin: of the change's words.
         sources: of a block, ids of the messages that it comes from; the messages of a file have their own.
         call: makes the change idempotent.
         base: the number of the revision with the same content; None for its own, 0 if an undo left none.
         parts: the content of a file; moved: for a rename, the file's other path: the one before, or the one since.
+        removed: whether the change removed it.
         value: the content of a block, and its settings, see `Block`.
     """
 
@@ -208,6 +183,11 @@ class Revision:
     def content_number(self) -> int:
         """The number of the revision that first had this content; 0 if there is none."""
         return self.number if self.base is None else self.base
+
+    @property
+    def text(self) -> str:
+        """The text of a block, or of a file in its history."""
+        return self.value
 
     @property
     def size(self) -> int:
@@ -321,7 +301,7 @@ class DocumentsProjection(FoldedProjection[Documents]):
     repeats = kinds
     start = Documents
     follows = frozenset({EventKind.BLOCK, EventKind.FILE, EventKind.ERASED})
-    anew = True
+    anew = frozenset({EventKind.ERASED})
 
     def parse(self, event: Event) -> object:
         """The revision in an event."""

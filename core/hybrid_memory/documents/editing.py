@@ -65,7 +65,8 @@ class Owned:
 async def current_documents(run: Runner, owned: Owned, state: LogState | None = None) -> Documents:
     """The owner's documents as this view shows them; ``state`` is that of the log with their kinds, if known."""
     view = await in_view(run, owned.services, owned.scope, state)
-    return await owned.services.state(DocumentsProjection).seen(run, view, state)
+    key = view.owner, view.rolled, view.horizon
+    return await owned.services.state(DocumentsProjection).read_log(run, view.log, key, state)
 
 
 async def history(run: Runner, owned: Owned, path: str) -> Sequence[Revision]:

@@ -7,7 +7,8 @@ into the current items, `batch` reads and writes them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -188,111 +189,75 @@ class KeptItems:
     """All items after the events up to a position.
 
     Attributes:
-        items: by namespace and key.
+        items: by namespace and key, those put last at the end.
         dead: positions of events that no longer count but are still in the log, such as replaced values.
         cleaned: when the files were last cleaned; soiled: whether they need cleaning again.
     """
 
     position: int = 0
-    items: Mapping[Namespace, Mapping[str, KeptItem]] = field(default_factory=dict)
+    items: Mapping[Name, KeptItem] = field(default_factory=dict)
     dead: frozenset[int] = frozenset()
     cleaned: datetime | None = None
     soiled: bool = False
 
-    def live(self, now: datetime, prefix: Namespace = ()) -> Iterator[tuple[Name, KeptItem]]:
-        """The items under a prefix that have not expired."""
-        seconds = now.timestamp()
-        for namespace, keys in self.items.items():
-            if namespace[: len(prefix)] == prefix:
-                for key, item in keys.items():
-                    if item.expires > seconds:
-                        yield (namespace, key), item
-
-    def expired(self, now: datetime) -> list[Name]:
-        """The items that have expired."""
-        seconds = now.timestamp()
-        every = ((namespace, *each) for namespace, keys in self.items.items() for each in keys.items())
-        return [(namespace, key) for namespace, key, item in every if item.expires <= seconds]
-
     def after(self, events: Iterable[Event]) -> KeptItems:
         """The items after these events, which follow by position."""
-        changes = _Changes(dict(self.items), set(self.dead), self.cleaned, self.soiled, self.position)
+        items, dead, cleaned, soiled = dict(self.items), set(self.dead), self.cleaned, self.soiled
+        position = self.position
         for event in events:
-            changes.add(event)
-        items = {namespace: keys for namespace, keys in changes.items.items() if keys}
-        return KeptItems(changes.position, items, frozenset(changes.dead), changes.cleaned, changes.soiled)
+            payload, position = event.payload, event.position
+            if event.kind is EventKind.ERASED:
+                scrub = payload.get("scrub", "now")
+                soiled, cleaned = (False, event.at) if scrub == "now" else (True, cleaned)
+                erased = {place for first, last in payload["positions"] for place in range(first, last + 1)}
+                unread = erased - dead  # what another process found dead, and this one did not
+                dead -= erased
+                for name in [name for name, item in items.items() if item.position in unread] if unread else ():
+                    del items[name]
+            elif "swept" in payload:  # what had expired by then, even if it was refreshed later
+                dead.add(position)
+                soiled = True
+                for name in expired(items, event.at):
+                    dead.update(items.pop(name).positions)
+            else:
+                dead.update(_applied(items, (tuple(payload["namespace"]), payload["key"]), event))
+                soiled = soiled or payload.get("value", ()) is None
+        return KeptItems(position, items, frozenset(dead), cleaned, soiled)
 
 
-@dataclass(slots=True)
-class _Changes:
-    """A mutable copy of `KeptItems`; namespaces are copied when they change."""
+def expired(items: Mapping[Name, KeptItem], now: datetime) -> list[Name]:
+    """The items that have expired."""
+    seconds = now.timestamp()
+    return [name for name, item in items.items() if item.expires <= seconds]
 
-    items: dict[Namespace, Mapping[str, KeptItem]]
-    dead: set[int]
-    cleaned: datetime | None
-    soiled: bool
-    position: int
-    copied: dict[Namespace, dict[str, KeptItem]] = field(default_factory=dict)
 
-    def add(self, event: Event) -> None:
-        payload, self.position = event.payload, event.position
-        if event.kind is EventKind.ERASED:
-            self._erase(event)
-            return
-        if "swept" in payload:  # what had expired by then, even if it was refreshed later
-            self.dead.add(event.position)
-            self.soiled = True
-            for namespace, key in KeptItems(items=self.items).expired(event.at):
-                self.dead.update(self._keys(namespace).pop(key).positions)
-            return
-        keys, key = self._keys(tuple(payload["namespace"])), payload["key"]
-        item = keys.get(key)
-        if "refreshed" in payload:
-            if item is None or item.position != payload["refreshed"] or item.expires <= event.at.timestamp():
-                self.dead.add(event.position)
-                return
-            self.dead.update([item.refreshed] if item.refreshed else ())
-            keys[key] = replace(item, expires=event.at.timestamp() + item.ttl, refreshed=event.position)
-        elif "of" in payload:
-            keys[key] = replace(keys[key], texts=(*keys[key].texts, event.position))
-        else:
-            self._put(event, keys, key)
-
-    def _keys(self, namespace: Namespace) -> dict[str, KeptItem]:
-        if namespace not in self.copied:
-            self.items[namespace] = self.copied[namespace] = dict(self.items.get(namespace, {}))
-        return self.copied[namespace]
-
-    def _put(self, event: Event, keys: dict[str, KeptItem], key: str) -> None:
-        before = keys.pop(key, None)  # what is put last stands last
-        self.dead.update(() if before is None else before.positions)
-        if event.payload["value"] is None:
-            self.dead.add(event.position)
-            self.soiled = True
-            return
-        ttl = event.payload.get("ttl", math.inf)
-        keys[key] = KeptItem(
-            position=event.position,
-            value=event.payload["value"],
-            created=datetime.fromisoformat(event.payload.get("created", event.at.isoformat())),
-            updated=event.at,
-            ttl=ttl,
-            expires=event.at.timestamp() + ttl,
-            texts=(event.position,),
-            indexed="text" in event.payload,
-        )
-
-    def _erase(self, event: Event) -> None:
-        """Account for what another process may have destroyed that was not known to be dead here."""
-        scrub = event.payload.get("scrub", "now")
-        self.soiled = scrub == "later" or (self.soiled and scrub != "now")
-        self.cleaned = event.at if scrub == "now" else self.cleaned
-        erased = {place for first, last in event.payload["positions"] for place in range(first, last + 1)}
-        unread = erased - self.dead
-        self.dead -= erased
-        for namespace, keys in list(self.items.items()) if unread else ():
-            for key in [key for key, item in keys.items() if item.position in unread]:
-                del self._keys(namespace)[key]
+def _applied(items: dict[Name, KeptItem], name: Name, event: Event) -> Iterable[int]:
+    """Put or refresh an item; returns the positions of the events that count no longer."""
+    payload, item = event.payload, items.get(name)
+    if "refreshed" in payload:
+        if item is None or item.position != payload["refreshed"] or item.expires <= event.at.timestamp():
+            return [event.position]
+        items[name] = replace(item, expires=event.at.timestamp() + item.ttl, refreshed=event.position)
+        return [item.refreshed] if item.refreshed else ()
+    if "of" in payload:
+        items[name] = replace(items[name], texts=(*items[name].texts, event.position))
+        return ()
+    items.pop(name, None)  # what is put last stands last
+    gone = () if item is None else item.positions
+    if payload["value"] is None:
+        return [*gone, event.position]
+    ttl = payload.get("ttl", math.inf)
+    items[name] = KeptItem(
+        position=event.position,
+        value=payload["value"],
+        created=datetime.fromisoformat(payload.get("created", event.at.isoformat())),
+        updated=event.at,
+        ttl=ttl,
+        expires=event.at.timestamp() + ttl,
+        texts=(event.position,),
+        indexed="text" in payload,
+    )
+    return gone
 
 
 class ItemsProjection(FoldedProjection[KeptItems]):
@@ -325,8 +290,7 @@ class ItemsProjection(FoldedProjection[KeptItems]):
         kept = await self.read(run, services, owner)
 
         def is_current(event: Event) -> bool:
-            keys = kept.items.get(tuple(event.payload.get("namespace", ())), {})
-            item = keys.get(event.payload.get("key", ""))
+            item = kept.items.get((tuple(event.payload.get("namespace", ())), event.payload.get("key", "")))
             return item is not None and event.position in item.texts
 
         return [event for event in events if event.kind is not EventKind.ITEM or is_current(event)]
@@ -343,9 +307,9 @@ async def batch(
     kept = await services.state(ItemsProjection).read(run, services, owner)
     job = _Batch(run, services, owner, kept, services.clock())
     results = [await job.done(operation) for operation in operations]
-    puts = [put for put in job.puts.values() if put.value is not None or put.key in kept.items.get(put.namespace, {})]
+    puts = [put for name, put in job.puts.items() if put.value is not None or name in kept.items]
     due = kept.cleaned is None or job.now - kept.cleaned >= sweep_every
-    sweep = bool(puts) and due and bool(kept.soiled or kept.expired(job.now))
+    sweep = bool(puts) and due and bool(kept.soiled or expired(kept.items, job.now))
     drafts = [draft for put in puts for draft in job.drafts(put)]
     drafts += [
         _draft(services, job.now, {"refreshed": position, "namespace": list(namespace), "key": key})
@@ -356,8 +320,8 @@ async def batch(
         await run.call(services.truth.append, owner, drafts)
     if sweep or any(put.value is None for put in puts):
         await _destroy(run, services, owner, scrub="now" if due else "later")
-    elif puts and len(kept.dead) >= max(REPLACED, sum(map(len, kept.items.values())) // 10):
-        await _destroy(run, services, owner, scrub="never")
+    elif puts and len(kept.dead) >= max(REPLACED, len(kept.items) // 10):
+        await _destroy(run, services, owner, scrub="later")
     return results
 
 
@@ -365,7 +329,7 @@ async def sweep(run: Runner, services: Services, owner: Scope) -> int:
     """Destroy expired items, and leftovers of a crashed process; returns how many items expired."""
     now = services.clock()
     kept = await services.state(ItemsProjection).read(run, services, owner)
-    count = len(kept.expired(now))
+    count = len(expired(kept.items, now))
     if count or kept.soiled:
         await run.call(services.truth.append, owner, [_draft(services, now, {"swept": True})])
     await _destroy(run, services, owner, scrub="now")
@@ -389,7 +353,7 @@ class _Batch:
         if isinstance(operation, FindItems):
             return await self._find(operation)
         if isinstance(operation, ListNamespaces):
-            return sorted({namespace for (namespace, _), _ in self.kept.live(self.now)})
+            return sorted({namespace for namespace, _ in self._live(())})
         name = operation.namespace, operation.key
         if isinstance(operation, PutItem):
             self.puts.pop(name, None)
@@ -399,8 +363,15 @@ class _Batch:
         return None if item is None else self._read(name, item, refresh=operation.refresh)
 
     def _get(self, name: Name) -> KeptItem | None:
-        item = self.kept.items.get(name[0], {}).get(name[1])
+        item = self.kept.items.get(name)
         return None if item is None or item.expires <= self.now.timestamp() else item
+
+    def _live(self, prefix: Namespace) -> dict[Name, KeptItem]:
+        """The items under a prefix that have not expired."""
+        seconds, size = self.now.timestamp(), len(prefix)
+        return {
+            name: item for name, item in self.kept.items.items() if name[0][:size] == prefix and item.expires > seconds
+        }
 
     def _read(self, name: Name, item: KeptItem, *, refresh: bool, score: float | None = None) -> Item:
         if refresh and item.expires - self.now.timestamp() < (1 - REFRESHED) * item.ttl:
@@ -411,8 +382,8 @@ class _Batch:
         """The items by rank, followed by those that cannot be ranked, the most recently put first."""
 
         def matching() -> dict[Name, KeptItem]:
-            live = self.kept.live(self.now, asked.prefix)
-            return {name: item for name, item in live if asked.where is None or asked.where(item.value)}
+            live = self._live(asked.prefix)
+            return {name: item for name, item in live.items() if asked.where is None or asked.where(item.value)}
 
         matches = await self.run.call(matching)
         scores: dict[Name, float] = {}
@@ -428,11 +399,11 @@ class _Batch:
 
     async def _scores(self, asked: FindItems, matches: dict[Name, KeptItem]) -> dict[Name, float]:
         """Scores of at least as many items as requested, best first; an item's score is that of its best text."""
-        spread = {namespace for namespace, _ in matches}
-        narrow = spread if len(spread) < min(len(self.kept.items), NARROWED) else ()
+        every, spread = Counter(namespace for namespace, _ in self.kept.items), {namespace for namespace, _ in matches}
+        narrow = spread if len(spread) < min(len(every), NARROWED) else ()
         where = Where(self.owner, categories=frozenset(map(category_of, narrow)))
         count = asked.offset + asked.limit
-        among = sum(len(self.kept.items[namespace]) for namespace in spread)
+        among = sum(every[namespace] for namespace in spread)
         k = count * among // len(matches) + CANDIDATES // 10
         # Without the settings for turns: no item is hidden by age or diversified.
         config = self.services.config
@@ -473,7 +444,7 @@ def _draft(services: Services, now: datetime, payload: dict[str, Any]) -> Draft:
     return replace(services.draft(EventKind.ITEM, payload), at=now)
 
 
-async def _destroy(run: Runner, services: Services, owner: Scope, *, scrub: Literal["now", "later", "never"]) -> None:
+async def _destroy(run: Runner, services: Services, owner: Scope, *, scrub: Literal["now", "later"]) -> None:
     """Destroy values that are no longer current; cleaning the files rewrites a whole one: 0.3 s for 30 MB."""
     kept = await services.state(ItemsProjection).read(run, services, owner)
     if kept.dead:

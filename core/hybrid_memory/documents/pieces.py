@@ -14,6 +14,7 @@ from hybrid_memory.log.port import Draft
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.remember import draft_of
 from hybrid_memory.store.services import Services
+from hybrid_memory.text.sentences import blocks
 from hybrid_memory.text.tokenize import terms
 
 DERIVED = 0.5
@@ -24,7 +25,6 @@ _ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+\S")
 _HEADING = re.compile(r"#{1,6}(?:\s|$)")
 _FIELD = re.compile(r"[^\s:：|][^:：|]{0,40}(?::\s|：)")
 _ENDED = re.compile(r"[.!?。！？…][\"'”’)）」』*_]*\s*$")
-_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _MARKS = re.compile(r"[\s\-*_=#>|`~+:.]*")
 """Lines without words: rules, fences, empty bullets."""
 
@@ -47,27 +47,19 @@ def units(text: str) -> list[Unit]:
     A new piece begins after a blank line, after a line that ends a sentence, and at an unindented list item, a line
     that begins with a field, or a heading. A heading stays with what follows it; a fenced block is never split.
     """
-    found: list[list[str]] = []
-    fence, open_ended, ended = "", False, True
-    for line in _LINE.findall(text):
-        empty = not line.strip()
-        if not fence and not empty:
-            heading = _HEADING.match(line) is not None
-            begins = ended or heading or _ITEM.match(line) is not None or _FIELD.match(line) is not None
-            if not found or (begins and not open_ended):
-                found.append([])
-            open_ended = heading
-        elif not found:
-            found.append([])
-        found[-1].append(line)
-        before, mark = fence, _FENCE.match(line)
-        if mark is not None and not fence:
-            fence = mark[1]
-        elif mark is not None and mark[1].startswith(fence) and not line[mark.end() :].strip():
-            fence = ""
-        ended = empty or (not before and not line[:1].isspace() and _ENDED.search(line) is not None)
+    pieces: list[str] = []
+    open_ended, ended = False, True
+    lines = ((fenced, line) for fenced, part in blocks(text) for line in ([part] if fenced else _LINE.findall(part)))
+    for fenced, line in lines:
+        empty, heading = not line.strip(), _HEADING.match(line) is not None
+        begins = ended or (not fenced and any(form.match(line) for form in (_HEADING, _ITEM, _FIELD)))
+        if not pieces or (begins and not open_ended and not empty):
+            pieces.append("")
+        open_ended = open_ended if empty else heading
+        pieces[-1] += line
+        ended = empty or (not fenced and not line[:1].isspace() and _ENDED.search(line) is not None)
     made: list[Unit] = []
-    for piece in map("".join, found):
+    for piece in pieces:
         words = piece.rstrip()
         if _MARKS.fullmatch(words):
             made.append(Unit("", piece))

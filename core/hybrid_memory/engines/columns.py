@@ -6,7 +6,7 @@ import json
 import threading
 from abc import abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -147,7 +147,7 @@ class Terms:
 
 
 _NO_IDS: Ids = np.empty(0, dtype=np.int64)
-_ORDERS = ("ids", "order", "places", "size")
+_ORDERS = ("ids", "order", "sorted_ids", "places", "size")
 """Properties of `Columns` that depend on which records there are, and on their places."""
 
 
@@ -194,6 +194,11 @@ class Columns:
         return rows[np.argsort(self.ids[rows], kind="stable")]
 
     @cached_property
+    def sorted_ids(self) -> Ids:
+        """The ids of the records that there are."""
+        return self.ids[self.order]
+
+    @cached_property
     def places(self) -> tuple[Ids, Ids]:
         """Where records stand in their segments, in order, and the row of each."""
         rows = np.flatnonzero(self.alive)
@@ -209,15 +214,16 @@ class Columns:
     @cached_property
     def total(self) -> npt.NDArray[np.float64]:
         """The sum of all vectors."""
-        total: npt.NDArray[np.float64] = self.matrix[self._with_vector()].sum(axis=0, dtype=np.float64)
+        total: npt.NDArray[np.float64] = self.matrix[self._with_vector].sum(axis=0, dtype=np.float64)
         return total
 
+    @cached_property
     def _with_vector(self) -> Ids:
         return np.flatnonzero(self.present & self.alive)
 
     def summed(self, status: Status) -> Status:
         """The status with the count and the sum of these vectors."""
-        vectors = len(self._with_vector())
+        vectors = len(self._with_vector)
         return replace(status, vectors=vectors, total=self.total if vectors else None, columns=self)
 
     def after(self, changes: Changes) -> Columns:
@@ -325,9 +331,9 @@ class Columns:
         """The rows of those of these records that there are, and which these are."""
         if not len(self.order) or not len(ids):
             return _NO_IDS, np.zeros(len(ids), dtype=np.bool_)
-        at = self.order[np.minimum(np.searchsorted(self.ids[self.order], ids), len(self.order) - 1)]
-        known = self.ids[at] == ids
-        return at[known], known
+        places = np.minimum(np.searchsorted(self.sorted_ids, ids), len(self.order) - 1)
+        known = self.sorted_ids[places] == ids
+        return self.order[places[known]], known
 
     def visible(self, where: Where, rows: Ids | None = None) -> Mask:
         """Which of these rows, or of all, the condition allows."""
@@ -358,7 +364,7 @@ class Columns:
 
     def nearest(self, vector: Floats, where: Where, k: int) -> Matches:
         """Of the records with a vector those with the highest inner product; see `IndexEngine.search`."""
-        rows = self._with_vector()
+        rows = self._with_vector
         if where != Where(where.scope.owner):
             rows = rows[self.visible(where, rows)]
         if not len(rows) or k < 1:
@@ -369,12 +375,18 @@ class Columns:
             scores = np.einsum("ij,j->i", self.matrix[: len(self.table)], vector)[rows]
         else:
             scores = np.einsum("ij,j->i", self.matrix[rows], vector)
+        if k < len(rows):  # far fewer
+            kept = np.flatnonzero(scores >= np.partition(scores, len(scores) - k)[len(scores) - k])
+            rows, scores = rows[kept], scores[kept]
         return best(self.ids[rows], scores, k)
 
-    def matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
-        """See `SemanticIndex.matching`; with all of the terms."""
+    def having(self, terms: Iterable[str]) -> dict[str, tuple[Ids, Ids]]:
+        """For each of these terms that there is, the rows of records that have it, and how often they do."""
+        return {term: rows for term in dict.fromkeys(terms) if (rows := self._having(term)) is not None}
+
+    def matching(self, parts: Sequence[tuple[Ids, Ids]], where: Where, k: int) -> Matches:
+        """See `SemanticIndex.matching`; with all of the terms, given as what `having` has of each."""
         total, length = self.size
-        parts = [found for term in dict.fromkeys(terms) if (found := self._having(term)) is not None]
         if not parts or k < 1:
             return Matches.best({}, 0)
         rows = np.concatenate([part[0] for part in parts])
@@ -414,7 +426,9 @@ class Columns:
         """See `IndexEngine.search`."""
         if query is None:
             return self.latest(where, k)
-        return self.nearest(query, where, k) if isinstance(query, np.ndarray) else self.matching(query, where, k)
+        if isinstance(query, np.ndarray):
+            return self.nearest(query, where, k)
+        return self.matching([*self.having(query).values()], where, k)
 
     def around(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
         """See `IndexEngine.columns`."""
@@ -452,6 +466,15 @@ class Columns:
         vectors[present] = self.matrix[rows[having]]
         return vectors, present
 
+    def similarity(self, ids: Ids, vector: Floats | None) -> Floats:
+        """The inner product of each of these records with the vector; NaN where one of the two is missing."""
+        similarity = np.full(len(ids), np.nan, dtype=np.float32)
+        rows, known = self._rows(ids)
+        present = self.present[rows]
+        if vector is not None and present.any():
+            similarity[np.flatnonzero(known)[present]] = self.matrix[rows[present]] @ vector
+        return similarity
+
     def counts(self, words: Sequence[str], near: str = "") -> dict[str, int]:
         """See `IndexEngine.terms`."""
         terms = [*words]
@@ -459,7 +482,7 @@ class Columns:
             edits = allowed_edits(near)
             alike = chain.from_iterable(part.by_initial.get(near[0], ()) for part in self.terms)
             terms += [term for term in alike if abs(len(term) - len(near)) <= edits]
-        return {term: len(found[0]) for term in dict.fromkeys(terms) if (found := self._having(term)) is not None}
+        return {term: len(rows) for term, (rows, _) in self.having(terms).items()}
 
 
 _METADATA, _TERMS, _VECTOR = 13, 14, 15
@@ -555,19 +578,19 @@ class RowIndex(SemanticIndex):
     ) -> Explored:
         owner = where.scope.owner
         mine = self._snapshot(owner, status)
+        by_words = [search.query for search in searches if isinstance(search.query, Sequence)]
+        having = mine.having(chain(words, *by_words))
+        counts = {term: len(rows) for term, (rows, _) in having.items()}
         matches = []
         for search in searches:
-            query = search.query
-            if query is not None and not isinstance(query, np.ndarray):
-                query = self._chosen(mine.counts(query))
-            matches.append(mine.search(query, search.where, search.k))
+            if isinstance(search.query, Sequence):
+                chosen = self._chosen({term: counts[term] for term in search.query if term in counts})
+                matches.append(mine.matching([having[term] for term in chosen], search.where, search.k))
+            else:
+                matches.append(mine.search(search.query, search.where, search.k))
         places = mine.around(np.unique(np.concatenate([_NO_IDS, *(each.ids for each in matches)])), where, radius)
-        similarity = np.full(len(places.ids), np.nan, dtype=np.float32)
-        if vector is not None:
-            rows, present = mine.vector_rows(places.ids)
-            if present.any():
-                similarity[present] = rows[present] @ vector
-        return Explored(matches, places, similarity, mine.counts(words))
+        similarity = mine.similarity(places.ids, vector)
+        return Explored(matches, places, similarity, {term: counts[term] for term in words if term in counts})
 
     def records(self, owner: Scope, ids: Sequence[int]) -> list[Record]:
         """Those of these records that the owner has, in the given order."""
@@ -581,18 +604,20 @@ class RowIndex(SemanticIndex):
 
     def read_records(self, owner: Scope, ids: Sequence[int]) -> list[Record]:
         """The same as `records`; what has just been read, as by a search, is not read again."""
-        mine = self.kept_columns(owner)
-        there = dict[int, Record]()
-        for number in ids:
-            if (record := mine.read.get(number)) is not None:
-                there[number] = record if isinstance(record, Record) else record_in(record)
+        read = self.kept_columns(owner).read
+        there = {
+            number: record if isinstance(record, Record) else record_in(record)
+            for number in ids
+            if (record := read.get(number)) is not None
+        }
         if missing := [number for number in ids if number not in there]:
             there |= {record.id: record for record in self.records(owner, missing)}
-            if len(mine.read) + len(missing) > MOST_READ:
-                for number in list(mine.read)[: MOST_READ // 2]:
-                    mine.read.pop(number, None)
-        mine.read.update(there)
-        return [there[number].copied() for number in ids if number in there]
+            if len(read) + len(missing) > MOST_READ:
+                for number in list(read)[: MOST_READ // 2]:
+                    read.pop(number, None)
+        read.update(there)
+        records = [there[number] for number in ids if number in there]
+        return [record.copied() if record.metadata else record for record in records]
 
     def fetch(self, ids: Ids, owner: Scope) -> Fetched:
         mine = self.kept_columns(owner)

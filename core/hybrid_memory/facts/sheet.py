@@ -6,9 +6,12 @@ nearest to the question stand with the question. See docs/decisions/0056 for wha
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
+from operator import itemgetter
 
 import numpy as np
 
@@ -113,6 +116,32 @@ class Sheet:
     worth: Array
     withdrawn: Sequence[Fact] = ()
 
+    @cached_property
+    def always(self) -> list[Fact]:
+        """Those that every prompt has, see `always`."""
+        return always(self.facts)
+
+    @cached_property
+    def words(self) -> list[str]:
+        """Each as a prompt shows it, see `spoken_words`."""
+        return [spoken_words(fact) for fact in self.facts]
+
+    @cached_property
+    def common(self) -> Floats:
+        """The part of each vector that is of all, which `nearness` leaves out; shape (dim,)."""
+        common: Floats = COMMON * self.vectors.mean(axis=0)
+        return common
+
+    @cached_property
+    def rows_of(self) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+        """The rows of each source, and of each session."""
+        by_source, by_session = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
+        for row, fact in enumerate(self.facts):
+            by_session[fact.session or ""].append(row)
+            for source in fact.sources:
+                by_source[source].append(row)
+        return dict(by_source), dict(by_session)
+
     def nearness(self, vector: Floats | None, turns: Mapping[str, float], sessions: Mapping[str, float]) -> Array:
         """How much each statement is worth showing for a question, of shape (n,); only differences mean something.
 
@@ -123,15 +152,12 @@ class Sheet:
         """
         like = np.zeros(len(self.facts))
         if vector is not None and self.vectors.shape[1] == len(vector):
-            like = (self.vectors @ (vector - COMMON * self.vectors.mean(axis=0))).astype(np.float64)
+            like = (self.vectors @ (vector - self.common)).astype(np.float64)
         least = min(turns.values(), default=0.0)
-        columns = {
-            "statement": like,
-            "turn": np.array(
-                [max((turns.get(source, least) for source in fact.sources), default=least) for fact in self.facts]
-            ),
-            "session": np.array([sessions.get(fact.session or "", least) for fact in self.facts]),
-        }
+        columns = {"statement": like, "turn": np.full(len(like), least), "session": np.full(len(like), least)}
+        for name, nearest, rows in zip(("turn", "session"), (turns, sessions), self.rows_of, strict=True):
+            for source, near in sorted(nearest.items(), key=itemgetter(1)):  # the nearest of several sources counts
+                columns[name][rows.get(source, [])] = near
         score = self.worth
         for name, column in columns.items():
             spread = float(column.std()) if len(column) else 0.0
@@ -212,21 +238,21 @@ def standing_text(facts: Sequence[Fact], max_tokens: int, count: TokenCounter) -
     chosen = always(facts)
     orders = [fact for fact in chosen if is_order(fact.attribute)]
     # A user who gives their name speaks under it; so does each of several who share one memory.
-    others = [fact for fact in chosen if fact.subject == OTHERS and fact not in orders]
-    own = [fact for fact in chosen if fact.subject != OTHERS and fact not in orders]
-    kept: list[Fact] = []
+    others = [fact for fact in chosen if fact.subject == OTHERS and not is_order(fact.attribute)]
+    own = [fact for fact in chosen if fact.subject != OTHERS and not is_order(fact.attribute)]
+    kept: dict[str, Fact] = {}
     shared = min(max_tokens, max(SHARED_TOKENS / 4, max_tokens**2 / SHARED_TOKENS))
     for part, ratio in ((own, SAFETY_RATIO), (orders, ORDERS_RATIO), (others, OTHERS_RATIO)):
-        room = ratio * shared
+        room, days = ratio * shared, set[date]()
         for fact in part:
-            tokens = line_tokens(fact, {other.valid_from.date() for other in kept if other in part}, count)
-            if tokens <= room and fact.text not in {other.text for other in kept}:
-                kept.append(fact)
+            if fact.text not in kept and (tokens := line_tokens(fact, days, count)) <= room:
+                kept[fact.text] = fact
+                days.add(fact.valid_from.date())
                 room -= tokens
-    groups = [[fact for fact in part if fact in kept] for part in (orders, own, others)]
-    headings = _HEADINGS["zh" if is_chinese("".join(fact.text for fact in kept)) else "en"]
+    groups = [[fact for fact in part if kept.get(fact.text) is fact] for part in (orders, own, others)]
+    headings = _HEADINGS["zh" if is_chinese("".join(kept)) else "en"]
     parts = ["\n".join([heading, *by_day(group)]) for heading, group in zip(headings, groups, strict=True) if group]
-    return "\n".join(parts), kept
+    return "\n".join(parts), [*kept.values()]
 
 
 def by_day(facts: Iterable[Fact]) -> list[str]:

@@ -82,7 +82,7 @@ class RecordColumns:
 
     def rows(self, rows: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> RecordColumns:
         """A selection, by row numbers or a mask."""
-        return RecordColumns(**{part.name: getattr(self, part.name)[rows] for part in fields(self)})
+        return RecordColumns(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
     @classmethod
     def joined(cls, several: Sequence[RecordColumns]) -> RecordColumns:
@@ -94,7 +94,7 @@ class RecordColumns:
     @classmethod
     def of(cls, rows: Sequence[Sequence[float]] | npt.NDArray[np.float64]) -> RecordColumns:
         """The columns of these rows, one per record, with values in this order and times in microseconds."""
-        table = np.array(rows, dtype=np.float64).reshape(-1, len(fields(cls)))
+        table = np.array(rows, dtype=np.float64).reshape(-1, len(cls.__dataclass_fields__))
         table = table[table[:, 0].argsort()]
         whole = table.astype(np.int64)
         return cls(
@@ -391,12 +391,6 @@ class SemanticIndex(IndexEngine):
         ``status`` see `explore`.
         """
         return corrected(words, lambda words, near: self.terms(owner, words, near=near))
-
-    def likeness(self, owner: Scope, ids: Ids) -> Floats:
-        """The inner products among these records, of shape (n, n); 0 if one of the two has no vector yet."""
-        rows, _ = self.vector_rows(owner, ids)
-        products: Floats = rows @ rows.T
-        return products
 
     def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """The vectors of these records (zeros without one), and which have one; shapes (n, dim) and (n,)."""

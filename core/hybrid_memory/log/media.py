@@ -75,12 +75,6 @@ def digest_media(block: Mapping[str, Any], hint: str = "") -> str:
     return f"[{text}{f': {_short(caption)}' if caption else ''}{f' — {hint}' if hint else ''}]"
 
 
-def is_small_image(block: Mapping[str, Any], most: int) -> bool:
-    """Whether the block includes an image of at most this many bytes."""
-    data, _ = _carried(block)
-    return _family(block) == "image" and data is not None and 3 * len(data) <= 4 * most
-
-
 def standard_media(block: Mapping[str, Any]) -> dict[str, Any]:
     """The block in the form that LangChain calls standard; a link as it is."""
     media = media_of(block)

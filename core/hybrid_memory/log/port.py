@@ -285,7 +285,7 @@ class Receipt:
 
     Attributes:
         ids, positions: of the events, in the order given.
-        duplicates: ids that were already in the log; corrected: ids under which corrected messages are there now.
+        duplicates: ids that were already in the log.
         forgotten: ids of messages that were forgotten, and are not stored again under their ids.
         quarantined: ids that await approval by an admin of the space.
         waiting: ids that are in the outbox because the log is unreachable; they have no position yet.
@@ -313,12 +313,11 @@ class Receipt:
     archived: int = 0
     turns: tuple[str, ...] = ()
     forgotten: tuple[str, ...] = ()
-    corrected: tuple[str, ...] = ()
     note: str = ""
     kept_out: int = 0
 
     def __repr__(self) -> str:
-        names = ("duplicates", "corrected", "forgotten", "quarantined", "waiting")
+        names = ("duplicates", "forgotten", "quarantined", "waiting")
         lists = {name: getattr(self, name) for name in names}
         counts = {
             **{name: len(ids) for name, ids in lists.items()},

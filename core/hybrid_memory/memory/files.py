@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
-from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
 from hybrid_memory.documents import editing
-from hybrid_memory.documents.document import BLOCKS, File, FileMatch, FileRevision, Revision, is_block, label_of
+from hybrid_memory.documents.document import BLOCKS, File, Revision, is_block, label_of
 from hybrid_memory.documents.editing import Change, Owned, current_documents, messages_of, missing, text_of
 from hybrid_memory.errors import FileError
 from hybrid_memory.facts.attributes import ATTRIBUTES
@@ -22,7 +22,7 @@ from hybrid_memory.log.message import Origin
 from hybrid_memory.memory.faces import Part, verb
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.sharing import Right
-from hybrid_memory.validation import checked_text, shown, whole
+from hybrid_memory.validation import checked_text, shown
 
 PROFILE = "/profile.md"
 FACTS = "/facts"
@@ -35,13 +35,11 @@ MAX_NAME_BYTES = 255
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\\]")
 _ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
-_CHOICE = re.compile(r"\{([^{}]*)\}")
 _ORDER = {name: row for row, name in enumerate(ATTRIBUTES)}
 
 
 Listed: TypeAlias = list[File]
-Revisions: TypeAlias = list[FileRevision]
-Matches: TypeAlias = list[FileMatch]
+Revisions: TypeAlias = list[Revision]
 
 
 class MemoryFiles(Part):
@@ -214,12 +212,7 @@ class MemoryFiles(Part):
         """
         revisions = await editing.history(run, self._owned, _writable(path))
         events = await messages_of(run, self._owned, list({name: None for one in revisions for name in one.ids}))
-        return [
-            FileRevision(
-                one.path, one.number, text_of(one, events), one.change, one.at, one.author, one.origin, one.removed
-            )
-            for one in revisions
-        ]
+        return [replace(one, value=text_of(one, events), parts=()) for one in revisions]
 
     @verb(Right.WRITE, called="undo_file")
     async def undo(self, run: Runner, path: str) -> File | None:
@@ -230,46 +223,6 @@ class MemoryFiles(Part):
         """
         made = await editing.undo(run, self._owned, _writable(path))
         return None if made.removed else _file(self._owned, made)
-
-    @verb(Right.READ, called="list_files")
-    async def glob(self, run: Runner, pattern: str, path: str = "/") -> Listed:
-        """The files in and below a folder whose path, from there on, fits a pattern, by path.
-
-        Args:
-            pattern: ``*`` and ``?`` within a name, ``**`` over folders, ``[ab]``, ``{a,b}``; without a slash it is
-                about names alone.
-            path: of the folder.
-        """
-        return await _fitting(run, self._owned, pattern, path)
-
-    @verb(Right.READ, called="read_file")
-    async def grep(
-        self, run: Runner, text: str, path: str = "/", *, pattern: str | None = None, limit: int | None = None
-    ) -> Matches:
-        """The lines of files that have a text, letter for letter, in the order of their paths.
-
-        Args:
-            text: to look for; no expression.
-            path: of a folder, or of one file.
-            pattern: only of files whose path fits it, as in `glob`.
-            limit: so many at most.
-        """
-        if not text:
-            raise FileError("text", "text is empty: give the words to look for, letter for letter")
-        most = None if limit is None else whole("limit", limit, 0)
-        folder = _checked_path(path, folder=True)
-        files = await _fitting(run, self._owned, "**" if pattern is None else pattern, folder) or [File(folder)]
-        matches: list[FileMatch] = []
-        for file in files:
-            lines = (await _text(run, self._owned, file.path) or "").split("\n")
-            matches += [
-                FileMatch(file.path, number, line.removesuffix("\r"))
-                for number, line in enumerate(lines, start=1)
-                if text in line
-            ]
-            if most is not None and len(matches) >= most:
-                return matches[:most]
-        return matches
 
     async def _changed(self, run: Runner, path: str, change: Change, name: str, **stated: Any) -> File:
         place = _writable(path)
@@ -289,8 +242,6 @@ class MemoryFiles(Part):
     arename = rename.twin
     ahistory = history.twin
     aundo = undo.twin
-    aglob = glob.twin
-    agrep = grep.twin
 
 
 def _checked_path(path: str, *, folder: bool = False) -> str:
@@ -315,46 +266,6 @@ def _checked_path(path: str, *, folder: bool = False) -> str:
     if path.endswith("/") and not folder:
         raise FileError("folder", f"{shown(path)} names a folder: give the path of a file")
     return "/" + "/".join(names)
-
-
-async def _fitting(run: Runner, whose: Owned, pattern: str, path: str) -> list[File]:
-    """The files in a folder whose path relative to it matches a pattern."""
-    folder = _checked_path(path, folder=True)
-    patterns = _choices(pattern)
-    files = await _files_in(run, whose, folder)
-
-    def fits(path: str) -> bool:
-        names = path[len(_inside(folder)) :].split("/")
-        return any(
-            _matches(names, one.lstrip("/").split("/")) if "/" in one or one == "**" else fnmatchcase(names[-1], one)
-            for one in patterns
-        )
-
-    return [file for file in files if fits(file.path)]
-
-
-def _choices(pattern: str) -> list[str]:
-    """The patterns that one with choices such as ``*.{md,txt}`` stands for."""
-    choice = _CHOICE.search(pattern)
-    if choice is None:
-        return [pattern]
-    before, after = pattern[: choice.start()], pattern[choice.end() :]
-    return [one for part in choice[1].split(",") for one in _choices(before + part + after)]
-
-
-def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
-    """Whether the names of a path match the patterns, of which ``**`` stands for any number of folders."""
-    # The rows of a table instead of a recursion, whose time would grow with a power of the stars.
-    reached = {0}
-    for pattern in patterns:
-        if pattern == "**":
-            first = min(reached)
-            reached = set(range(first, len(names) + 1))
-        else:
-            reached = {at + 1 for at in reached if at < len(names) and fnmatchcase(names[at], pattern)}
-        if not reached:
-            return False
-    return len(names) in reached
 
 
 def _inside(folder: str) -> str:

@@ -62,10 +62,10 @@ from hybrid_memory.store.engine import Engine, Finding, check_contents
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.keepout import KeepingOutLog, KeepOuts
 from hybrid_memory.store.projection import Projection
-from hybrid_memory.store.remember import RedactingLog, TombstonesProjection
+from hybrid_memory.store.remember import RedactingLog
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.vectors import content_key
-from hybrid_memory.store.view import Views
+from hybrid_memory.store.view import ChangesProjection
 from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import bounded, shown
 
@@ -172,7 +172,7 @@ def open_memory(
             ranker=ranking,
             reranker=reranker,
             compressor=shortener,
-            states=(Extractors(rules), Views(), keeping, *projections(profile, embeddings)),
+            states=(Extractors(rules), keeping, *projections(profile, embeddings)),
             statistics=statistics,
             read_only=read_only,
         )
@@ -325,7 +325,7 @@ def projections(
         RulesProjection(),
         ItemsProjection(),
         DocumentsProjection(),
-        TombstonesProjection(),
+        ChangesProjection(),
     ]
 
 

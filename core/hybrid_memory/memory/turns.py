@@ -57,7 +57,6 @@ class Turns(Handle):
         at: datetime | None = None,
         metadata: Mapping[str, Any] | None = None,
         id: str | None = None,  # noqa: A002 - the field's name, as in Message
-        correct: bool = False,
     ) -> Receipt:
         """Write text, a message, a dict (``{"role": ..., "content": ...}``) or a list of these, all or none.
 
@@ -70,8 +69,6 @@ class Turns(Handle):
             at: when it was said, timezone-aware; by default the message's own time, or now.
             metadata: your own JSON values, added to every message; a message's own values win.
             id: makes writing a single message idempotent within its session.
-            correct: a message that the log has under this id in the same words, but with another role, origin, name,
-                time or other field, takes the place of that one; without a time it keeps the earlier one.
 
         Raises:
             InvalidMessageError: one of them cannot be stored. Nothing was written.
@@ -81,8 +78,7 @@ class Turns(Handle):
         messages = as_messages(content, role=role, at=at, metadata=metadata, message_id=id)
         if not self.remembers:
             return Receipt()
-        write = logged.correct if correct else remember.remember
-        receipt = await write(run, self._services, self.scope, messages)
+        receipt = await remember.remember(run, self._services, self.scope, messages)
         self._runtime.after_write(self.scope)
         return receipt
 
@@ -135,9 +131,7 @@ class Turns(Handle):
         Raises:
             InvalidInputError: the limit is negative, an instant has no time zone, or since is after until.
         """
-        if current:
-            return await logged.conversation(run, self._services, self.scope, limit, since=since, until=until)
-        return await reading.history(run, self._services, self.scope, limit=limit, since=since, until=until)
+        return await logged.history(run, self._services, self.scope, limit, current=current, since=since, until=until)
 
     @verb(Right.ADMIN)
     async def events(

@@ -73,7 +73,7 @@ class RecallProjection(Projection):
 
 def question(where: Where, *rest: Hashable) -> Hashable:
     """A key that two recalls share if they have the same answer."""
-    metadata = json.dumps(dict(where.metadata), sort_keys=True)
+    metadata = json.dumps(dict(where.metadata), sort_keys=True) if where.metadata else ""
     return (where.scope, where.kinds, where.categories, where.since, where.until, where.origins, metadata, *rest)
 
 

@@ -20,7 +20,6 @@ from hybrid_memory.log.views import MAX_POSITION
 from hybrid_memory.recall import signals
 from hybrid_memory.recall.plan import TEMPORAL, Plan, folded
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import embedding
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, retained
@@ -160,15 +159,16 @@ def centred(status: Status, vector: Floats | None) -> tuple[Floats | None, float
 
 async def gather(run: Runner, home: Home, asked: Asked) -> Candidates:
     """The candidates on the plan's paths, with their neighbours."""
-    view, plan, owner = home.view, asked.plan, home.where.scope.owner
-    words, corrected = await _words(run, view, owner, asked, home.status)
+    view, plan = home.view, asked.plan
+    own = terms(asked.query)
+    words, corrected = await _words(run, home, asked, own)
     vector, average, count = centred(home.status, asked.vector)
     same = 0.0 if vector is None or asked.vector is None else float(vector @ asked.vector)
     by_words, others = _searches(home.where, replace(asked, vector=vector), words)
     explored = await run.call(
         view.index.explore,
         [*by_words, *others], home.where,
-        radius=NEIGHBOURS, vector=vector, words=list(dict.fromkeys(terms(asked.query)))[:MAX_WORDS],
+        radius=NEIGHBOURS, vector=vector, words=list(dict.fromkeys(own))[:MAX_WORDS],
         status=home.status,
     )  # fmt: skip
     places, size = explored.places, len(explored.places.ids)
@@ -198,15 +198,13 @@ async def gather(run: Runner, home: Home, asked: Asked) -> Candidates:
     return candidates if remembered.all() else candidates.rows(remembered)
 
 
-async def _words(
-    run: Runner, services: Services, owner: Scope, asked: Asked, status: Status
-) -> tuple[list[str], dict[str, str]]:
-    words = terms(asked.query)
+async def _words(run: Runner, home: Home, asked: Asked, words: list[str]) -> tuple[list[str], dict[str, str]]:
     if len(words) > MAX_WORDS:
         words = words[: MAX_WORDS // 2] + words[-MAX_WORDS // 2 :]
     # The longest are the rarest, and the most easily mistyped.
     doubted = sorted(doubtful(ends(asked.query)), key=len, reverse=True)[:SPELT_WORDS]
-    corrected = await run.call(services.index.corrections, doubted, owner, status) if doubted else {}
+    owner = home.where.scope.owner
+    corrected = await run.call(home.view.index.corrections, doubted, owner, home.status) if doubted else {}
     synonyms = [term for others in asked.plan.synonyms.values() for other in others for term in terms(other)]
     return [corrected.get(word, word) for word in words] + synonyms, corrected
 
@@ -236,8 +234,10 @@ def _searches(where: Where, asked: Asked, words: Sequence[str]) -> tuple[list[Se
 def _exact(places: RecordColumns, plan: Plan, read: Mapping[int, Record]) -> Array:
     """The share of the plan's entities that each record contains literally; neighbours are not checked."""
     share = np.zeros(len(places.ids))
+    if not read:
+        return share
     names = [folded(entity.text) for entity in plan.entities if entity.verbatim]
-    for row, number in enumerate(places.ids.tolist() if read else ()):
+    for row, number in enumerate(places.ids.tolist()):
         if (record := read.get(number)) is not None:
             text = folded(f"{record.speaker}: {record.text}")
             share[row] = sum(name in text for name in names) / len(names)

@@ -24,7 +24,7 @@ from hybrid_memory.recall import signals
 from hybrid_memory.recall.gather import Candidates, Home
 from hybrid_memory.recall.plan import DECIDING, SEARCH_TERMS, Plan
 from hybrid_memory.recall.signals import learned
-from hybrid_memory.runtime.caches import LruCache
+from hybrid_memory.runtime.caches import kept_by_hash
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.asking import Speech, asking_share, ends, speech
@@ -96,8 +96,8 @@ async def measure(
     Words are read only for candidates that are best without them, so that the cost does not grow with their number.
     """
     given = weights or services.config.recall.weights
-    usual = given or learned().weights
-    if given is None and not asking_share(query) and len(demand(query).terms) <= SEARCH_TERMS:
+    usual, asked, asking = given or learned().weights, demand(query), asking_share(query) > 0
+    if given is None and not asking and len(asked.terms) <= SEARCH_TERMS:
         # What recognizes the answer to a question counts less for a keyword query.
         less = {name: LESS * getattr(usual, name) for name in ("statement", "speaker", "kind")}
         usual = replace(usual, **less)
@@ -110,9 +110,9 @@ async def measure(
     # Another process may have deleted some meanwhile.
     there = np.array([number in read for number in ids[best].tolist()], dtype=np.bool_)
     best, vectors, text = best[there], vectors[there], query.strip()
-    same = [number for number, record in read.items() if record.text.strip() == text]
+    same = [number for number, record in read.items() if text in record.text and record.text.strip() == text]
     itself = np.isin(ids, same) if same else np.zeros(len(ids), dtype=np.bool_)
-    if itself.any() and asking_share(query):
+    if itself.any() and asking:
         candidates = _beside_itself(candidates, itself)
         features = _of_places(candidates, plan, applied)
     candidates, itself = candidates.rows(best), itself[best]
@@ -120,22 +120,23 @@ async def measure(
     if not len(best):
         return Measured(candidates, [], {}, features, applied, vectors, itself)
     records = [read[number] for number in candidates.places.ids.tolist()]
-    sizes = {(count, average): count for count, average in zip(candidates.count, candidates.average, strict=True)}
-    total = max(int(sum(sizes.values())), len(records), *candidates.counts.values(), 0)
+    sizes = dict(zip(candidates.owner.tolist(), candidates.count.tolist(), strict=True))
+    total = max(sum(sizes.values()), len(records), *candidates.counts.values(), 0)
     embedder = "" if services.embedder is None else services.embedder.name
     speaks = speech([record.text for record in records], vectors, embedder)
-    counts = {term: count - int(itself.sum()) for term, count in candidates.counts.items()}
-    having = {term: max(counts.get(term, 0), 0) for term in demand(query).terms}
+    repeated = int(itself.sum())
+    having = {term: max(candidates.counts.get(term, 0) - repeated, 0) for term in asked.terms}
     words = {hash(term): idf(max(total, count), count) for term, count in having.items()}
     unsaid = sum(words[hash(term)] for term, count in having.items() if not count) / (sum(words.values()) or 1.0)
-    features |= _of_words(query, records, speaks, words)
+    features |= _of_words(query, asked, records, speaks, words)
     features["never said"] = np.full(len(records), unsaid)
     features["repeats"] = features["asks"] * features["covered"]
     places = candidates.places
     features["answers"] = answering(features["relevance"], speaks, places.segments, places.ordinals)
     columns = _columns(services, candidates, features, plan)
     if not given:  # adjustments that are the same for all candidates have no effect
-        even = {name for name, column in columns.items() if np.ptp(column) < signals.ROUNDING} - {"vector", "text"}
+        spreads = zip(columns, np.ptp(np.array([*columns.values()]), axis=1), strict=True)
+        even = {name for name, spread in spreads if spread < signals.ROUNDING} - {"vector", "text"}
         applied = replace(applied, **dict.fromkeys(even, 0.0))
     return Measured(candidates, records, columns, features, applied, vectors, itself, words)
 
@@ -172,7 +173,7 @@ def _of_places(candidates: Candidates, plan: Plan, weights: Weights) -> dict[str
         "text": by_words,
         "similarity": near,
         "around": signals.neighbour_signal(relevance, places.segments, places.ordinals, average=0.5 * vector),
-        "words after": signals.beside(by_words, places.segments, places.ordinals, 1),
+        "words after": signals.beside(by_words, places.segments, places.ordinals, 1)[0],
         "segment": signals.segment_signal(relevance, places.segments),
         "importance": places.importance.astype(np.float64),
         "brevity": np.full(len(places.ids), signals.brevity(places.lengths)),
@@ -233,19 +234,22 @@ async def _read(
     return read, vectors
 
 
-def _of_words(query: str, records: Sequence[Record], speaks: Speech, weights: Mapping[int, float]) -> dict[str, Array]:
+def _of_words(
+    query: str, asked: Demand, records: Sequence[Record], speaks: Speech, weights: Mapping[int, float]
+) -> dict[str, Array]:
     """Features of the words of the best candidates, columns of shape (n,); ``weights`` are of the query's terms."""
-    asked, offers = demand(query), [offer(record.text) for record in records]
-    people = named(query, {record.speaker for record in records})
+    offers, speakers = [offer(record.text) for record in records], {record.speaker for record in records}
+    people = named(query, speakers)
     helper = np.array([float(record.origin is Origin.ASSISTANT) for record in records])
     times, numbers = np.array([each.times for each in offers]), np.array([each.numbers for each in offers])
     # The share of the query's terms that each record has, weighted by rarity, and the share of adjacent pairs.
-    spoken = [offer(record.speaker).terms if record.kind is RecordKind.TURN else frozenset() for record in records]
-    every = sum(weights.values()) or 1.0
-    covered = [
-        sum(weight for term, weight in weights.items() if term in each.terms or term in names) / every
-        for each, names in zip(offers, spoken, strict=True)
+    every, among = sum(weights.values()) or 1.0, frozenset(weights)
+    names = {speaker: offer(speaker).terms & among for speaker in speakers}
+    common = [
+        (each.terms & among) | names[record.speaker] if record.kind is RecordKind.TURN else each.terms & among
+        for each, record in zip(offers, records, strict=True)
     ]
+    covered = [sum(map(weights.__getitem__, terms)) / every for terms in common]
     return {
         "empty": speaks.empty,
         "asks": speaks.asks,
@@ -265,7 +269,7 @@ def _of_words(query: str, records: Sequence[Record], speaks: Speech, weights: Ma
         "number for a number": numbers * ("number" in asked.kinds),
         "assistant of yours": helper * asked.yours,
         "covered": np.array(covered, dtype=np.float64),
-        "phrase": np.array([len(each.pairs & asked.pairs) / max(len(asked.pairs), 1) for each in offers]),
+        "phrase": np.array([len(each.pairs & asked.pairs) for each in offers]) / max(len(asked.pairs), 1),
     }
 
 
@@ -275,7 +279,7 @@ def answering(relevance: Array, speaks: Speech, segments: Numbers, ordinals: Num
     0 if the previous turn is not a candidate.
     """
     tells = (1 - speaks.asks) * (1 - speaks.empty)
-    return np.asarray(signals.beside(relevance * speaks.asks, segments, ordinals, -1) * tells)
+    return np.asarray(signals.beside(relevance * speaks.asks, segments, ordinals, -1)[0] * tells)
 
 
 READ_CHARS = 600
@@ -338,27 +342,17 @@ class Offer:
     numbers: float
 
 
-_offers: LruCache[int, Offer] = LruCache(8192)
-"""Cached by the hash of a text, so that no words are kept here."""
-
-
+@kept_by_hash(8192)
 def offer(text: str) -> Offer:
     """What a turn offers; cached, as the best candidates of one query are often those of the next."""
-    key = hash(text)
-    cached = _offers.get(key)
-    if cached is None:
-        hashes, start = list(map(hash, terms(text[:TERM_CHARS]))), text[:READ_CHARS].lower()
-        words = _WORD.findall(start)
-        digits = [word for word in words if "0" <= word[0] <= "9"]
-        chinese = [] if start.isascii() else _CHINESE.findall(start)
-        times = sum(map(_TIMES.__contains__, words)) + sum(map(bool, chinese))
-        times += sum(len(word) == YEAR_DIGITS and word.isdecimal() for word in digits)
-        numbers = sum(map(_NUMBERS.__contains__, words)) + len(digits) + sum(not time for time in chinese)
-        cached = Offer(
-            frozenset(hashes), frozenset(pairwise(hashes)), min(times, MOST) / MOST, min(numbers, MOST) / MOST
-        )
-        _offers.put(key, cached)
-    return cached
+    hashes, start = list(map(hash, terms(text[:TERM_CHARS]))), text[:READ_CHARS].lower()
+    words = _WORD.findall(start)
+    digits = [word for word in words if "0" <= word[0] <= "9"]
+    chinese = [] if start.isascii() else _CHINESE.findall(start)
+    times = sum(map(_TIMES.__contains__, words)) + sum(map(bool, chinese))
+    times += sum(len(word) == YEAR_DIGITS and word.isdecimal() for word in digits)
+    numbers = sum(map(_NUMBERS.__contains__, words)) + len(digits) + sum(not time for time in chinese)
+    return Offer(frozenset(hashes), frozenset(pairwise(hashes)), min(times, MOST) / MOST, min(numbers, MOST) / MOST)
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,7 +160,8 @@ async def _search(
     failed = any(notes) or (vector is None and services.embedder is not None)
     if not len(candidates.places.ids):
         return [], failed
-    plan = replace(plan, corrected=candidates.corrected)
+    if candidates.corrected:
+        plan = replace(plan, corrected=candidates.corrected)
     if plan.timing is Timing.CLEAR and not signals.some_within(candidates.places.at, plan.times):
         plan = replace(plan, timing=Timing.VAGUE)  # there are no records from then: another time may be meant
     measured = await measure(run, services, homes, query, candidates, weights=request.weights, plan=plan, k=request.k)
@@ -309,8 +310,9 @@ async def _from_log(
 
 def confidences(query: str, plan: Plan, measured: Measured, scores: Array) -> Array:
     """The probability that each candidate answers the query."""
-    of_the_time = at_the_time(plan.timing, measured.columns["temporal"]) & (asking_share(query) > 0)
-    asked_for = (measured.columns["exact"] > 0) | of_the_time
+    asked_for = measured.columns["exact"] > 0
+    if (of_the_time := at_the_time(plan.timing, measured.columns["temporal"])).any() and asking_share(query):
+        asked_for |= of_the_time
     # The question itself, which an agent remembers before it asks, is no answer to it.
     others = np.flatnonzero(~measured.echoes)
     count = int(measured.candidates.count.max())
@@ -324,7 +326,10 @@ def confidences(query: str, plan: Plan, measured: Measured, scores: Array) -> Ar
         return np.asarray(np.where(asked_for, np.maximum(each, EVEN), each))
     if not len(others):
         return np.zeros(len(scores))
-    signs = evidence({name: column[others] for name, column in measured.features.items()}, scores[others])
+    features = measured.features
+    if len(others) < len(scores):
+        features = {name: column[others] for name, column in features.items()}
+    signs = evidence(features, scores[others])
     return confidence(answered(signs, learned().certainty, learned().bias, count), scores, asked_for)
 
 
@@ -360,7 +365,7 @@ def answered(signs: Mapping[str, float], curves: Mapping[str, Curve], bias: floa
         count: the number of vectors in the store.
     """
     few = SMALLER * math.log(max(LEARNED_FROM / max(count, 1), 1.0))
-    total = bias + few + sum(float(curve(np.array([signs[name]]))[0]) for name, curve in curves.items())
+    total = bias + few + sum(float(np.interp(signs[name], curve.knots, curve.worth)) for name, curve in curves.items())
     return float(1.0 / (1.0 + np.exp(-np.clip(total, -50.0, 50.0))))
 
 

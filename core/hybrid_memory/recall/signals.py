@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Self
@@ -66,9 +66,9 @@ def vector_signal(similarity: Array, average: Array | float) -> Array:
     known = np.isfinite(similarity)
     if not known.any():
         return np.zeros(len(similarity))
-    spread = float(similarity[known].max()) - np.broadcast_to(average, similarity.shape)
-    scaled = np.where(spread > ROUNDING, 0.5 + 0.5 * (similarity - average) / np.maximum(spread, ROUNDING), 0.5)
-    return np.where(known, np.clip(np.nan_to_num(scaled), 0.0, 1.0), 0.5)
+    spread = float(similarity[known].max()) - average
+    scaled = 0.5 + 0.5 * (similarity - average) / np.maximum(spread, ROUNDING)
+    return np.where(known & (spread > ROUNDING), np.clip(scaled, 0.0, 1.0), 0.5)
 
 
 def absolute_similarity(similarity: Array, average: Array, same: Array, count: Numbers) -> Array:
@@ -115,21 +115,24 @@ def neighbour_signal(relevance: Array, segments: Numbers, ordinals: Numbers, ave
 
     Places without a candidate count as ``average``.
     """
-    around = (beside(relevance, segments, ordinals, step, absent=average) for step in (-1, 1, -2, 2))
+    around = beside(relevance, segments, ordinals, -1, 1, -2, 2, absent=average)
     before, after, further_before, further_after = around
     near, far = (before + after) / 2, (further_before + further_after) / 2
     return np.asarray((near + SECOND_NEIGHBOUR * far) / (1 + SECOND_NEIGHBOUR))
 
 
-def beside(signal: Array, segments: Numbers, ordinals: Numbers, step: int, *, absent: float = 0.0) -> Array:
-    """The signal of the record this many places on, at most 2, in the same segment; ``absent`` if there is none."""
+def beside(signal: Array, segments: Numbers, ordinals: Numbers, *steps: int, absent: float = 0.0) -> Array:
+    """The signal of the record so many places on, at most 2, in the same segment; ``absent`` if there is none.
+
+    Of shape (steps, n).
+    """
     if not len(signal):
-        return np.zeros(0)
+        return np.zeros((len(steps), 0))
     keys = segments * (int(ordinals.max()) + 5) + ordinals + 2
     order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    place = np.minimum(np.searchsorted(ordered, keys + step), len(keys) - 1)
-    return np.where(ordered[place] == keys + step, signal[order[place]], absent)
+    ordered, near = keys[order], keys + np.array(steps)[:, None]
+    place = np.minimum(np.searchsorted(ordered, near), len(keys) - 1)
+    return np.where(ordered[place] == near, signal[order[place]], absent)
 
 
 def segment_signal(relevance: Array, segments: Numbers) -> Array:
@@ -239,7 +242,7 @@ def _ordered(at: Array, members: Array, *, oldest: bool) -> Array:
 
 def by_name(weights: Weights) -> dict[str, float]:
     """The weight of each signal."""
-    return {part.name: getattr(weights, part.name) for part in fields(weights)}
+    return {name: getattr(weights, name) for name in Weights.__dataclass_fields__}
 
 
 def weighted_mean(signals: Mapping[str, Array], weights: Weights) -> Array:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterable
-from functools import partial
+from functools import partial, wraps
 from typing import Any, Generic, TypeVar
 
 K = TypeVar("K")
@@ -83,6 +83,28 @@ class LruCache(Generic[K, V]):
 
     def __repr__(self) -> str:
         return f"LruCache({self.size} of {self.capacity} entries, {self.hits} hits, {self.misses} misses)"
+
+
+def kept_by_hash(capacity: int) -> Callable[[Callable[[str], V]], Callable[[str], V]]:
+    """Cache a function of a text by the hash of that, so that no words are kept; when full, the cache starts anew."""
+
+    def decorated(function: Callable[[str], V]) -> Callable[[str], V]:
+        known: dict[int, V] = {}
+
+        @wraps(function)
+        def remembered(text: str) -> V:
+            key = hash(text)
+            value = known.get(key)
+            if value is None:
+                value = function(text)
+                if len(known) >= capacity:
+                    known.clear()
+                known[key] = value
+            return value
+
+        return remembered
+
+    return decorated
 
 
 class Counts(Generic[H]):

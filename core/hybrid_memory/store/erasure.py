@@ -85,16 +85,6 @@ def texts_of(event: Event) -> str:
     return APART.join(parts)
 
 
-def sources_of(event: Event) -> Iterator[str]:
-    """Ids of the events that an event was made from, in whichever field it states them."""
-    named = [*event.sources, event.payload.get("turn")]
-    named += [name for line in event.payload.get("lines", ()) for name in line["sources"]]
-    if event.kind is EventKind.MESSAGE:
-        made_of = event.payload.get("extra", {}).get("made_of")
-        named += made_of if isinstance(made_of, list) else ()
-    yield from (name for name in named if isinstance(name, str))
-
-
 APART = " \x00 "
 """Separates texts that must not be read as one."""
 
@@ -137,7 +127,6 @@ class Erasure:
         words: the requested words, normalised; whatever repeats them is destroyed. Empty for none.
         user: destroy everything of this user; empty if only turns are concerned.
         before: destroy what was put into blocks before this time; None for nothing.
-        lost: ids of events destroyed earlier; what was made from them is destroyed too.
         after: only events after this position are examined.
         derived: positions of other events to destroy; rewritten: new payloads by position.
         counts: the number of things destroyed, by their name for the caller.
@@ -149,7 +138,6 @@ class Erasure:
     words: str = ""
     user: str = ""
     before: datetime | None = None
-    lost: Collection[str] = ()
     after: int = 0
     derived: set[int] = field(default_factory=set)
     rewritten: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -162,7 +150,7 @@ class Erasure:
         turns, self.turns = self.turns, []
         for turn in turns:
             self.add(turn)
-        if not (self.words or self.user or self.before or self.lost):
+        if not (self.words or self.user or self.before):
             self.after = max(self.after, min(self.places, default=1) - 1)
 
     def add(self, turn: Event) -> None:
@@ -185,12 +173,10 @@ class Erasure:
         return sorted(self.places | self.derived)
 
     def made_of(self, names: Iterable[Any], session: str | None = None) -> bool:
-        """Whether one of these ids is or was destroyed, in this session or, without one, in any."""
+        """Whether one of these ids is destroyed, in this session or, without one, in any."""
         wanted = {name for name in names if isinstance(name, str)}
         sessions = self.names if session is None else (session,)
-        return not wanted.isdisjoint(self.lost) or any(
-            not wanted.isdisjoint(self.names.get(one, ())) for one in sessions
-        )
+        return any(not wanted.isdisjoint(self.names.get(one, ())) for one in sessions)
 
     def has_words(self, value: Any) -> bool:
         """Whether a text, or a text in this JSON, contains the requested words."""

@@ -15,16 +15,16 @@ from hybrid_memory.errors import InvalidInputError, OutdatedError
 from hybrid_memory.index.record import RecordKind, Where
 from hybrid_memory.log.event import Event, EventKind, handle, principal_of
 from hybrid_memory.log.exchanges import Echoes
-from hybrid_memory.log.message import EARLIER, REPLACES
+from hybrid_memory.log.message import EARLIER, PRESSURE, REPLACES
 from hybrid_memory.log.port import Receipt
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Span, traced
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.erasure import SAID, Erasure, holds, plain, sources_of, stream, texts_of
+from hybrid_memory.store.erasure import SAID, Erasure, holds, plain, stream, texts_of
 from hybrid_memory.store.indexing import TextIndex, erase
-from hybrid_memory.store.keepout import Term, distinctive, keep, notes_of, term_of, unsaid, within
+from hybrid_memory.store.keepout import FORGOTTEN, digest_of, distinctive, keep, notes_of, term_of, unsaid, within
 from hybrid_memory.store.projection import head, projections
-from hybrid_memory.store.remember import DIGESTS, drain, tombstones_of
+from hybrid_memory.store.remember import drain
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present, retained
 from hybrid_memory.text.tokenize import terms
@@ -86,43 +86,30 @@ class ForgetRequest:
         return cls(names, words, user or "", before, expired, dry_run, keep_out, query or "")
 
 
-def _names(services: Services, item: Any) -> Sequence[str]:
-    """The event ids of an id, a handle, or an object that a projection returned: a hit, a record, a line or a fact."""
-    if isinstance(item, str) and item:
-        return [item]
-    for projection in projections(services):
-        if (sources := projection.sources(item)) is not None:
-            return sources
-    raise InvalidInputError(f"ids must be event ids, handles, hits, facts or lines, got {shown(item)}")
-
-
 def _forgotten(span: Span, receipt: Receipt) -> None:
     span.attributes |= {"count": len(receipt.positions), "dry_run": receipt.dry_run}
 
 
 @traced("forget", after=_forgotten)
 async def forget(run: Runner, services: Services, scope: Scope, request: ForgetRequest) -> Receipt:
-    """Destroy what is requested with everything derived from it, or report what would be destroyed.
-
-    Also finds what was derived from something destroyed earlier, by its words, its sources or its time.
-    """
+    """Destroy what is requested with everything derived from it, or report what would be destroyed."""
     await drain(run, present(services))
-    words, before, lost = request.query, request.before, await _lost(run, services, scope, request)
+    words, before = request.query, request.before
     receipts: list[Receipt] = []
     elsewhere: set[int] = set()
     keeps, kept = request.keep_out and not request.dry_run, 0
     if keeps and request.wording:  # first, so that nobody repeats it meanwhile
         kept = await keep(run, services, scope.owner, [term_of(request.wording)])
     candidates = distinctive(request.wording) if keeps else set()
-    async for asked in rounds(_asked(run, services, scope, request, elsewhere=elsewhere, lost=lost)):
+    async for asked in rounds(_asked(run, services, scope, request, elsewhere=elsewhere)):
         turns = await _closed(run, services, scope, asked)
         if keeps and not request.wording:
             candidates = candidates.union(*(distinctive(texts_of(turn)) for turn in turns))
-        erasure = Erasure(scope, turns, words, request.user, before, lost)
+        erasure = Erasure(scope, turns, words, request.user, before)
         receipts.append(await _destroy(run, services, erasure, dry_run=request.dry_run))
-        words, before, lost = "", None, ()  # looked for all over in the first round
-    if words or before or lost:
-        erasure = Erasure(scope, [], words, "", before, lost)
+        words, before = "", None  # looked for all over in the first round
+    if words or before:
+        erasure = Erasure(scope, [], words, "", before)
         receipts.append(await _destroy(run, services, erasure, dry_run=request.dry_run))
     if not request.dry_run:
         await _clean(run, services, scope.owner)
@@ -216,8 +203,9 @@ async def _destroy(run: Runner, services: Services, erasure: Erasure, *, dry_run
             break
         seen = upto if tries < TRIES else None
         try:
-            digests = [] if erasure.everything else tombstones_of(owner, erasure.turns)
-            note = {DIGESTS: digests} if digests else {}
+            said = () if erasure.everything else (turn for turn in erasure.turns if turn.kind is EventKind.MESSAGE)
+            digests = [digest_of(owner, one.id, one.payload) for one in said if one.message.event != PRESSURE]
+            note = {FORGOTTEN: digests} if digests else {}
             erased["records"] += await erase(run, services, owner, erasure.gone, erasure.rewritten, seen=seen, **note)
         except OutdatedError:
             continue
@@ -243,7 +231,7 @@ def _line(event: Event) -> str:
 
 async def _add_repeating(run: Runner, services: Services, erasure: Erasure) -> None:
     """Add messages made from the turns, and what the memory's own tools repeat of them."""
-    first = 0 if erasure.lost else min(erasure.places, default=None)
+    first = min(erasure.places, default=None)
     if first is None:
         return
     echoes = Echoes(event for event in erasure.turns if event.kind is EventKind.MESSAGE)
@@ -286,11 +274,11 @@ async def _closed(run: Runner, services: Services, scope: Scope, chosen: list[Ev
 
 
 async def _asked(
-    run: Runner, services: Services, scope: Scope, request: ForgetRequest, *, elsewhere: set[int], lost: Collection[str]
+    run: Runner, services: Services, scope: Scope, request: ForgetRequest, *, elsewhere: set[int]
 ) -> AsyncIterator[list[Event]]:
     """The requested turns and payloads, by position; ``elsewhere`` collects those of sessions out of reach."""
     if request.ids:
-        yield await _named(run, services, scope, request.ids, lost)
+        yield await _named(run, services, scope, request.ids)
     elif request.expired:
         async for events in expired_turns(run, services, scope):
             yield events
@@ -301,32 +289,35 @@ async def _asked(
         async for events in stream(run, services.truth, scope, kinds=SAID, until=request.before):
             yield events
     else:
+        term = term_of(request.wording) if request.keep_out else ()  # also where it has other separators
+
+        def is_held(event: Event) -> bool:
+            text = texts_of(event)
+            return holds(request.query, plain(text)) or bool(term and within([term], text))
+
         async for events in stream(run, services.truth, scope.owner, kinds=SAID):
-            term = term_of(request.wording) if request.keep_out else ()
-            holding = await run.call(_holding, events, request.query, term)
+            holding = await run.call(list, filter(is_held, events))
             # With a session its turns, and notes, which belong to none.
             mine = [event for event in holding if scope.session is None or event.scope.session in (scope.session, None)]
             elsewhere.update({event.position for event in holding} - {event.position for event in mine})
             yield mine
 
 
-async def _named(
-    run: Runner, services: Services, scope: Scope, items: Sequence[Any], lost: Collection[str]
-) -> list[Event]:
-    names = [name for item in items for name in _names(services, item)]
+async def _named(run: Runner, services: Services, scope: Scope, items: Sequence[Any]) -> list[Event]:
+    """The events behind ids, handles, and objects that a projection returned: hits, records, lines and facts."""
+    names: list[str] = []
+    for item in items:
+        every = (projection.sources(item) for projection in projections(services))
+        sources = [item] if isinstance(item, str) and item else next((one for one in every if one is not None), None)
+        if sources is None:
+            raise InvalidInputError(f"ids must be event ids, handles, hits, facts or lines, got {shown(item)}")
+        names += sources
     found = await _by_name(run, services, scope, names)
     for name in names:
-        if name not in found and name not in lost:
+        if name not in found:
             raise InvalidInputError(f"{scope} has nothing with the id {name!r}: nothing was forgotten")
     by_position = {event.position: event for events in found.values() for event in events}
     return [by_position[position] for position in sorted(by_position)]
-
-
-def _holding(events: Sequence[Event], words: str, term: Term) -> list[Event]:
-    """The events with these words; with a term to keep out, also where it has other separators."""
-    texts = [texts_of(event) for event in events]
-    having = (holds(words, plain(text)) or bool(term and within([term], text)) for text in texts)
-    return [event for event, has in zip(events, having, strict=True) if has]
 
 
 async def _by_name(run: Runner, services: Services, scope: Scope, names: Sequence[str]) -> dict[str, list[Event]]:
@@ -343,31 +334,6 @@ async def _by_name(run: Runner, services: Services, scope: Scope, names: Sequenc
                 found.setdefault(event.id, []).append(event)
     said = {name: [event for event in events if event.kind in SAID] for name, events in found.items()}
     return {name: events for name, events in said.items() if events}
-
-
-async def _lost(run: Runner, services: Services, scope: Scope, request: ForgetRequest) -> Collection[str]:
-    """Ids of events that no longer exist but that derived events still name: all, or those requested."""
-    if request.before:
-        return await _orphans(run, services, scope.owner)
-    names = [name for item in request.ids for name in _names(services, item)]
-    found = await _by_name(run, services, scope, names) if names else {}
-    unknown = [name for name in names if name not in found]
-    return (await _orphans(run, services, scope.owner)).intersection(unknown) if unknown else ()
-
-
-async def _orphans(run: Runner, services: Services, owner: Scope) -> set[str]:
-    """Ids that events of the owner name as sources, but that exist neither here nor in a space."""
-    named: set[str] = set()
-    for kind in (EventKind.MESSAGE, EventKind.CLAIM, EventKind.RECALLED, EventKind.COMPACTION, EventKind.BLOCK):
-        async for events in stream(run, services.truth, owner, kinds=(kind,)):
-            named.update(name for event in events for name in sources_of(event))
-    heads = await run.call(services.truth.heads)
-    for one in [owner, *(other for other in heads if other.space is not None and other.tenant == owner.tenant)]:
-        names = sorted(named)
-        for start in range(0, len(names), NAMED):
-            there = await run.call(services.truth.get, one, names[start : start + NAMED])
-            named.difference_update(event.id for event in there)
-    return named
 
 
 async def archive(run: Runner, services: Services) -> Receipt:

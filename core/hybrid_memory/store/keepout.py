@@ -1,4 +1,4 @@
-"""Keep-out: words that must not come back after they were forgotten, known only by keyed hashes.
+"""What was forgotten does not come back: a message under its id, and words that are kept out; known only by hashes.
 
 A term is one or more units: a word or number of a script that separates them, or a single character of one that does
 not. What is appended to the log of the owner has ``[kept out]`` in place of each term, so nothing derived can have it.
@@ -6,6 +6,7 @@ not. What is appended to the log of the owner has ``[kept out]`` in place of eac
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ from urllib.parse import unquote
 
 from hybrid_memory.errors import InvalidInputError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.message import Message
+from hybrid_memory.log.message import Message, Role
 from hybrid_memory.log.port import Appended, Draft, EventLog
 from hybrid_memory.log.views import DelegatingLog
 from hybrid_memory.runtime.caches import LruCache
@@ -30,6 +31,9 @@ from hybrid_memory.validation import shown
 
 KEPT_OUT = "kept_out"
 """The field of the log's note on what was erased."""
+
+FORGOTTEN = "tombstones"
+"""Its field with the digests of forgotten messages."""
 
 MASK = "[kept out]"
 
@@ -100,22 +104,30 @@ class KeepOut:
         position: of the last event about what was erased.
         key: of the hashes, random for each owner, kept in the store.
         digests: of the terms, with their sizes in units.
+        forgotten: digests of the owner's forgotten messages.
     """
 
     position: int = 0
     key: str = ""
     digests: Mapping[str, int] = field(default_factory=dict)
+    forgotten: frozenset[str] = frozenset()
 
     def after(self, notes: Iterable[Event]) -> Self:
         """With those of these notes."""
-        known, position, key = dict(self.digests), self.position, self.key
+        known, position, key, forgotten = dict(self.digests), self.position, self.key, set(self.forgotten)
         for note in notes:
             position = note.position
+            forgotten.update(note.payload.get(FORGOTTEN, ()))
             change = note.payload.get(KEPT_OUT, {})
             key = change.get("key", key)
             known |= change.get("terms", {})
             known = {digest: size for digest, size in known.items() if digest not in change.get("lifted", ())}
-        return type(self)(position, key, known)
+        return type(self)(position, key, known, frozenset(forgotten))
+
+    def has_forgotten(self, owner: Scope, draft: Draft) -> bool:
+        """Whether a draft has the id and the words of a forgotten message, whatever role spoke them."""
+        roles = (None, *Role) if draft.fixed_id else ()  # payloads do not state the default
+        return any(digest_of(owner, draft.id, {**draft.payload, "role": role}) in self.forgotten for role in roles)
 
     def digest(self, term: Term) -> str:
         """The keyed hash of a term."""
@@ -146,6 +158,12 @@ class KeepOut:
         return Message(**with_words(EventKind.MESSAGE, fields, self.masked), id=message.id, at=message.at)
 
 
+def digest_of(owner: Scope, name: str, payload: Mapping[str, Any]) -> str:
+    """Of a message, with its words, as files without ids number their messages, and may have grown since."""
+    said = [str(owner.owner), name, *(payload.get(key) for key in ("role", "content", "tool_calls"))]
+    return blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
 class KeepOuts:
     """What each owner keeps out, cached; a write that is refused as outdated brings it up to date."""
 
@@ -168,7 +186,7 @@ class KeepOuts:
 
 
 class KeepingOutLog(DelegatingLog):
-    """A log to which nothing is appended with a kept-out term in it.
+    """A log to which no forgotten message is appended, and nothing with a kept-out term in it.
 
     It costs no further access: an append that other processes' notes outdate is refused by the log, and repeated.
     """
@@ -181,8 +199,10 @@ class KeepingOutLog(DelegatingLog):
         known = self._keeping.cached(owner.owner)
         while True:
             clean = drafts
+            if known.forgotten:
+                clean = [one for one in clean if not known.has_forgotten(owner, one)]
             if known.digests:
-                clean = [replace(one, payload=with_words(one.kind, one.payload, known.masked)) for one in drafts]
+                clean = [replace(one, payload=with_words(one.kind, one.payload, known.masked)) for one in clean]
             upto = known.position if seen is None else min(seen, known.position)
             try:
                 return super().append(owner, clean, seen=upto)

@@ -198,26 +198,15 @@ async def begun(run: Runner, source: Services, target: Services) -> list[OwnerCo
     heads, copied = await run.call(source.truth.heads), await run.call(target.truth.heads)
     copies = {owner: OwnerCopy(owner, heads.get(owner, 0)) for owner in sorted({**heads, **copied}, key=str)}
     for owner, position in copied.items():
-        if position > copies[owner].head:
-            raise _foreign(owner)
-        copy = copies[owner]
-        while copy.position < position:
-            after = copy.position
-            ours = await run.call(source.truth.read, copy.owner, after=after, upto=position, limit=BATCH)
-            copy.position = ours[-1].position if len(ours) == BATCH else position
-            theirs = await run.call(target.truth.read, copy.owner, after=after, upto=copy.position)
-            lines = [line_of(event) for event in ours]
-            if lines != [line_of(event) for event in theirs]:
-                raise _foreign(copy.owner)
-            copy.digest.update(b"".join(lines))
-            copy.events += len(ours)
+        same = position <= copies[owner].head
+        while same and copies[owner].position < position:
+            same = await _step(run, source, target, copies[owner], position, write=False)
+        if not same:
+            raise InvalidInputError(
+                f"the target has memories of {owner} that are not here, or were forgotten here since: give an empty "
+                "store"
+            )
     return list(copies.values())
-
-
-def _foreign(owner: Scope) -> InvalidInputError:
-    return InvalidInputError(
-        f"the target has memories of {owner} that are not here, or were forgotten here since: give an empty store"
-    )
 
 
 async def copy_events(run: Runner, source: Services, target: Services, copy: OwnerCopy) -> AsyncIterator[int]:
@@ -227,19 +216,23 @@ async def copy_events(run: Runner, source: Services, target: Services, copy: Own
         StoreError: the target does not return what was written.
     """
     yield copy.events
-    while copy.position < copy.head:
-        after = copy.position
-        events = await run.call(source.truth.read, copy.owner, after=after, upto=copy.head, limit=BATCH)
-        if not events:
-            break
-        await run.call(target.truth.restore, copy.owner, events)
-        copy.position = events[-1].position
-        stored = await run.call(target.truth.read, copy.owner, after=after, upto=copy.position)
-        lines = [line_of(event) for event in events]
-        if lines != [line_of(event) for event in stored]:
+    while (after := copy.position) < copy.head:
+        if not await _step(run, source, target, copy, copy.head, write=True):
             raise StoreError(
-                f"the copy of {copy.owner} differs from the original between #{events[0].position} and #{copy.position}"
+                f"the copy of {copy.owner} differs from the original between #{after} and #{copy.position}"
             )
-        copy.digest.update(b"".join(lines))
-        copy.events += len(events)
-        yield len(events)
+        yield copy.events
+
+
+async def _step(run: Runner, source: Services, target: Services, copy: OwnerCopy, upto: int, *, write: bool) -> bool:
+    """Copy the next events up to this position, or only look at them; whether the target has the same there."""
+    after = copy.position
+    events = await run.call(source.truth.read, copy.owner, after=after, upto=upto, limit=BATCH)
+    copy.position = events[-1].position if len(events) == BATCH else upto
+    if write and events:
+        await run.call(target.truth.restore, copy.owner, events)
+    stored = await run.call(target.truth.read, copy.owner, after=after, upto=copy.position)
+    lines = [line_of(event) for event in events]
+    copy.digest.update(b"".join(lines))
+    copy.events += len(events)
+    return lines == [line_of(event) for event in stored]

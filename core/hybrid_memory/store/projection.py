@@ -17,7 +17,6 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.engine import BATCH, RESTORE, Finding
 from hybrid_memory.store.erasure import STREAM_BATCH, Erasure, stream
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import View
 
 Newest: TypeAlias = Mapping[Scope, Mapping[EventKind | None, Event]]
 """The last events of every owner by kind; that of any kind under None."""
@@ -121,13 +120,13 @@ class FoldedProjection(Projection, Generic[S]):
     Attributes:
         start: the state before the first event.
         follows: kinds of the events that change it.
-        anew: whether an erasure changes payloads of its events, so that all must be read again.
+        anew: those of them after which all events must be read again, such as an erasure that changes their payloads.
         capacity: how many states to cache.
     """
 
     start: Callable[[], S]
     follows: ClassVar[frozenset[EventKind]]
-    anew: ClassVar[bool] = False
+    anew: ClassVar[frozenset[EventKind]] = frozenset()
     capacity: ClassVar[int] = 1024
 
     def __init__(self) -> None:
@@ -140,13 +139,10 @@ class FoldedProjection(Projection, Generic[S]):
 
     async def read(self, run: Runner, services: Services, owner: Scope) -> S:
         """The state after all events of the owner, hidden or not."""
-        return await self._read(run, services.truth, (owner.owner, (), None))
+        return await self.read_log(run, services.truth, (owner.owner, (), None))
 
-    async def seen(self, run: Runner, view: View, state: LogState | None = None) -> S:
-        """The state after the events that the view shows; ``state`` is that of the owner's log, with these kinds."""
-        return await self._read(run, view.log, (view.owner, view.rolled, view.horizon), state)
-
-    async def _read(self, run: Runner, log: EventLog, key: Key, state: LogState | None = None) -> S:
+    async def read_log(self, run: Runner, log: EventLog, key: Key, state: LogState | None = None) -> S:
+        """The state after the events that this log shows; ``state`` is that of the owner's log, with these kinds."""
         owner = key[0]
         known, mark = self._cache.get(key) or (self.start(), "")
         if state is not None and (known.position, mark) == state.newest(self.follows):
@@ -156,7 +152,7 @@ class FoldedProjection(Projection, Generic[S]):
         if known.position and news:
             last, *news = news
         lost = known.position and (last is None or last.mark != mark)
-        if lost or (self.anew and known.position and any(event.kind is EventKind.ERASED for event in news)):
+        if lost or (known.position and any(event.kind in self.anew for event in news)):
             known = self.start()
             news = await run.call(log.read, owner, kinds=self.follows)
         if news:

@@ -7,10 +7,10 @@ import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 from hybrid_memory.errors import IdConflictError, InvalidMessageError, OutdatedError, StoreUnavailableError
 from hybrid_memory.log.event import QUARANTINE, Event, EventKind
@@ -22,7 +22,6 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import MAX_NAME_CHARS, Scope
 from hybrid_memory.store.erasure import is_encoded
-from hybrid_memory.store.projection import FoldedProjection
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
 from hybrid_memory.text.redaction import redact
@@ -55,13 +54,12 @@ async def remember(
     *,
     superseded: Mapping[int, str] | None = None,
     restored: Sequence[int] = (),
-    corrects: bool = False,
 ) -> Receipt:
     """Append the messages to the log, all or none; durable on return.
 
     If the log is unreachable and there is an outbox, they are durable there. In the same write, other messages are
-    superseded (ids by position) and some positions restored, unless the author is not trusted yet; if it ``corrects``
-    them, also in views of an earlier time. A message that was forgotten is left out if it comes again under its id.
+    superseded (ids by position) and some positions restored, unless the author is not trusted yet. A message that was
+    forgotten is left out if it comes again under its id.
     """
     drafts = [draft_of(services, scope, message) for message in messages]
     ids = tuple(draft.id for draft in drafts)
@@ -72,18 +70,16 @@ async def remember(
             "ids": list(gone.values()),
             "restored": list(restored),
             "by": {str(message.replaces): message.id for message in messages if message.replaces},
-            **({"corrects": True} if corrects else {}),
         }
         drafts.append(services.draft(EventKind.SUPERSEDED, payload, session=scope.session, author=services.author))
     try:
         await drain(run, services)
-        buried = await forgotten_ids(run, services, scope.owner, drafts)
-        drafts = [draft for draft in drafts if draft.id not in buried]
         await _check_visible(run, present(services), scope, drafts)
         appended = await _append(run, services, scope.owner, drafts, messages) if drafts else []
     except StoreUnavailableError as error:
         return await put_aside(run, services, scope.owner, drafts, error)
-    left_out = tuple(name for name in ids if name in buried)
+    there = {one.id for one in appended}
+    left_out = tuple(name for name in ids if name not in there)
     receipt = replace(receipt_of(appended[: len(ids) - len(left_out)]), ids=ids, forgotten=left_out)
     return receipt if services.trusted else replace(receipt, quarantined=receipt.ids)
 
@@ -321,53 +317,3 @@ def _changed(value: Any, change: Callable[[str], str], *, media: bool = False) -
         media = media or is_media(value)
         return {key: item if key in _NAMES else _changed(item, change, media=media) for key, item in value.items()}
     return value
-
-
-DIGESTS = "tombstones"
-"""The field of the log's note on what was erased."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tombstones:
-    """Digests of an owner's forgotten messages, up to a position in the log."""
-
-    position: int = 0
-    digests: frozenset[str] = frozenset()
-
-    def after(self, events: Iterable[Event]) -> Self:
-        """With those of these notes."""
-        notes = list(events)
-        new = (digest for note in notes for digest in note.payload.get(DIGESTS, ()))
-        return type(self)(notes[-1].position, self.digests.union(new))
-
-
-class TombstonesProjection(FoldedProjection[Tombstones]):
-    """The tombstones of each owner."""
-
-    start = Tombstones
-    follows = frozenset({EventKind.ERASED})
-
-
-def tombstones_of(owner: Scope, turns: Iterable[Event]) -> list[str]:
-    """The digests to note for erased messages."""
-    return [_digest(owner, turn.id, turn.payload) for turn in turns if turn.kind is EventKind.MESSAGE]
-
-
-async def forgotten_ids(run: Runner, services: Services, owner: Scope, drafts: Sequence[Draft]) -> set[str]:
-    """Ids of those drafts that have the id and the words of a forgotten message, whatever role spoke them."""
-    named = [draft for draft in drafts if draft.fixed_id]
-    if not named:
-        return set()
-    digests = (await services.state(TombstonesProjection).read(run, services, owner)).digests
-    roles = (None, *Role)  # payloads do not state the default
-    return {
-        draft.id
-        for draft in (named if digests else ())
-        if any(_digest(owner, draft.id, {**draft.payload, "role": role}) in digests for role in roles)
-    }
-
-
-def _digest(owner: Scope, name: str, payload: Mapping[str, Any]) -> str:
-    """Short, as one of many; with the words, as files without ids number their messages, and may have grown since."""
-    said = [str(owner.owner), name, *(payload.get(key) for key in ("role", "content", "tool_calls"))]
-    return hashlib.blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=8).hexdigest()

@@ -6,7 +6,7 @@ And retention: what is hidden by age, and would be destroyed by ``forget(expired
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -17,13 +17,12 @@ from hybrid_memory.arrays import Array, Ids, Numbers
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.message import Message
 from hybrid_memory.log.moment import MomentLog
 from hybrid_memory.log.port import EventLog, LogState, Receipt, receipt_of
 from hybrid_memory.log.views import Horizon, Stretches, VisibleLog, hidden, joined, replaced, runs, visible, within
-from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
+from hybrid_memory.store.projection import FoldedProjection
 from hybrid_memory.store.services import Services
 from hybrid_memory.urls import shown_url
 from hybrid_memory.validation import check_span, shown, whole
@@ -33,9 +32,6 @@ HIDING = frozenset({EventKind.ROLLBACK, EventKind.SUPERSEDED, EventKind.ERASED})
 
 IMPORTANT = 8.0
 """How many times more slowly the most important memories are forgotten than the least important."""
-
-VIEWS = 1024
-"""For how many owners the hidden parts of their logs are cached."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -70,30 +66,32 @@ class Changes:
     """The hidden parts of an owner's log.
 
     Attributes:
-        last: position and mark of the last event that this takes into account.
+        position: of the last event that this takes into account.
         rolled: stretches hidden by rollbacks; superseded: messages hidden by edits, their ids by position.
         hidden: the stretches of both.
     """
 
-    last: tuple[int, str] = (0, "")
+    position: int = 0
     rolled: Stretches = ()
     superseded: Mapping[int, str] = field(default_factory=dict)
     hidden: Stretches = ()
 
-    def after(self, events: Sequence[Event]) -> Changes:
+    def after(self, events: Iterable[Event]) -> Changes:
         """The changes after these events, of which only the first ones may be rollbacks."""
-        rolled = hidden([event for event in events if event.kind is EventKind.ROLLBACK]) or self.rolled
-        edits = [event for event in events if event.kind is EventKind.SUPERSEDED and visible(event.position, rolled)]
+        news = list(events)
+        rolled = hidden([event for event in news if event.kind is EventKind.ROLLBACK]) or self.rolled
+        edits = [event for event in news if event.kind is EventKind.SUPERSEDED and visible(event.position, rolled)]
         superseded = replaced(edits, self.superseded)
         everything = joined([*rolled, *((place, place) for place in superseded)])
-        return Changes((events[-1].position, events[-1].mark), rolled, superseded, everything)
+        return Changes(news[-1].position, rolled, superseded, everything)
 
 
-class Views:
-    """The hidden parts of each owner's log, cached."""
+class ChangesProjection(FoldedProjection[Changes]):
+    """The hidden parts of each owner's log."""
 
-    def __init__(self) -> None:
-        self.changes: LruCache[Scope, Changes] = LruCache(VIEWS)
+    start = Changes
+    follows = HIDING
+    anew = HIDING - {EventKind.SUPERSEDED}
 
 
 def in_a_moment(services: Services) -> Services:
@@ -112,7 +110,7 @@ async def in_view(run: Runner, services: Services, scope: Scope, state: LogState
         return services
     log, horizon = services.truth, services.horizon
     if horizon is None:
-        changes = await _changes(run, services, scope.owner, state)
+        changes = await services.state(ChangesProjection).read_log(run, log, (scope.owner, (), None), state)
         if not changes.hidden:
             return view_of(services, scope, log)
         shown_log = VisibleLog(log, changes.hidden)
@@ -122,7 +120,7 @@ async def in_view(run: Runner, services: Services, scope: Scope, state: LogState
     stretches = hidden([event for event in events if event.kind is EventKind.ROLLBACK], horizon)
     edits = [event for event in events if event.kind is EventKind.SUPERSEDED and visible(event.position, stretches)]
     before = horizon.before
-    done = [event for event in edits if before is None or event.at < before or "corrects" in event.payload]
+    done = [event for event in edits if before is None or event.at < before]
     superseded = replaced(done)
     # An edited message has the time of the one that it replaces.
     later = [name for event in edits if event not in done for name in event.payload["by"].values()]
@@ -132,30 +130,9 @@ async def in_view(run: Runner, services: Services, scope: Scope, state: LogState
     return view_of(services, scope, VisibleLog(log, everything, horizon), **seen)
 
 
-async def _changes(run: Runner, services: Services, owner: Scope, state: LogState | None) -> Changes:
-    """The hidden parts of the owner's log now: the cached ones, updated with later events."""
-    cache = services.state(Views).changes
-    known = cache.get(owner) or Changes()
-    if state is not None and known.last == state.newest(HIDING):
-        return known
-    news = await run.call(services.truth.read, owner, kinds=HIDING, after=known.last[0] - 1 if known.last[0] else 0)
-    if known.last[0]:
-        same = bool(news) and (news[0].position, news[0].mark) == known.last
-        if same and len(news) == 1:
-            return known
-        if not same or any(event.kind is not EventKind.SUPERSEDED for event in news[1:]):
-            known, news = Changes(), await run.call(services.truth.read, owner, kinds=HIDING)
-        else:
-            news = news[1:]
-    if news:
-        known = known.after(news)
-        cache.put(owner, known)
-    return known
-
-
 def view_of(services: Services, scope: Scope, log: EventLog, **seen: Any) -> View:
     """The services with this log in view; hides nothing but the given stretches."""
-    own = {part.name: getattr(services, part.name) for part in fields(Services)}
+    own = {name: getattr(services, name) for name in Services.__dataclass_fields__}
     return View(**{**own, "log": log, "owner": scope.owner, "whole": services.truth, **seen})
 
 
@@ -200,23 +177,6 @@ async def rollback(run: Runner, services: Services, scope: Scope, to: Any) -> Re
     draft = services.draft(EventKind.ROLLBACK, {"to": position}, author=services.author)
     (appended,) = await run.call(services.truth.append, scope.owner, [draft])
     return receipt_of([appended])
-
-
-async def history(
-    run: Runner,
-    services: Services,
-    scope: Scope,
-    *,
-    limit: int | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
-) -> list[Message]:
-    """The messages, oldest first, an edited one in the place of the original; with a limit, the newest."""
-    most = None if limit is None else whole("limit", limit, 0)
-    check_span(since, until)
-    services = await in_view(run, services, scope)
-    events = placed(await newest_messages(run, services, scope, most, since=since, until=until), 0)
-    return [event.message for event in (events if most is None else events[max(0, len(events) - most) :])]
 
 
 async def newest_messages(

@@ -189,13 +189,11 @@ class SemanticIndexContract(IndexWritingContract):
             assert not present.all()
             if present.any():
                 np.testing.assert_allclose(rows, expected, atol=TOLERANCE)
-            np.testing.assert_allclose(filled.likeness(owner, asked), oracle.likeness(owner, asked), atol=TOLERANCE)
             mine, theirs = filled.status(owner, sums=True), oracle.status(owner, sums=True)
             assert (mine.mean.shape, mine.vectors) == (theirs.mean.shape, theirs.vectors)
             np.testing.assert_allclose(mine.mean, theirs.mean, atol=TOLERANCE)
         full = oracle.search(vector, Where(ALICE), ALL)
         assert_same_ranking(filled.search(vector, Where(ALICE), ALL), full, ALL)
-        assert filled.likeness(ALICE, ids()).shape == (0, 0)
 
     @pytest.mark.parametrize("radius", [0, 1, 3])
     def test_columns_agree_with_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex, radius: int) -> None:
@@ -326,7 +324,6 @@ class SemanticIndexContract(IndexWritingContract):
         assert self._matches(index, Where(ALICE)) == []
         assert not index.vector_rows(ALICE, ids(1, 2))[1].any()
         assert index.status(ALICE, sums=True).vectors == 0
-        assert index.likeness(ALICE, ids(1, 2)).tolist() == [[0, 0], [0, 0]]
         assert index.embedder() is None
 
     def test_a_record_without_vector_is_found_by_its_words_only(self, index: SemanticIndex) -> None:

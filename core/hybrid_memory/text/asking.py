@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from hybrid_memory.arrays import Array, Floats
-from hybrid_memory.runtime.caches import LruCache
+from hybrid_memory.runtime.caches import kept_by_hash
 from hybrid_memory.text.languages import ENGLISH_STOP_WORDS, language_of
 from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.sentences import sentences
@@ -290,6 +290,7 @@ _KNOWN = lazy(
 )
 
 
+@kept_by_hash(16_384)
 def is_memory(text: str) -> bool:
     """Whether a turn states something: not only questions, greetings, acknowledgements and requests for an answer.
 
@@ -351,9 +352,6 @@ _BIAS = float(_head["bias"])
 They are read at import, as recall runs in event loops.
 """
 
-_read: LruCache[int, tuple[float, float]] = LruCache(16_384)
-"""Cached by the hash of a text, so that no words are kept here."""
-
 
 @dataclass(frozen=True, slots=True)
 class Speech:
@@ -385,7 +383,7 @@ def speech(texts: Sequence[str], vectors: Floats | None = None, embedder: str = 
 
 def says_nothing(text: str) -> bool:
     """Whether the rules consider it an acknowledgement or a greeting."""
-    return _of(text)[0] > 0
+    return len(text) <= IDLE_CHARS and asks_nothing(text)
 
 
 def tells(embedder: str) -> bool:
@@ -403,11 +401,7 @@ def emptiness(vectors: Floats) -> Array:
     return np.asarray(1 / (1 + np.exp(-(vectors.astype(np.float64) @ _WEIGHTS + _BIAS))))
 
 
+@kept_by_hash(16_384)
 def _of(text: str) -> tuple[float, float]:
-    key = hash(text)
-    known = _read.get(key)
-    if known is None:
-        idle = len(text) <= IDLE_CHARS and asks_nothing(text)
-        known = (1.0, 0.0) if idle else (0.0, questioning_share(ends(text, READ_CHARS)))
-        _read.put(key, known)
-    return known
+    """How empty a text is, and how much of it asks."""
+    return (1.0, 0.0) if says_nothing(text) else (0.0, questioning_share(ends(text, READ_CHARS)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from collections.abc import Set as AbstractSet
 
 ENGLISH_STOP_WORDS = frozenset(
     """a about above after again against all also am an and any are as at be because been before being below between
@@ -90,14 +91,16 @@ _NONE: frozenset[str] = frozenset()
 _FOREIGN = _NONE.union(*STOP_WORDS.values()) - ENGLISH_STOP_WORDS
 
 
-def language_of(words: Collection[str], least: int = 2, also: Mapping[str, frozenset[str]] | None = None) -> str | None:
+def language_of(
+    words: Collection[str], least: int = 2, also: Mapping[str, AbstractSet[str]] | None = None
+) -> str | None:
     """The language of words in lower case, a key of `STOP_WORDS`; None if it is English, or not to be told.
 
     A language needs ``least`` function words that English does not have; all of its function words together must be a
     quarter of the words, and more than English has. Of two languages with as many, the first. Those in ``also`` count
     too, with "english" for English; single letters do not.
     """
-    if also is None and len(_FOREIGN.intersection(words)) < least:
+    if (also is None or also.keys() <= {"english"}) and len(_FOREIGN.intersection(words)) < least:
         return None
     unique, also = frozenset(word for word in words if len(word) > 1), also or {}
     counts = {name: len(unique & (known | also.get(name, _NONE))) for name, known in STOP_WORDS.items()}

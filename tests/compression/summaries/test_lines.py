@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import Line, Message, Role, Section
-from hybrid_memory.context.compact import audited, critical_items, measured, remaining, unsaid
+from hybrid_memory.context.compact import audited, critical_items, measured, unsaid
 from hybrid_memory.context.lines import (
     CRITICAL,
     THRESHOLD,
@@ -189,10 +189,3 @@ def test_rules_and_keys_of_a_long_conversation_precede_its_talk(language: str, s
     lines = texts(shown(kept, max_tokens=shown_tokens // 2, spare=shown_tokens // 2, count=estimate_tokens))
     assert {text for text in wanted if f"user: {text}" not in lines} == set()
     assert len(lines) - len(wanted) <= len(talk) + 2, "a series takes one line, or two until it goes on"
-
-
-def test_an_item_in_several_lines_of_a_stretch_counts_once_in_the_audit() -> None:
-    span = [event(1, "We paid 40 EUR in Ghent."), event(2, "She paid 40 EUR in Ghent too."), event(3, "It took 15 km.")]
-    total = audited(span, candidates(span, "light"), [], "")
-    left = remaining(total, candidates(span[:2], "light"), [(1, 3)])
-    assert (total.in_summary, left.in_summary, left.in_log) == (3, 2, 1)

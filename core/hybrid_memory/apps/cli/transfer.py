@@ -105,8 +105,7 @@ def _exported(path: Path, refusals: list[str]) -> list[Transcript]:
     results: list[Transcript] = []
     for session, rows in groupby(messages, key=itemgetter(0)):
         run = [message for _, message in rows]
-        undated = frozenset(one.id for one in run if one.at is None)
-        results.append(Transcript(session, tuple(dated(run, file_time(path))), form=OWN, undated=undated))
+        results.append(Transcript(session, tuple(dated(run, file_time(path))), form=OWN))
     return results
 
 
@@ -148,9 +147,9 @@ def import_chats(
 ) -> None:
     """Import chats from files: each conversation becomes a session, with dates, tool calls and speakers.
 
-    With a named owner it creates a missing store. Importing a file again writes only what is new, and corrects roles,
-    origins, names and times. Without --session, sessions have the names in the files, or those of the files; custom
-    instructions of ChatGPT are a session of that name. What cannot be read is named, and the rest is imported.
+    With a named owner it creates a missing store. Importing a file again writes only what is new. Without --session,
+    sessions have the names in the files, or those of the files; custom instructions of ChatGPT are a session of that
+    name. What cannot be read is named, and the rest is imported.
 
     Example: hybrid-memory import memory.db conversations.json --user alice
     """
@@ -174,7 +173,7 @@ def import_chats(
         counts = {"indexed": derived.indexed, "embedded": derived.embedded, "learned": derived.learned}
         print_json({"messages": messages, **written, "sessions": sessions, **counts, "refused": refusals})
     else:
-        ways = {"known": "known", "corrected": "corrected", "forgotten": "forgotten before and left out"}
+        ways = {"known": "known", "forgotten": "forgotten before and left out"}
         known = "".join(f", {written[way]:,} of them {told}" for way, told in ways.items() if written[way])
         show(f"{counted(messages, 'turn')} in {counted(len(sessions), 'session')} of {scoped.scope}{known}")
         learned = f"learned {counted(derived.learned, 'claim')}"
@@ -186,18 +185,18 @@ def import_chats(
 def remember_all(
     memory: HybridMemory, scoped: ScopedMemory, chats: Sequence[Transcript], refusals: list[str]
 ) -> dict[str, int]:
-    """Write everything with a progress bar; returns how many were known, corrected, and forgotten before.
+    """Write everything with a progress bar; returns how many were known, and forgotten before.
 
     A message whose id the store has with other words is not written: ``refusals`` gets a text that names it.
     """
     from hybrid_memory.display import progress_bar  # noqa: PLC0415 - half a second that help need not take
 
     total = sum(len(chat.messages) for chat in chats)
-    done, written = 0, {"known": 0, "corrected": 0, "forgotten": 0}
+    done, written = 0, {"known": 0, "forgotten": 0}
 
     def write(session: ScopedMemory, messages: Sequence[Message]) -> None:
         try:
-            receipt = session.remember(messages, correct=True)
+            receipt = session.remember(messages)
         except IdConflictError as error:
             if len(messages) == 1:
                 refusals.append(f"{session.scope.session}: {error}")
@@ -205,18 +204,15 @@ def remember_all(
             for message in messages:
                 write(session, [message])
             return
-        for way in written:
-            written[way] += len(getattr(receipt, "duplicates" if way == "known" else way))
+        written["known"] += len(receipt.duplicates)
+        written["forgotten"] += len(receipt.forgotten)
 
     with progress_bar("importing", shown=None, unit="message") as advance:
         for chat in chats:
             session = memory.for_scope(replace(scoped.scope, session=chat.name or None))
             for start in range(0, len(chat.messages), BATCH):
                 batch = chat.messages[start : start + BATCH]
-                # An inferred time corrects none.
-                guessed = [message.id for message in batch if message.id in chat.undated and message.id]
-                there = {event.id for event in session.events(which=guessed)} if guessed else set()
-                write(session, [one.model_copy(update={"at": None}) if one.id in there else one for one in batch])
+                write(session, batch)
                 done += len(batch)
                 advance(done, total)
     return written

@@ -144,14 +144,12 @@ class Transcript:
         messages: the messages, with unique ids.
         form: the form it was read from.
         key: its key in its file; empty if it has none.
-        undated: ids of the messages without a time of their own.
     """
 
     name: str
     messages: tuple[Message, ...]
     form: str = "messages"
     key: str = ""
-    undated: frozenset[str | None] = frozenset()
 
     @classmethod
     def of(
@@ -175,7 +173,7 @@ class Transcript:
             taken.add(id_)
             seen.add(id_)
             said.append(message if message.id == id_ else message.model_copy(update={"id": id_}))
-        return cls(name, tuple(said), form, key, frozenset(message.id for message in said if message.at is None))
+        return cls(name, tuple(said), form, key)
 
     @property
     def digest(self) -> str:

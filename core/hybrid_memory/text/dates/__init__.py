@@ -84,7 +84,10 @@ def _pieces(text: str, wall: datetime) -> list[_Piece]:
     shape = _DIGIT.sub("0", text.lower())
     for language in (CHINESE, language_of_times(text) or ENGLISH):
         for rule in language.rules:
-            if not any(cue in shape for cue in rule.cues):
+            for cue in rule.cues:
+                if cue in shape:
+                    break
+            else:
                 continue
             for match in rule.pattern.finditer(text):
                 try:

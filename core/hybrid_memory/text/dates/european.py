@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from hybrid_memory.text.dates.calendar import (
     Found,
@@ -376,6 +377,12 @@ def european(name: str) -> Language:
     )
 
 
+@lru_cache(maxsize=4096)
+def languages_of(word: str) -> frozenset[str]:
+    """The languages of `WORDS` in which a word in lower case is one for times."""
+    return frozenset(name for name in WORDS if _signs(name).fullmatch(word))
+
+
 @cache
 def _signs(name: str) -> re.Pattern[str]:
     words = WORDS[name]
@@ -389,6 +396,9 @@ def language_of_times(text: str) -> Language | None:
     Where the same word means a time in one language only ("hier"), the others decide.
     """
     words = set(_WORD.findall(text.lower()))
-    also = {name: frozenset(word for word in words if _signs(name).fullmatch(word)) for name in WORDS}
-    name = language_of(words, 1, {**also, "english": _ENGLISH_WORDS})
-    return european(name) if name in WORDS else None
+    also = defaultdict[str, set[str]](set)
+    for word in words:
+        for name in languages_of(word):
+            also[name].add(word)
+    language = language_of(words, 1, {**also, "english": _ENGLISH_WORDS})
+    return european(language) if language in WORDS else None
