@@ -156,7 +156,7 @@ _DESCRIPTIONS: Mapping[EventKind, Callable[[Mapping[str, Any]], str]] = {
     EventKind.USED: lambda p: f"{counted(len(p['uses']), 'message')} counted as recalled",
     EventKind.COMPACTION: lambda p: (
         f"summarised up to #{p['cursor']} by the strategy {p['summary']['strategy']}: "
-        f"{counted(len(p['summary']['lines']), 'line')} for {counted(len(p['summary']['stretches']), 'part')} of the log"
+        f"{counted(len(p['summary']['lines']), 'line')} for {counted(len(p['summary']['stretches']), 'part')}"
     ),
     EventKind.RECALLED: _prompt,
     EventKind.PAYLOAD: lambda p: str(p["text"]),
