@@ -23,8 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.sets import Clock
 from benchmarks.tables import parser
-from hybrid_memory import HybridMemory, ScopedMemory, Weights, open_memory
-from hybrid_memory.config import MemoryConfig, OrchestrationConfig, RecallConfig
+from hybrid_memory import HybridMemory, MemoryConfig, RecallConfig, ScopedMemory, Weights, open_memory
+from hybrid_memory.config import OrchestrationConfig
 
 START = datetime(2026, 2, 3, 9, tzinfo=UTC)
 DISTANCES = {"same session": (0, timedelta(0)), "a week": (20, timedelta(days=7)), "months": (300, timedelta(days=150))}

@@ -28,8 +28,8 @@ from benchmarks.retrieval import DEPTH, turns_found
 from benchmarks.sets import counted, load, messages
 from benchmarks.tables import Table, parser, write
 from benchmarks.vectors import KeptVectors
-from hybrid_memory import LearningConfig, MemoryConfig, open_memory
-from hybrid_memory.config import OrchestrationConfig, RecallConfig
+from hybrid_memory import LearningConfig, MemoryConfig, RecallConfig, open_memory
+from hybrid_memory.config import OrchestrationConfig
 from hybrid_memory.recall.signals import by_words
 
 NONE = "none"

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hybrid_memory import EventKind, HybridMemory
+from hybrid_memory import EventKind, HybridMemory, Task
 from hybrid_memory.errors import MemoryClosedError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.ports import Floats
-from hybrid_memory.runtime.tasks import Task, current_priority
+from hybrid_memory.runtime.tasks import current_priority
 from tests.archives import InMemoryArchive
 from tests.doubles import PATIENCE, FaultyEmbedder, texts, wait_until
 from tests.faces import Face, Open

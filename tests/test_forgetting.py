@@ -14,20 +14,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, Scope, ScopedMemory, open_memory
 from hybrid_memory.context import compact
 from hybrid_memory.context.queue import QueueState
 from hybrid_memory.engines.sqlite import SqliteIndex
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.index.record import Where
-from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Draft, Payloads
 from hybrid_memory.log.views import DelegatingLog
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.runtime.caches import LruCache
-from hybrid_memory.scope import Scope
 from hybrid_memory.store import forget
 from hybrid_memory.store.erasure import STREAM_BATCH
 from hybrid_memory.text.tokens import estimate_tokens

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
-from hybrid_memory.config import CompactionConfig, OrchestrationConfig
+from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory.config import OrchestrationConfig
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from tests.faces import Face
 from tests.forks import exit_code

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, check_store, open_memory
+from hybrid_memory import EventKind, HybridMemory, MemoryConfig, ScopedMemory, check_store, open_memory
 from hybrid_memory.documents.items import PutItem, batch
-from hybrid_memory.log.event import EventKind
 from hybrid_memory.memory.opening import projections
 from hybrid_memory.runtime.runners import InlineRunner, drive
 from hybrid_memory.store.projection import append_revision, revision_id

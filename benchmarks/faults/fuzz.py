@@ -22,10 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.faults._verbs import Call, Verbs
-from hybrid_memory import EventKind, HybridMemory, LearningConfig, MemoryConfig, open_memory
+from hybrid_memory import EventKind, HybridMemory, LearningConfig, MemoryConfig, Scope, open_memory
 from hybrid_memory.config import OrchestrationConfig
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError
-from hybrid_memory.scope import Scope
 
 FACES = {
     "verbs": ("_verbs", "Verbs"),

@@ -15,10 +15,9 @@ import hybrid_memory.recall.recall as flow
 from benchmarks.ranking.conversations import OWN, conversations
 from benchmarks.sets import Clock, counted, messages, when
 from benchmarks.vectors import KeptVectors
-from hybrid_memory import HybridMemory, MemoryConfig, Message, open_memory
+from hybrid_memory import HybridMemory, MemoryConfig, Message, RecallConfig, Role, open_memory
 from hybrid_memory.arrays import Array
-from hybrid_memory.config import OrchestrationConfig, RecallConfig
-from hybrid_memory.log.message import Role
+from hybrid_memory.config import OrchestrationConfig
 from hybrid_memory.recall.measure import Measured, measure
 
 ASKED_BEFORE = 4

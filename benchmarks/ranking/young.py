@@ -23,8 +23,8 @@ from benchmarks.ranking.conversations import OWN, conversations
 from benchmarks.sets import Clock, counted, messages, when
 from benchmarks.tables import parser
 from benchmarks.vectors import KeptVectors
-from hybrid_memory import MemoryConfig, open_memory
-from hybrid_memory.config import OrchestrationConfig, RecallConfig
+from hybrid_memory import MemoryConfig, RecallConfig, open_memory
+from hybrid_memory.config import OrchestrationConfig
 from hybrid_memory.recall import recall as confidence
 
 SETS = (*OWN, "memorybank_en", "memorybank_zh", "locomo")

@@ -1,7 +1,5 @@
 """What a newcomer meets in the first minutes: any encoding, handles, sessions, facts, and turns of their own."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

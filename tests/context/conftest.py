@@ -1,7 +1,5 @@
 """Sessions as the log would have them, planned without a store."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Protocol

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 
@@ -7,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import Message, Origin, Role
+from hybrid_memory import Category, Fact, FactState, Message, Origin, Role
 from hybrid_memory.context.layout import MEMORY_HEADINGS, Language
 from hybrid_memory.context.memories import MEMORY_CHARS, Memories, fitting, memory_note, window
-from hybrid_memory.facts.fact import Category, Fact, FactState
 from tests.doubles import orphans
 from tests.world import NOON, calls, hit, result
 

@@ -1,7 +1,5 @@
 """What a prompt tells of itself: for every part why it stands as it does."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What is shortened once the turns of a conversation no longer fit, and what stays as it was."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

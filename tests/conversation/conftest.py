@@ -1,7 +1,5 @@
 """A memory with settings of compaction, and what is said in its conversations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Protocol
 

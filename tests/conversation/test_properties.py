@@ -1,7 +1,5 @@
 """Random conversations: what holds for every prompt, every summary and every owner."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count, product

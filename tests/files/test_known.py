@@ -1,7 +1,5 @@
 """Blocks as files that are edited, the profile and facts as files that are read."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -9,8 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import Event, EventKind, Fact, FactState, HybridMemory, Scope, ScopedMemory, open_memory
-from hybrid_memory.config import LearningConfig, MemoryConfig
+from hybrid_memory import (
+    Event,
+    EventKind,
+    Fact,
+    FactState,
+    HybridMemory,
+    LearningConfig,
+    MemoryConfig,
+    Scope,
+    ScopedMemory,
+    open_memory,
+)
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.attributes import attribute
 from hybrid_memory.facts.fact import SETTLED, USER, Claim, Stance

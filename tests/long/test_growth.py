@@ -8,18 +8,27 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
+from hybrid_memory import (
+    CompactionConfig,
+    Event,
+    EventKind,
+    HybridMemory,
+    MemoryConfig,
+    Message,
+    Role,
+    Scope,
+    ScopedMemory,
+    UserProfile,
+    open_memory,
+)
 from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.artifacts.reading import MAX_CHANGED, read_ledger
 from hybrid_memory.context.compact import MAX_STRETCHES
 from hybrid_memory.context.shortening import excerpt as shortened_to
-from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profiling import MAX_FACTS, own_facts, profile_of
 from hybrid_memory.facts.resolving import resolve
 from hybrid_memory.facts.statements import Statements
-from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.recall.plan import MAX_TIMES, plan
-from hybrid_memory.scope import Scope
 from hybrid_memory.text.asking import MAX_CHARS, about_now
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.dates import find_times

@@ -1,7 +1,5 @@
 """Streamable HTTP: the token, the names that it answers to, and a server that is stopped."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 

@@ -1,7 +1,5 @@
 """The server in the client's own process: what a client is offered, told, and kept from."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The server as a process of its own, as a host starts it."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

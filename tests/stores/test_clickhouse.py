@@ -1,7 +1,5 @@
 """What the ClickHouse archive says without a server; what it does with one is in tests/full/test_clickhouse.py."""
 
-from __future__ import annotations
-
 import socket
 import sys
 import time

@@ -1,10 +1,8 @@
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,9 +15,7 @@ from hybrid_memory.errors import (
     StoreUnavailableError,
     WrongKeyError,
 )
-
-if TYPE_CHECKING:
-    from tests.stores.conftest import OpenStore
+from tests.stores.conftest import OpenStore
 
 pytest.importorskip("sqlcipher3")
 

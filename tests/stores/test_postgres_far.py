@@ -1,7 +1,5 @@
 """A Postgres server that is far away: how often a verb waits for it, and that what was sent along is never outdated."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """The log in Postgres: writers side by side, answers that are lost, connections that are cut."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace

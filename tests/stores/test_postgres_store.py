@@ -1,7 +1,5 @@
 """A store in Postgres: who sees what, what it is opened on, and a server that takes over from another."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -13,23 +11,19 @@ from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, Scope, open_memory
+from hybrid_memory import EventKind, HybridMemory, MemoryConfig, Message, Scope, open_memory
 from hybrid_memory.config import OrchestrationConfig
 from hybrid_memory.engines.sqlite import Database, SqliteLog
 from hybrid_memory.engines.sqlite.driver import KeyNotes
 from hybrid_memory.errors import InvalidConfigError, StoreError, StoreUnavailableError, WrongKeyError
 from hybrid_memory.index.record import Where
-from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.port import Draft
 from tests.forks import exit_code
-
-if TYPE_CHECKING:
-    from tests.stores.conftest import OpenStore
-
+from tests.stores.conftest import OpenStore
 
 pytest.importorskip("sqlcipher3")
 

@@ -1,7 +1,5 @@
 """Any log with any index does what the memory in this process does, through every verb."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,27 +1,21 @@
 """Servers that are killed in the middle of writes and recalls of several threads, and started again."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from hybrid_memory import Hit, HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.errors import StoreUnavailableError
 from tests.doubles import until_there, wait_until
+from tests.engines.conftest import Config
 from tests.postgres_server import PostgresServer
 from tests.servers import MilvusServer, RedisServer
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.engines.conftest import Config
 
 Server = RedisServer | MilvusServer | PostgresServer
 

@@ -1,22 +1,17 @@
 """A log that lost its end, or was restored from a backup, behind an index that has seen more."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, open_memory
-from hybrid_memory.memory.opening import check_store
+from hybrid_memory import HybridMemory, MemoryConfig, check_store, open_memory
+from tests.engines.conftest import Config
 from tests.servers import RedisServer
-
-if TYPE_CHECKING:
-    from tests.engines.conftest import Config
 
 SETTINGS: dict[str, Any] = {"orchestration": {"background": False}, "recall": {"count_uses": False}}
 QUERIES = ["zebra giraffe", "cat called", "斑马 长颈鹿", "where do I live"]
