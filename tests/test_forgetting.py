@@ -1,8 +1,7 @@
 """What is forgotten is gone: from every verb, and from every byte of the store."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -30,7 +29,7 @@ from hybrid_memory.store import forget
 from hybrid_memory.store.erasure import STREAM_BATCH
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.doubles import FaultyEmbedder, texts
-from tests.faces import Face
+from tests.faces import Face, Open
 from tests.world import holding
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
@@ -43,28 +42,8 @@ NOW = START + timedelta(days=60)
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Iterator[Callable[..., HybridMemory]]:
-    """Opens the test's store; the one before is closed."""
-    with ExitStack() as stack:
-
-        def open_one(model: Any = None, **config: Any) -> HybridMemory:
-            settings = {"embedder": "hashing", **config}
-            config_of_store = MemoryConfig(url=f"sqlite:///{tmp_path / 'memory.db'}", **settings)
-            return stack.enter_context(
-                open_memory(config_of_store, embedder=model, token_counter=estimate_tokens, clock=lambda: NOW)
-            )
-
-        yield open_one
-
-
-@pytest.fixture
-def memory(make: Callable[..., HybridMemory]) -> HybridMemory:
-    return make()
-
-
-@pytest.fixture
-def alice(memory: HybridMemory) -> ScopedMemory:
-    return memory.scoped(user="alice", session="s1")
+def opened(opened: Open) -> Open:
+    return partial(opened, power_safe=True, token_counter=estimate_tokens, clock=lambda: NOW)
 
 
 def chat(alice: ScopedMemory) -> ScopedMemory:
@@ -91,8 +70,8 @@ def chat(alice: ScopedMemory) -> ScopedMemory:
     return alice
 
 
-def test_no_byte_of_a_canary_is_left(make: Callable[..., HybridMemory], tmp_path: Path) -> None:
-    with make() as memory:
+def test_no_byte_of_a_canary_is_left(opened: Open, tmp_path: Path) -> None:
+    with opened() as memory:
         alice = chat(memory.scoped(user="alice", session="s1"))
         assert holding(tmp_path, FORMS), "the canary was there"
         for word in CANARIES:
@@ -105,7 +84,7 @@ def test_no_byte_of_a_canary_is_left(make: Callable[..., HybridMemory], tmp_path
         assert not [hit for hit in alice.recall(CANARY, k=50) if CANARY in hit.record.text]
         assert CANARY not in alice.assemble("What do you know?", max_tokens=900).text
     assert holding(tmp_path, FORMS) == [], "after closing"
-    memory = make()
+    memory = opened()
     assert len(memory.scoped(user="alice", session="s1").history()) == 14
     memory.rebuild()
     assert holding(tmp_path, FORMS) == []
@@ -173,9 +152,9 @@ def test_what_is_not_clear_destroys_nothing(alice: ScopedMemory, wanted: dict[st
     [({"ttl": {"turn": timedelta(days=30)}}, (60, 1)), ({"half_life": timedelta(days=10), "least": 0.1}, (60, 60))],
     ids=["time to live", "forgetting curve"],
 )
-def test_expired_turns_go(make: Callable[..., HybridMemory], retention: dict[str, Any], ages: tuple[int, int]) -> None:
+def test_expired_turns_go(opened: Open, retention: dict[str, Any], ages: tuple[int, int]) -> None:
     """By age, or later the more it matters."""
-    alice = make(embedder="none", retention=retention).scoped(user="alice", session="s1")
+    alice = opened(embedder="none", retention=retention).scoped(user="alice", session="s1")
     for age, importance, text in zip(ages, (0.0, 1.0), ("Trivial chairs.", "Vital chairs."), strict=True):
         alice.remember({"content": text, "importance": importance}, at=NOW - timedelta(days=age))
     assert texts(alice.recall("chairs", k=5)) == ["Vital chairs."]
@@ -184,9 +163,9 @@ def test_expired_turns_go(make: Callable[..., HybridMemory], retention: dict[str
     assert texts(alice.history()) == ["Vital chairs."]
 
 
-def test_a_failing_embedder_does_not_keep_what_is_forgotten(make: Callable[..., HybridMemory], tmp_path: Path) -> None:
+def test_a_failing_embedder_does_not_keep_what_is_forgotten(opened: Open, tmp_path: Path) -> None:
     embedder = FaultyEmbedder(HashingEmbedder())
-    alice = chat(make(embedder, embedder="none").scoped(user="alice", session="s1"))
+    alice = chat(opened(embedder=embedder).scoped(user="alice", session="s1"))
     with embedder.failing(ConnectionError("offline")):
         for word in CANARIES:
             alice.forget(query=word)
@@ -238,10 +217,8 @@ def test_words_that_other_sessions_hold_too_are_told_of(memory: HybridMemory, dr
     assert memory.scoped(user="u").forget(query="hazelnuts", dry_run=dry_run).note == ""
 
 
-def test_what_is_kept_of_others_stays_when_somebody_forgets(
-    make: Callable[..., HybridMemory], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with make() as memory:
+def test_what_is_kept_of_others_stays_when_somebody_forgets(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened() as memory:
         alice, bob = (memory.scoped(user=name, session="s1") for name in ("alice", "bob"))
         for one in (alice, bob):
             one.remember([f"I live in {CANARY}.", *(f"Room {number} has chairs." for number in range(12))])
@@ -521,15 +498,15 @@ def test_terms_of_the_next_turn_go_while_another_process_indexes(
 
 
 @pytest.mark.parametrize("how", ["remember", "mirror", "another session", "a new process"])
-def test_a_forgotten_message_stays_so_under_its_id(make: Callable[..., HybridMemory], how: str) -> None:
+def test_a_forgotten_message_stays_so_under_its_id(opened: Open, how: str) -> None:
     said = [{"id": f"m{row}", "content": text} for row, text in enumerate(("I live in Rome.", "My cat is Tom."))]
-    memory = make()
+    memory = opened()
     ann = memory.scoped(user="ann", session="s")
     ann.remember(said)
     ann.forget(query="Rome")
     if how == "a new process":
         memory.close()
-        ann = make().scoped(user="ann", session="s")
+        ann = opened().scoped(user="ann", session="s")
     if how == "another session":
         ann = memory.scoped(user="ann", session="other")
     if how == "mirror":
@@ -541,8 +518,8 @@ def test_a_forgotten_message_stays_so_under_its_id(make: Callable[..., HybridMem
     assert [fact.value for fact in ann.facts(attribute="home")] == []
 
 
-def test_what_is_said_again_after_forgetting_is_stored(make: Callable[..., HybridMemory]) -> None:
-    ann = make().scoped(user="ann", session="s")
+def test_what_is_said_again_after_forgetting_is_stored(opened: Open) -> None:
+    ann = opened().scoped(user="ann", session="s")
     ann.remember("I live in Rome.", id="turn-1")
     ann.forget(query="Rome")
     ann.remember("I live in Rome.")
