@@ -223,12 +223,6 @@ def test_a_score_lies_between_0_and_1_and_grows_with_every_signal(table: Array, 
         assert (higher >= scores - 1e-12).all()
 
 
-@given(columns)
-def test_with_every_adjustment_off_the_score_is_the_formula(table: Array) -> None:
-    signals = dict(zip(NAMES, table, strict=True))
-    assert weighted_mean(signals, Weights.plain()) == pytest.approx(0.7 * signals["vector"] + 0.3 * signals["text"])
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_weight_that_makes_no_sense_is_refused(name: str) -> None:
     for value in (-0.1, float("nan"), float("inf")):

@@ -115,32 +115,25 @@ def exact() -> TokenCounter:
     return counter
 
 
-def test_counts_are_those_of_the_encoding_and_special_tokens_are_ordinary_text(exact: TokenCounter) -> None:
-    # Counts that OpenAI's own tokenizer gives.
+def test_counts_are_those_of_the_encoding_whatever_the_text(exact: TokenCounter) -> None:
+    """Those that OpenAI's own tokenizer gives; special tokens are ordinary text."""
     texts = (
         "tiktoken is great!", "お誕生日おめでとう", "antidisestablishmentarianism", "2 + 2 = 4", "", "<|endoftext|>",
     )  # fmt: skip
     assert [exact(text) for text in texts] == [6, 8, 6, 7, 0, 7]
     assert repr(exact) == "<token counter 'tiktoken o200k_base'>"
+    assert 7_000 < exact(" " * (10 * SLICE_CHARS) + "a") < 9_000
+    assert exact("a\ud800b") > 0
 
 
-def assert_estimates() -> None:
+@pytest.mark.parametrize("missing", ["package", "table"])
+def test_without_tiktoken_or_its_table_it_estimates(
+    missing: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if missing == "package":
+        monkeypatch.setitem(sys.modules, "tiktoken", None)
+    else:
+        monkeypatch.setattr(tokenizers, "_table_folders", lambda: iter([tmp_path]))
     counter = token_counter()
     assert counter(TEXT) == estimate_tokens(TEXT)
     assert repr(counter) == "<token counter 'estimate'>"
-
-
-def test_without_tiktoken_it_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tiktoken", None)
-    assert_estimates()
-
-
-def test_without_a_table_it_estimates(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(tokenizers, "_table_folders", lambda: iter([tmp_path]))
-    assert_estimates()
-
-
-def test_hostile_text_is_counted(exact: TokenCounter) -> None:
-    blanks = exact(" " * (10 * SLICE_CHARS) + "a")
-    assert 7_000 < blanks < 9_000
-    assert exact("a\ud800b") > 0

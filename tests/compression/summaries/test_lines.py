@@ -119,14 +119,9 @@ def test_of_two_that_say_the_same_the_newer_stays() -> None:
     assert [each.first for each in merged(standing, fresh, max_tokens=900, count=estimate_tokens)] == [2, 7]
 
 
-@pytest.mark.parametrize("text", column(TABLE, "critical"))
-def test_what_must_be_kept_is_critical_in_both_languages(text: str) -> None:
-    assert importance(text) >= CRITICAL
-
-
-@pytest.mark.parametrize("text", column(TABLE, "small talk"))
-def test_small_talk_is_below_the_threshold_in_both_languages(text: str) -> None:
-    assert importance(text) < THRESHOLD
+@pytest.mark.parametrize("text", [*column(TABLE, "critical"), *column(TABLE, "small talk")])
+def test_what_must_be_kept_is_critical_and_small_talk_below_the_threshold(text: str) -> None:
+    assert importance(text) >= CRITICAL if text in column(TABLE, "critical") else importance(text) < THRESHOLD
 
 
 @pytest.mark.parametrize(("section", "text"), rows(TABLE, "section"))
