@@ -1,6 +1,6 @@
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import count, repeat
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -78,13 +78,6 @@ def test_recall_refuses_what_it_cannot_answer(face: Face, memory: HybridMemory) 
             face(alice).recall(query, **options)
 
 
-def test_history_refuses_what_it_cannot_answer(face: Face, alice: ScopedMemory) -> None:
-    wrong = {"limit": -1}, {"since": NAIVE}, {"until": NAIVE}, {"since": "yesterday"}
-    for options in cast("tuple[dict[str, Any], ...]", wrong):
-        with pytest.raises(InvalidInputError, match=r"-1|since|until"):
-            face(alice).history(**options)
-
-
 @pytest.mark.parametrize("count", [2**31, 2**63 - 1])
 def test_more_than_any_store_holds_is_all_there_is(face: Face, alice: ScopedMemory, count: int) -> None:
     face(alice).remember(["a cat", "two cats"])
@@ -143,8 +136,9 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("remember", {"content": Unreadable()}), ("mirror", {"messages": 7}), ("mirror", {"messages": [Unreadable()]}),
     ("recall", {"query": "x", "k": True}), ("recall", {"query": "x", "kinds": repeat("turn")}),
     ("recall", {"query": "x", "categories": count()}), ("recall", {"query": "x", "categories": ["\ud800"]}),
-    ("recall", {"query": "x", "k": Unreadable()}), ("history", {"limit": deep(5000)}), ("events", {"which": 7}),
-    ("events", {"which": [10**30, None]}), ("expand", {"what": "#²"}), ("expand", {"what": f"#{10**30}"}),
+    ("recall", {"query": "x", "k": Unreadable()}), ("history", {"limit": deep(5000)}), ("history", {"limit": -1}),
+    ("history", {"since": NAIVE}), ("history", {"until": NAIVE}), ("history", {"since": "yesterday"}),
+    ("events", {"which": 7}), ("events", {"which": [10**30, None]}), ("expand", {"what": "#²"}), ("expand", {"what": f"#{10**30}"}),
     ("forget", {"ids": "#²"}), ("forget", {"ids": 10**30}), ("forget", {"query": "x", "dry_run": "no"}),
     ("rollback", {"to": 10**30}), ("rollback", {"to": "now"}), ("fetch", {"result_id": Unreadable()}),
     ("fetch", {"result_id": "x", "pattern": "(" * 500}),

@@ -63,14 +63,6 @@ def test_a_growing_copy_is_written_once_and_its_end_is_enough(alice: ScopedMemor
     assert words(alice) == ["hello", "hi", "how are you?", "fine", "more", "and more"]
 
 
-def test_what_was_forgotten_is_not_written_again(alice: ScopedMemory, face: Face) -> None:
-    copy = [user("my card is 4711", "1"), assistant("noted", "2"), user("forget it", "3")]
-    face(alice).mirror(copy)
-    alice.forget(ids=["1"])
-    assert face(alice).mirror([*copy, assistant("done", "4")]) == [None, "2", "3", "4"]
-    assert words(alice) == ["noted", "forget it", "done"]
-
-
 PARIS = [user("I live in Paris.", "1"), assistant("hi", "2"), user("And I like tea.", "3"), assistant("ok", "4")]
 OSLO = [user("I live in Oslo.", "1"), *PARIS[1:]]
 ROME = [user("I live in Rome.", "1"), *PARIS[1:]]

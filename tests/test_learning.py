@@ -44,13 +44,6 @@ def test_a_turn_is_read_once(face: Face, alice: ScopedMemory) -> None:
     assert len(face(alice).facts()) == 2
 
 
-def test_the_newer_statement_comes_first(alice: ScopedMemory) -> None:
-    alice.remember("I live in Paris.", at=START)
-    alice.remember("I live in Berlin now.", at=START + timedelta(days=9))
-    alice.flush()
-    assert "Berlin" in alice.recall("Where do I live?")[0].record.text
-
-
 def test_facts_can_be_chosen() -> None:
     derived = Deriving(
         ("Paris", "user", "home", "Paris"), ("nurse", "Nora", "profession", "nurse"),

@@ -113,14 +113,11 @@ def test_a_hit_says_what_and_why(told: HybridMemory, host: Host) -> None:
     assert json.loads(json.dumps(found.metadata)) == found.metadata
 
 
-def test_only_the_owners_memory_is_found(told: HybridMemory, host: Host) -> None:
-    assert host.texts(told, "sister 妹妹") == {SISTER, CAT, CHINESE}
-    assert host.texts(told, "sister", user="carol") == set()
-
-
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
+        ({}, {SISTER, CAT, CHINESE}),
+        ({"user": "carol"}, set()),
         ({"scope": "session"}, {SISTER, CAT}),
         ({"since": MAY.replace(month=7)}, {CHINESE}),
         ({"until": MAY.replace(month=6)}, {SISTER}),
@@ -131,7 +128,7 @@ def test_only_the_owners_memory_is_found(told: HybridMemory, host: Host) -> None
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",  # a set has no order
 )
-def test_filters_count(told: HybridMemory, host: Host, options: dict[str, Any], expected: set[str]) -> None:
+def test_owner_and_filters_count(told: HybridMemory, host: Host, options: dict[str, Any], expected: set[str]) -> None:
     assert host.texts(told, "My sister lives where?", session="s1", **options) == expected
 
 

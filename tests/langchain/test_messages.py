@@ -1,3 +1,4 @@
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -80,25 +81,18 @@ MESSAGES: st.SearchStrategy[BaseMessage] = st.one_of(
 )
 
 
-@given(MESSAGES)
-@settings(max_examples=40)
-def test_a_langchain_message_comes_back_equal(message: BaseMessage) -> None:
-    before = message.model_copy(deep=True)
-    restored = to_langchain(from_langchain(message))
-    assert type(restored) is type(before)
-    assert restored == before
-    assert message == before
-
-
 @given(st.lists(MESSAGES, min_size=1, max_size=4), st.booleans())
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_log_gives_langchain_messages_back_equal(
     memory: HybridMemory, messages: list[BaseMessage], keep_id: bool
 ) -> None:
     messages = [message for row, message in enumerate(messages) if not keep_id or message.id is None or row == 0]
+    before = deepcopy(messages)
     session = memory.scoped(user="alice", session=f"s{memory.stats().events}")
     session.remember([from_langchain(message, keep_id=keep_id) for message in messages])
-    assert [to_langchain(message) for message in session.history()] == messages
+    restored = [to_langchain(message) for message in session.history()]
+    assert restored == messages == before
+    assert [type(message) for message in restored] == [type(message) for message in before]
 
 
 @pytest.mark.parametrize(
