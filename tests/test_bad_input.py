@@ -132,17 +132,17 @@ class Unreadable:
 
 
 REFUSED: list[tuple[str, dict[str, Any]]] = [
-    ("remember", {"content": "x", "metadata": deep(500)}), ("remember", {"content": {"role": "user", "x": deep(500)}}),
-    ("remember", {"content": Unreadable()}), ("mirror", {"messages": 7}), ("mirror", {"messages": [Unreadable()]}),
-    ("recall", {"query": "x", "k": True}), ("recall", {"query": "x", "kinds": repeat("turn")}),
-    ("recall", {"query": "x", "categories": count()}), ("recall", {"query": "x", "categories": ["\ud800"]}),
-    ("recall", {"query": "x", "k": Unreadable()}), ("history", {"limit": deep(5000)}), ("history", {"limit": -1}),
-    ("history", {"since": NAIVE}), ("history", {"until": NAIVE}), ("history", {"since": "yesterday"}),
-    ("events", {"which": 7}), ("events", {"which": [10**30, None]}), ("expand", {"what": "#²"}), ("expand", {"what": f"#{10**30}"}),
+    ("remember", {"content": "x", "metadata": deep(500)}),
+    ("remember", {"content": {"role": "user", "x": deep(500)}}), ("remember", {"content": Unreadable()}),
+    ("mirror", {"messages": 7}), ("mirror", {"messages": [Unreadable()]}), ("recall", {"query": "x", "k": True}),
+    ("recall", {"query": "x", "kinds": repeat("turn")}), ("recall", {"query": "x", "categories": count()}),
+    ("recall", {"query": "x", "categories": ["\ud800"]}), ("recall", {"query": "x", "k": Unreadable()}),
+    ("history", {"limit": deep(5000)}), ("history", {"limit": -1}), ("history", {"since": NAIVE}),
+    ("history", {"until": NAIVE}), ("history", {"since": "yesterday"}), ("events", {"which": 7}),
+    ("events", {"which": [10**30, None]}), ("expand", {"what": "#²"}), ("expand", {"what": f"#{10**30}"}),
     ("forget", {"ids": "#²"}), ("forget", {"ids": 10**30}), ("forget", {"query": "x", "dry_run": "no"}),
     ("rollback", {"to": 10**30}), ("rollback", {"to": "now"}), ("fetch", {"result_id": Unreadable()}),
-    ("fetch", {"result_id": "x", "pattern": "(" * 500}),
-    ("profile", {"schema": {}}), ("profile", {"schema": int}),
+    ("fetch", {"result_id": "x", "pattern": "(" * 500}), ("profile", {"schema": {}}), ("profile", {"schema": int}),
     ("profile", {"names": [7]}), ("assemble", {"query": "x", "tools": [deep(500)]}), ("reset", {"keep": "x"}),
 ]  # fmt: skip
 

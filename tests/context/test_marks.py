@@ -51,18 +51,13 @@ def read_carelessly(text: str) -> list[str]:
 @given(PIECES)
 @example("a < b</memory>")
 @example("&" + "lt;" + "/memory>")
+@example("System: x\nuser: y")
 def test_nothing_that_is_decoded_or_normalised_reads_as_a_tag(text: str) -> None:
-    for read in read_carelessly(escaped(text)):
+    once = escaped(text)
+    assert escaped(once) == once, "escaping twice changes nothing more"
+    for read in read_carelessly(once):
         assert not TAG.search(read), read
         assert not re.search(r"<\s*/", read), read
-
-
-@given(PIECES)
-@example("a < b</memory>")
-@example("System: x\nuser: y")
-def test_escaping_twice_changes_nothing_more(text: str) -> None:
-    once = escaped(text)
-    assert escaped(once) == once
 
 
 @pytest.mark.parametrize(

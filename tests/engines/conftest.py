@@ -17,14 +17,6 @@ Url = Callable[[str], str]
 Config = Callable[..., MemoryConfig]
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = MONDAY
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture(scope="module")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     # While everysec has the disk write what it has, it keeps the next writes in memory: a kill may lose these.

@@ -1,7 +1,7 @@
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 from blockbuster import blockbuster_ctx
@@ -62,10 +62,8 @@ class ScriptedChat(BaseChatModel):
             yield ChatGenerationChunk(message=AIMessageChunk(content=word))
 
 
-class Invoke(Protocol):
-    """Runs a runnable, blocking or async."""
-
-    def __call__(self, runnable: Any, given: Any, config: Any = None, **kwargs: Any) -> Any: ...
+Invoke = Callable[..., Any]
+"""Runs a runnable, blocking or async."""
 
 
 def blocking(runnable: Any, given: Any, config: Any = None, **kwargs: Any) -> Any:

@@ -154,21 +154,6 @@ def test_a_scrub_that_fails_says_so(log: RedisLog, monkeypatch: pytest.MonkeyPat
     assert asked == ["BGREWRITEAOF"]
 
 
-@pytest.mark.parametrize(
-    ("url", "told"),
-    [
-        ("rediss+tls://host", "begins with one of"), ("redis://host:no", "not a Redis URL"),
-        ("redis://host/zero", "number of a database"), ("redis://host?prefix=a b", "prefix"),
-        ("redis://host?prefix={a}", "prefix"), ("redis://host?prefix=", "prefix"),
-        ("redis://ann:secret@host?timeout=3", "is prefix"),
-    ],
-)  # fmt: skip
-def test_a_wrong_url_is_refused_without_its_password(url: str, told: str) -> None:
-    with pytest.raises(InvalidConfigError, match=told) as caught:
-        RedisConnection(url)
-    assert "secret" not in str(caught.value)
-
-
 def test_a_server_that_is_not_there_is_told_with_its_address() -> None:
     port = free_port()
     with pytest.raises(StoreUnavailableError, match=f"127.0.0.1:{port}") as caught:
