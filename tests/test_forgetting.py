@@ -30,7 +30,7 @@ from hybrid_memory.store.erasure import STREAM_BATCH
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.doubles import FaultyEmbedder, texts
 from tests.faces import Face, Open
-from tests.world import holding
+from tests.world import holding, rows
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
 CANARY = "zirconquokka"
@@ -277,22 +277,11 @@ def test_words_are_found_wherever_a_message_holds_them(query: str, message: dict
         assert [message.text for message in alice.history()] == ["Nice."]
 
 
-@pytest.mark.parametrize(
-    ("query", "goes", "stays"),
-    [
-        ("Ann", ["Ann called.", "ANN's cat", "I met (ann)", "ann_lee.txt"], ["The annual report", "Cannes", "savanna"]),
-        ("room 3", ["Take room 3.", "room  3"], ["room 31", "broom 3"]),
-        ("José", ["Call JOSÉ!"], ["Joséphine"]),
-        ("re", ["re: you"], ["re\u0301sume\u0301"]),
-        ("राम", ["राम आया"], ["रामायण"]),
-        ("妹妹", ["我妹妹住在里斯本。", "妹妹"], ["我的姐姐"]),
-        ("ann", ["ann在里斯本"], ["annie在里斯本"]),
-        ("민수", ["민수가 왔다"], ["지수가 왔다"]),
-        ("แมว", ["ฉันมีแมวหนึ่งตัว"], ["ฉันมีสุนัข"]),
-        (".env", ["edit .env now", "prod.env"], [".environment"]),
-    ],
-)  # fmt: skip
-def test_words_are_whole_where_a_script_separates_them(query: str, goes: list[str], stays: list[str]) -> None:
+@pytest.mark.parametrize("row", rows("whole_words.tsv"), ids=" ".join)
+def test_words_are_whole_where_a_script_separates_them(row: tuple[str, ...]) -> None:
+    """The query, what goes by it, and behind the arrow what stays."""
+    arrow = row.index("=>")
+    query, goes, stays = row[0], row[1:arrow], list(row[arrow + 1 :])
     with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
         alice = memory.scoped(user="alice", session="s1")
         alice.block("notes").put("\n".join([*goes, *stays]))

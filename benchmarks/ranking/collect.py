@@ -13,11 +13,10 @@ from tqdm import tqdm
 
 import hybrid_memory.recall.recall as flow
 from benchmarks.ranking.conversations import OWN, conversations
-from benchmarks.sets import Clock, counted, messages, when
+from benchmarks.sets import Clock, counted, messages, undisturbed, when
 from benchmarks.vectors import KeptVectors
-from hybrid_memory import HybridMemory, MemoryConfig, Message, RecallConfig, Role, open_memory
+from hybrid_memory import HybridMemory, Message, Role
 from hybrid_memory.arrays import Array
-from hybrid_memory.config import OrchestrationConfig
 from hybrid_memory.recall.measure import Measured, measure
 
 ASKED_BEFORE = 4
@@ -70,13 +69,8 @@ def collect(data: Path, name: str, embedder: KeptVectors) -> list[Asked]:
 
 
 def _asked(name: str, one: dict[str, Any], strangers: list[dict[str, Any]], embedder: KeptVectors) -> Iterator[Asked]:
-    config = MemoryConfig(
-        url="memory://",
-        recall=RecallConfig(count_uses=False),
-        orchestration=OrchestrationConfig(background=False),
-    )
     clock = Clock()
-    with open_memory(config, embedder=embedder, clock=clock) as memory:
+    with undisturbed(embedder=embedder, clock=clock) as memory:
         mine = [question for question in one["questions"] if not question.get("bad")]
         answered = [question for question in mine if counted(question) and question.get("evidence")]
         repeated = answered[::ASKED_BEFORE] if name in OWN else []

@@ -39,12 +39,6 @@ def answer(hits: list[Hit]) -> Hit:
     return next(hit for hit in hits if hit.record.text == ANSWER)
 
 
-@pytest.fixture
-def memory() -> Iterator[HybridMemory]:
-    with open_memory("memory://", embedder="hashing") as memory:
-        yield memory
-
-
 def test_a_short_answer_comes_with_its_question(memory: HybridMemory) -> None:
     hits = told(memory).recall(LATER)
     hit = answer(hits)

@@ -17,27 +17,21 @@ from hybrid_memory.ports import SemanticIndex, Use
 from hybrid_memory.testing.corpus import ALICE, BOB, DIM, EMBEDDER, START, entry_of, make_record, unit
 from tests.servers import RedisServer
 
-NUMBERS = count()
 ALL = 10_000
 ONES = unit(np.ones(DIM))
 
 
 @pytest.fixture
-def url(redis_server: RedisServer) -> str:
-    return f"{redis_server.url}?prefix=index-{next(NUMBERS)}"
-
-
-@pytest.fixture
-def index(url: str) -> Iterator[RedisIndex]:
-    index = RedisIndex(RedisConnection(url))
+def index(redis_url: str) -> Iterator[RedisIndex]:
+    index = RedisIndex(RedisConnection(redis_url))
     yield index
     index.close()
 
 
 @pytest.fixture
-def reader(url: str) -> Iterator[RedisIndex]:
+def reader(redis_url: str) -> Iterator[RedisIndex]:
     """The same index in another process."""
-    index = RedisIndex(RedisConnection(url))
+    index = RedisIndex(RedisConnection(redis_url))
     yield index
     index.close()
 
@@ -64,7 +58,7 @@ def keys_of(index: RedisIndex, server: RedisServer) -> set[bytes]:
 
 def test_two_stores_on_one_server_keep_apart(redis_server: RedisServer) -> None:
     urls = [f"{redis_server.url}{part}" for part in ("?prefix=apart", "?prefix=apart-2", "/3?prefix=apart")]
-    indexes = [RedisIndex(RedisConnection(url)) for url in urls]
+    indexes = [RedisIndex(RedisConnection(redis_url)) for redis_url in urls]
     for number, index in enumerate(indexes, start=1):
         index.upsert(ALICE, [entry_of(make_record(number, "cat"))], after=0, upto=5)
         index.put_vectors(("m", number * 8), {number: b"a"}, {b"a": unit(np.ones(number * 8))})

@@ -20,17 +20,10 @@ from hybrid_memory.errors import (
 from hybrid_memory.testing.drafts import ALICE, draft
 from tests.servers import RedisServer, free_port
 
-NUMBERS = count()
-
 
 @pytest.fixture
-def url(redis_server: RedisServer) -> str:
-    return f"{redis_server.url}?prefix=log-{next(NUMBERS)}"
-
-
-@pytest.fixture
-def log(url: str) -> Iterator[RedisLog]:
-    log = RedisLog(RedisConnection(url))
+def log(redis_url: str) -> Iterator[RedisLog]:
+    log = RedisLog(RedisConnection(redis_url))
     yield log
     log.close()
 
@@ -41,9 +34,9 @@ def test_a_node_of_a_cluster_is_refused(tmp_path: Path) -> None:
         RedisConnection(node.url)
 
 
-def test_a_follower_that_lags_misses_no_event_between_reserving_and_appending(url: str) -> None:
+def test_a_follower_that_lags_misses_no_event_between_reserving_and_appending(redis_url: str) -> None:
     """The position of the slow one is taken back if the fast one was there first."""
-    slow, fast = RedisLog(RedisConnection(url)), RedisLog(RedisConnection(url))
+    slow, fast = RedisLog(RedisConnection(redis_url)), RedisLog(RedisConnection(redis_url))
     reserve = slow._reserved
     late = iter([True, False])
 
@@ -161,12 +154,12 @@ def test_a_server_that_is_not_there_is_told_with_its_address() -> None:
     assert "secret" not in str(caught.value)
 
 
-def test_a_store_of_another_version_is_refused(redis_server: RedisServer, url: str) -> None:
-    connection = RedisConnection(url)
+def test_a_store_of_another_version_is_refused(redis_server: RedisServer, redis_url: str) -> None:
+    connection = RedisConnection(redis_url)
     connection.call("SET", f"{connection.prefix}:layout", 99)
     connection.close()
     with pytest.raises(StoreVersionError, match="version 99"):
-        RedisConnection(url)
+        RedisConnection(redis_url)
 
 
 def test_settings_that_lose_events_are_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
