@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any
@@ -7,19 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import (
-    CompactionConfig,
-    Event,
-    EventKind,
-    Host,
-    HybridMemory,
-    MemoryConfig,
-    Message,
-    Role,
-    ScopedMemory,
-    ToolCall,
-    open_memory,
-)
+from hybrid_memory import CompactionConfig, Event, EventKind, Host, HybridMemory, Message, Role, ScopedMemory, ToolCall
 from hybrid_memory.context.conversation import said_before
 from hybrid_memory.errors import IdConflictError, InvalidInputError
 from tests.doubles import texts, wait_until
@@ -261,12 +248,11 @@ def model() -> Model:
 
 
 @pytest.fixture
-def chat(model: Model) -> Iterator[ScopedMemory]:
+def chat(opened: Open, model: Model) -> ScopedMemory:
     numbers = count()
     clock = lambda: datetime.fromtimestamp(1_700_000_000 + next(numbers), UTC)  # noqa: E731
-    config = MemoryConfig(url="memory://", embedder="hashing", compaction=SETTINGS)
-    with open_memory(config, language_model=model, clock=clock) as memory:
-        yield memory.scoped(user="alice", session="s1")
+    memory = opened(url="memory://", compaction=SETTINGS, language_model=model, clock=clock)
+    return memory.scoped(user="alice", session="s1")
 
 
 def said(rounds: int) -> list[Message]:

@@ -8,16 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import (
-    EventKind,
-    HybridMemory,
-    MemoryConfig,
-    Message,
-    Origin,
-    RecallConfig,
-    ScopedMemory,
-    open_memory,
-)
+from hybrid_memory import EventKind, HybridMemory, Message, Origin, RecallConfig, ScopedMemory, open_memory
 from hybrid_memory.documents.items import (
     FindItems,
     GetItem,
@@ -195,7 +186,7 @@ def test_the_fold_is_the_same_however_it_is_read(steps: list[tuple[Any, ...]]) -
     """What was kept up to date, and what a process reads that starts now, agree with a dict and with one another."""
     clock = Clock(NOON)
     oracle: dict[str, tuple[int, datetime, timedelta | None]] = {}
-    with open_memory(MemoryConfig(url="memory://", embedder="none"), clock=clock) as memory:
+    with open_memory("memory://", embedder="none", clock=clock) as memory:
         items = memory.items("app")
         for number, step in enumerate(steps):
             oracle = {k: v for k, v in oracle.items() if v[2] is None or v[1] + v[2] > clock.now}

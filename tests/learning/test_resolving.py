@@ -1,6 +1,6 @@
 """What follows from claims: supersession, retraction, correction, tasks, disputes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,25 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import (
-    Event,
-    EventKind,
-    Fact,
-    FactState,
-    HybridMemory,
-    LearningConfig,
-    MemoryConfig,
-    Scope,
-    ScopedMemory,
-    open_memory,
-)
+from hybrid_memory import Event, EventKind, Fact, FactState, HybridMemory, Scope, ScopedMemory
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.attributes import attribute
 from hybrid_memory.facts.fact import SETTLED, USER, Claim, Stance
 from hybrid_memory.facts.facts import Knowledge
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.resolving import AT_ONCE, resolve
-from tests.faces import Face
+from tests.faces import Face, Open
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
 
@@ -238,9 +227,8 @@ class Notes:
 
 
 @pytest.fixture
-def memory() -> Iterator[HybridMemory]:
-    with open_memory(MemoryConfig(url="memory://", learning=LearningConfig(background=False)), embedder="none") as it:
-        yield it
+def memory(opened: Open) -> HybridMemory:
+    return opened(url="memory://", embedder="none", learning={"background": False})
 
 
 def reread(memory: HybridMemory, *, other: bool) -> ScopedMemory:

@@ -44,9 +44,7 @@ class Hosted(BaseDocumentCompressor):
     model: str = "rank-1"
     top_n: int = 2
 
-    def compress_documents(
-        self, documents: Sequence[Document], query: str, callbacks: Any = None
-    ) -> Sequence[Document]:
+    def compress_documents(self, documents: Sequence[Document], *_: Any, **__: Any) -> list[Document]:
         best = sorted(documents, key=lambda document: len(document.page_content))[: self.top_n]
         scores = [0.9, 0.4, 0.1]
         return [
@@ -169,9 +167,7 @@ def test_numbers_of_any_scale_are_brought_to_0_to_1(given: list[float], scores: 
 class Invents(BaseDocumentCompressor):
     """Gives back a text of its own."""
 
-    def compress_documents(
-        self, documents: Sequence[Document], query: str, callbacks: Any = None
-    ) -> Sequence[Document]:
+    def compress_documents(self, documents: Sequence[Document], *_: Any, **__: Any) -> list[Document]:
         return [Document("nothing that was said")]
 
 

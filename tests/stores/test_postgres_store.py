@@ -13,11 +13,7 @@ import pytest
 from hybrid_memory import HybridMemory, MemoryConfig, Scope, open_memory
 from hybrid_memory.engines.postgres import PostgresConnection, PostgresLog
 from hybrid_memory.engines.postgres.schema import OWNED, VERSION
-from hybrid_memory.errors import (
-    HybridMemoryError,
-    StoreUnavailableError,
-    StoreVersionError,
-)
+from hybrid_memory.errors import HybridMemoryError, StoreUnavailableError, StoreVersionError
 from hybrid_memory.testing.drafts import ALICE, draft
 from tests.doubles import texts, until_there, wait_until
 from tests.postgres_server import PostgresServer

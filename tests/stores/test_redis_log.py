@@ -11,12 +11,7 @@ from hybrid_memory import EventKind, Scope
 from hybrid_memory.engines.redis import RedisConnection, RedisLog
 from hybrid_memory.engines.redis import log as log_module
 from hybrid_memory.engines.redis.log_scripts import READ
-from hybrid_memory.errors import (
-    IdConflictError,
-    InvalidConfigError,
-    StoreUnavailableError,
-    StoreVersionError,
-)
+from hybrid_memory.errors import IdConflictError, InvalidConfigError, StoreUnavailableError, StoreVersionError
 from hybrid_memory.testing.drafts import ALICE, draft
 from tests.servers import RedisServer, free_port
 
