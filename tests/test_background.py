@@ -92,9 +92,7 @@ def test_a_reopened_store_is_caught_up(opened: Open) -> None:
 
 
 @pytest.mark.parametrize("words", ["Is this turn {}?", "turn {}"], ids=["turns", "turns and statements"])
-def test_closing_stops_what_is_embedded_and_loses_nothing(
-    opened: Open, caplog: pytest.LogCaptureFixture, words: str
-) -> None:
+def test_closing_stops_embedding_and_loses_nothing(opened: Open, caplog: pytest.LogCaptureFixture, words: str) -> None:
     embedder = Embedder()
     embedder.gate.clear()
     memory = opened(embedder=embedder, learning=SOON)

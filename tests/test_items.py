@@ -104,9 +104,7 @@ def test_what_expired_is_hidden_at_once_and_destroyed_later(timed: ItemMemory, c
     assert b"kangaroo" not in stored(tmp_path)
 
 
-def test_a_deletion_destroys_all_values_to_the_last_byte(
-    opened: Open, clock: Clock, tmp_path: Path, face: Face
-) -> None:
+def test_a_deletion_destroys_values_to_the_last_byte(opened: Open, clock: Clock, tmp_path: Path, face: Face) -> None:
     memory = opened(clock=clock)
     items = memory.items("app")
     for operation in (put("a", "armadillo", "armadillo too"), put("a", "aardvark"), put("keep", "keeper")):
@@ -128,9 +126,7 @@ def test_a_deletion_destroys_all_values_to_the_last_byte(
     assert sorted(item.key for item in one(items, FindItems())) == ["d", "keep"]
 
 
-def test_an_interrupted_deletion_is_finished_later(
-    opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_deletion_cut_short_is_finished_later(opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = opened()
     items = memory.items("app")
     one(items, put("a", "armadillo"))

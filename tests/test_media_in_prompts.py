@@ -245,9 +245,7 @@ TURNS = 8
 
 
 @pytest.mark.parametrize("requests", [core_requests, langchain_requests, llamaindex_requests])
-def test_no_request_has_more_than_the_newest_picture(
-    opened: Open, requests: Callable[[HybridMemory], list[int]]
-) -> None:
+def test_a_request_has_the_newest_picture_alone(opened: Open, requests: Callable[[HybridMemory], list[int]]) -> None:
     sizes = requests(opened())
     assert len(sizes) == 2 * TURNS
     assert max(sizes[::2]) < 10_000

@@ -363,7 +363,7 @@ def test_what_is_shared_is_found_by_others_with_its_author(memory: HybridMemory,
     assert len(team.history()) == 1
 
 
-def test_a_turn_is_copied_with_who_said_it_and_a_note_without(
+def test_a_turn_is_copied_with_its_speaker_and_a_note_without(
     memory: HybridMemory, team: SpaceMemory, ask: Use
 ) -> None:
     bob = memory.scoped(user="bob", session="s1")

@@ -103,12 +103,13 @@ def test_what_stands_before_a_turn_of_the_assistant_is_a_message_of_its_own() ->
 def test_headings_are_in_the_language_of_what_they_stand_over() -> None:
     parts = Parts(profile="喜欢：喝茶", summary="事实：\n- 用户：包是红色的。", question=Message(content="?"))
     ((_, text),) = said(parts, "stable")
-    assert PROFILE_HEADINGS["zh"] in text
+    english, chinese = PROFILE_HEADINGS["en"], PROFILE_HEADINGS["zh"]
+    assert chinese in text
     assert SUMMARY_HEADINGS["zh"] in text
     assert "records" not in text
-    for language, line in (("en", "I live in Oslo and like 包子."), ("zh", "我住在根特，在Acme做软件工程师。")):
+    for heading, line in ((english, "I live in Oslo and like 包子."), (chinese, "我住在根特，在Acme做软件工程师。")):
         standing = Parts(profile=f"- [2026-03-01] {line}", question=Message(content="Hi")).standing
-        assert PROFILE_HEADINGS[language] in standing
+        assert heading in standing
 
 
 def test_a_mark_leaves_the_blocks_of_a_message_as_they_are() -> None:

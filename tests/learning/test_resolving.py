@@ -240,9 +240,7 @@ def reread(memory: HybridMemory, *, other: bool) -> ScopedMemory:
 
 
 @pytest.mark.parametrize("other", [False, True], ids=["same", "another extractor"])
-def test_a_rejected_statement_does_not_come_back_by_reading_again(
-    face: Face, memory: HybridMemory, other: bool
-) -> None:
+def test_a_rejected_statement_does_not_return_by_reading_again(face: Face, memory: HybridMemory, other: bool) -> None:
     alice = memory.scoped(user="alice")
     alice.remember([BERLIN, "I work as a nurse, nights mostly."])
     home, work = alice.facts()

@@ -132,7 +132,7 @@ LONG = (
     ],
 )
 def test_a_question_of_the_assistant_is_found_by_its_words(
-    opened: Callable[..., HybridMemory], turns: tuple[tuple[str, str], ...], query: str, wanted: str
+    opened: Open, turns: tuple[tuple[str, str], ...], query: str, wanted: str
 ) -> None:
     alice = opened(url="memory://", embedder="hashing").scoped(user="alice", session="spring")
     for role, text in turns:
@@ -140,9 +140,7 @@ def test_a_question_of_the_assistant_is_found_by_its_words(
     assert alice.recall(query, k=3)[0].record.text == wanted
 
 
-def test_in_a_short_conversation_what_was_asked_before_comes_with_its_answer(
-    opened: Callable[..., HybridMemory],
-) -> None:
+def test_in_a_short_conversation_what_was_asked_before_comes_with_its_answer(opened: Open) -> None:
     alice = opened(url="memory://", embedder="hashing").scoped(user="alice", session="spring")
     for role, text in SHORT:
         alice.remember(text, role=role)

@@ -98,7 +98,7 @@ def lose(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[int]]:
 
 
 @pytest.mark.parametrize("fixed", [True, False])
-def test_an_append_whose_answer_was_lost_is_there_once(
+def test_an_append_with_a_lost_answer_is_there_once(
     log: PostgresLog, lose: Callable[[], list[int]], fixed: bool
 ) -> None:
     log.append(ALICE, [draft(1)])

@@ -192,9 +192,7 @@ def test_more_removals_than_are_noted_reach_a_reader_too(index: RedisIndex, read
     assert reader.get([1, size])[0].id == size
 
 
-def test_a_server_that_lost_everything_is_believed(
-    index: RedisIndex, reader: RedisIndex, redis_server: RedisServer
-) -> None:
+def test_a_server_that_lost_all_is_believed(index: RedisIndex, reader: RedisIndex, redis_server: RedisServer) -> None:
     index.upsert(ALICE, [entry_of(make_record(n, "cat")) for n in (1, 2)], after=0, upto=2)
     assert len(reader.search(None, Where(ALICE), 5).ids) == 2
     with Redis(port=redis_server.port) as client:

@@ -80,9 +80,7 @@ def lose(log: RedisLog, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[in
 
 
 @pytest.mark.parametrize("fixed", [True, False])
-def test_an_append_whose_answer_was_lost_is_there_once(
-    log: RedisLog, lose: Callable[[], list[int]], fixed: bool
-) -> None:
+def test_an_append_with_a_lost_answer_is_there_once(log: RedisLog, lose: Callable[[], list[int]], fixed: bool) -> None:
     drafts = [draft(number, fixed=fixed) for number in range(10, 15)]
     lost = lose()
     appended = log.append(ALICE, drafts if not fixed else [*drafts, drafts[0], draft(1)])

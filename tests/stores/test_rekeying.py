@@ -34,9 +34,7 @@ REKEYER = Path(__file__).with_name("children") / "rekeyer.py"
 
 
 @pytest.mark.parametrize(("old", "new"), [(PASSPHRASE, "new"), (RAW, OTHER), ("old", lambda: RAW)])
-def test_after_rekeying_only_the_new_key_opens_the_store(
-    open_store: OpenStore, tmp_path: Path, old: Any, new: Any
-) -> None:
+def test_after_rekeying_only_the_new_key_opens_it(open_store: OpenStore, tmp_path: Path, old: Any, new: Any) -> None:
     store = open_store(key=old)
     store.fill()
     store.database.scrub()
@@ -227,9 +225,7 @@ def test_wherever_it_is_killed_one_key_opens_every_file(store: Path, tmp_path: P
     assert place > 50
 
 
-def test_one_file_that_another_process_writes_keeps_the_key_of_all(
-    store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_file_that_another_process_holds_keeps_the_key_of_all(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hybrid_memory.engines.sqlite.driver.BUSY_SECONDS", 0.2)
     memory, other = opened(store, RAW), Database(store / "outbox.db", key=RAW)
 

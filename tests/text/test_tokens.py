@@ -127,9 +127,7 @@ def test_counts_are_those_of_the_encoding_whatever_the_text(exact: TokenCounter)
 
 
 @pytest.mark.parametrize("missing", ["package", "table"])
-def test_without_tiktoken_or_its_table_it_estimates(
-    missing: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_tiktoken_or_table_it_estimates(missing: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     if missing == "package":
         monkeypatch.setitem(sys.modules, "tiktoken", None)
     else:

@@ -140,9 +140,7 @@ def test_a_killed_server_with_log_and_index_loses_nothing(
 
 
 @pytest.mark.parametrize("engine", ["redis", "milvus", "postgres"])
-def test_recall_answers_while_the_index_is_away(
-    engine: str, new_config: Config, request: pytest.FixtureRequest
-) -> None:
+def test_recall_answers_without_the_index(engine: str, new_config: Config, request: pytest.FixtureRequest) -> None:
     """No write and no recall fails; what is found by words alone says so, and later the index has it all."""
     with open_memory(new_config(f"sqlite+{engine}")) as memory:
         crowd = Crowd(memory)
