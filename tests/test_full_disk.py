@@ -20,12 +20,9 @@ NOBODY = 65534
 
 def config_of(folder: Path, **settings: Any) -> MemoryConfig:
     return MemoryConfig(
-        url=f"sqlite:///{folder / 'memory.db'}",
-        embedder="hashing",
-        power_safe=False,
-        orchestration=OrchestrationConfig(background=False),
-        **settings,
-    )
+        url=f"sqlite:///{folder / 'memory.db'}", embedder="hashing", power_safe=False,
+        orchestration=OrchestrationConfig(background=False), **settings,
+    )  # fmt: skip
 
 
 @pytest.fixture

@@ -77,12 +77,9 @@ def test_settings_and_errors_show_no_password(case: tuple[str, str]) -> None:
         assert_hidden(shown, password)
     assert MemoryConfig.of(json.loads(config.model_dump_json())) == config
     readers: tuple[Callable[[str], object], ...] = (
-        lambda url: MemoryConfig.of({"ulr": url}),
-        lambda url: MemoryConfig.of({"index": url}),
-        Address.read,
-        parsed,
+        lambda url: MemoryConfig.of({"ulr": url}), lambda url: MemoryConfig.of({"index": url}), Address.read, parsed,
         parsed_postgres,
-    )
+    )  # fmt: skip
     for read in readers:
         try:
             assert_hidden(repr(read(url)), password)

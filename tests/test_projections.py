@@ -18,15 +18,9 @@ from hybrid_memory.text.tokens import estimate_tokens
 CANARY = "zirconquokka"
 
 HOLDS_NO_WORDS = {
-    EventKind.LEARNED,
-    EventKind.RESET,
-    EventKind.ROLLBACK,
-    EventKind.SUPERSEDED,
-    EventKind.ERASED,
-    EventKind.USED,
-    EventKind.GRANT,
-    EventKind.DENIED,
-}
+    EventKind.LEARNED, EventKind.RESET, EventKind.ROLLBACK, EventKind.SUPERSEDED, EventKind.ERASED, EventKind.USED,
+    EventKind.GRANT, EventKind.DENIED,
+}  # fmt: skip
 """Positions, ids, counts and rights; or, of an item, words that are no turn's: items have an owner of their own."""
 
 

@@ -221,13 +221,9 @@ def test_revoking_counts_at_once_and_for_every_handle(face: Face, memory: Hybrid
     assert face(bob).expand(hit)[0].text == "The launch is on Friday."
     face(team).revoke(user="bob")
     refused: list[tuple[ScopedMemory, str, Any]] = [
-        (seat_of_bob, "remember", "Still here?"),
-        (seat_of_bob, "history", None),
-        (past, "history", None),
-        (past, "recall", "launch"),
-        (bob, "expand", hit),
-        (bob, "why", hit),
-    ]
+        (seat_of_bob, "remember", "Still here?"), (seat_of_bob, "history", None), (past, "history", None),
+        (past, "recall", "launch"), (bob, "expand", hit), (bob, "why", hit),
+    ]  # fmt: skip
     for handle, verb, value in refused:
         with pytest.raises(AccessDeniedError):
             getattr(face(handle), verb)(*([] if value is None else [value]))

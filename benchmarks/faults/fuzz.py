@@ -27,12 +27,9 @@ from hybrid_memory.config import OrchestrationConfig
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError
 
 FACES = {
-    "verbs": ("_verbs", "Verbs"),
-    "opening": ("_surfaces", "Opening"),
-    "mcp": ("_surfaces", "Mcp"),
-    "cli": ("_surfaces", "Cli"),
-    "adapters": ("_adapters", "Adapters"),
-}
+    "verbs": ("_verbs", "Verbs"), "opening": ("_surfaces", "Opening"), "mcp": ("_surfaces", "Mcp"),
+    "cli": ("_surfaces", "Cli"), "adapters": ("_adapters", "Adapters"),
+}  # fmt: skip
 """Where calls come from, with the module and the class that makes them up."""
 LONGEST = 5.0
 """Seconds that a call may take."""

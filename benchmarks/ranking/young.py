@@ -38,12 +38,9 @@ REQUESTS = {
         "Draft a polite email declining a meeting.",
     ),
     "zh": (
-        "用Python写一个快速排序。",
-        "澳大利亚的首都是哪里？",
-        "红烧肉怎么做？",
-        "帮我写一封婉拒会议的邮件。",
+        "用Python写一个快速排序。", "澳大利亚的首都是哪里？", "红烧肉怎么做？", "帮我写一封婉拒会议的邮件。",
     ),
-}
+}  # fmt: skip
 KINDS = ("own", "foreign", "request")
 
 

@@ -39,13 +39,8 @@ def read_carelessly(text: str) -> list[str]:
         return unicodedata.normalize("NFKC", said).casefold()
 
     return [
-        text,
-        plain(text),
-        bare(plain(text)),
-        html.unescape(text),
-        bare(plain(html.unescape(text))),
-        plain(bare(text)),
-    ]
+        text, plain(text), bare(plain(text)), html.unescape(text), bare(plain(html.unescape(text))), plain(bare(text)),
+    ]  # fmt: skip
 
 
 @given(PIECES)
@@ -111,11 +106,8 @@ def test_a_prompt_has_no_tags_but_its_own(profile: str, summary: str, note: str,
     text = "\n".join(message.text for message in messages(parts, layout))
     times = 1 if layout == "classic" else 2
     wanted = {
-        "human": bool(block),
-        "user_profile": bool(profile),
-        "summary": bool(summary),
-        "memory": times * bool(note),
-    }
+        "human": bool(block), "user_profile": bool(profile), "summary": bool(summary), "memory": times * bool(note),
+    }  # fmt: skip
     found = TAG.findall(text)
     assert sorted(found) == sorted(
         tag for name, number in wanted.items() for tag in [f"<{name}>", f"</{name}>"] * int(number)

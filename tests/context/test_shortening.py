@@ -213,14 +213,11 @@ print(excerpt(text, 82, words=frozenset(terms(text)), count=estimate_tokens))
 """
     found = {
         subprocess.run(  # noqa: S603
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            check=True,
-            capture_output=True,
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, check=True, capture_output=True,
             timeout=PATIENCE,
         ).stdout
         for seed in ("1", "2")
-    }
+    }  # fmt: skip
     assert len(found) == 1
 
 

@@ -155,13 +155,9 @@ def run(handle: ScopedMemory, step: Step) -> Context | None:
     else:
         tools = TOOLS if step.tools else []
         return handle.assemble(
-            step.query,
-            max_tokens=step.max_tokens,
-            identity="You are a guide.",
-            tools=tools,
-            layout=step.layout,
+            step.query, max_tokens=step.max_tokens, identity="You are a guide.", tools=tools, layout=step.layout,
             reader=step.reader,
-        )
+        )  # fmt: skip
     return None
 
 
@@ -290,11 +286,8 @@ def test_no_verb_shows_words_of_other_owners(owner: Owner, engine: str, turns: l
     for row, handle in enumerate(handles):
         foreign = f"Secret{1 - row // 2}"
         seen: list[Any] = [
-            handle.history(),
-            handle.history(current=True),
-            handle.summary(),
-            handle.recall("Secret Item", k=50),
-        ]
+            handle.history(), handle.history(current=True), handle.summary(), handle.recall("Secret Item", k=50),
+        ]  # fmt: skip
         seen += [handle.expand(name) for name in handle.summary().handles]
         try:
             seen.append(handle.assemble("What is the secret item?", max_tokens=2000).text)

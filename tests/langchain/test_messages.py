@@ -34,12 +34,9 @@ OBJECT = st.dictionaries(TEXT, JSON, max_size=3)
 BLOCK = st.builds(lambda text: {"type": "text", "text": text}, TEXT) | OBJECT
 CONTENT = TEXT | st.lists(TEXT | BLOCK, max_size=3)
 BASICS: dict[str, Any] = {
-    "content": CONTENT,
-    "id": st.none() | TEXT,
-    "name": st.none() | TEXT,
-    "additional_kwargs": OBJECT,
+    "content": CONTENT, "id": st.none() | TEXT, "name": st.none() | TEXT, "additional_kwargs": OBJECT,
     "response_metadata": OBJECT,
-}
+}  # fmt: skip
 CALL = st.fixed_dictionaries({"name": TEXT, "args": OBJECT, "id": st.none() | TEXT})
 WRONG_CALL = st.fixed_dictionaries(
     {"name": st.none() | TEXT, "args": st.none() | TEXT, "id": st.none() | TEXT, "error": st.none() | TEXT}

@@ -132,12 +132,9 @@ def test_likes_and_dislikes_stand_apart_and_a_mixed_list_says_which_is_which() -
         tastes: list[str] = Field(default_factory=list, json_schema_extra={"attributes": ["likes", "dislikes"]})
 
     known = [
-        fact("likes", "jazz", 6),
-        fact("prefers", "window seats", 5),
-        fact("dislikes", "coriander", 4),
-        fact("avoids", "early flights", 3),
-        fact("dislikes", "香菜", 2),
-    ]
+        fact("likes", "jazz", 6), fact("prefers", "window seats", 5), fact("dislikes", "coriander", 4),
+        fact("avoids", "early flights", 3), fact("dislikes", "香菜", 2),
+    ]  # fmt: skip
     profile = profile_of(known, UserProfile)
     assert (profile.likes, profile.preferences) == (["jazz"], ["window seats"])
     assert profile.dislikes == ["coriander", "early flights", "香菜"]
@@ -230,18 +227,10 @@ def test_fields_of_ones_own_fill_without_code() -> None:
     )  # fmt: skip
     profile = profile_of(known, Traveller)
     assert profile.model_dump(exclude_defaults=True) == {
-        "city": "Utrecht",
-        "allergies": ["peanuts"],
-        "diet": Diet.NO_MEAT,
-        "seat": "aisle",
-        "age": 34,
-        "height": 1.8,
-        "birthday": date(1990, 5, 12),
-        "has_passport": True,
-        "speaks": {"Dutch", "荷兰语"},
-        "lucky_numbers": (7,),
+        "city": "Utrecht", "allergies": ["peanuts"], "diet": Diet.NO_MEAT, "seat": "aisle", "age": 34, "height": 1.8,
+        "birthday": date(1990, 5, 12), "has_passport": True, "speaks": {"Dutch", "荷兰语"}, "lucky_numbers": (7,),
         "places": ["来自昆明", "住在 Utrecht"],
-    }
+    }  # fmt: skip
     assert profile.sources["lucky_numbers"][0].facts == (12, 13)
     assert {"生日：1990-05-12", "has passport：是"} < set(profile.text.splitlines())
 

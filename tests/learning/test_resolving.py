@@ -25,17 +25,12 @@ def said(*claims: Claim, step: timedelta = timedelta(hours=1), authors: Sequence
     """Claim events, one hour after the other by default; each stands behind its turn in the log."""
     return [
         Event(
-            position=100 + number,
-            id=f"c{number}",
-            scope=Scope(user="u"),
-            kind=EventKind.CLAIM,
-            at=START + number * step,
-            payload=claim.as_payload(),
-            sources=(f"t{claim.source}",),
+            position=100 + number, id=f"c{number}", scope=Scope(user="u"), kind=EventKind.CLAIM,
+            at=START + number * step, payload=claim.as_payload(), sources=(f"t{claim.source}",),
             author=authors[number] if authors else "",
         )
         for number, claim in enumerate(claims)
-    ]
+    ]  # fmt: skip
 
 
 def claim(name: str, value: str, source: int, stance: Stance = Stance.HOLDS, **more: Any) -> Claim:

@@ -232,11 +232,8 @@ def test_texts_are_shortened_to_a_budget_that_they_share(store: HybridMemory, ap
     assert (left.text, left.node_id, left.score) == ("My sister lives in Lisbon.", "b", 0.5)
     condensed = store.condense([one.text for one in shelf()], query=SISTER, max_tokens=9)
     assert left.metadata == {
-        "page": 2,
-        "secret": "x",
-        "original_tokens": condensed.before[1],
-        "compressed_tokens": condensed.after[1],
-    }
+        "page": 2, "secret": "x", "original_tokens": condensed.before[1], "compressed_tokens": condensed.after[1],
+    }  # fmt: skip
     assert "My sister lives in Lisbon." in seen(left.node)
     assert "tokens" not in seen(left.node)
 

@@ -74,12 +74,9 @@ def test_it_reads_like_a_log_that_never_expired(engine: str, done: list[Any], se
 
 @settings(max_examples=15)
 @given(
-    done=steps,
-    broken=st.sampled_from(["put", "drop"]),
-    when=st.sampled_from(["before", "after"]),
-    anew=st.booleans(),
+    done=steps, broken=st.sampled_from(["put", "drop"]), when=st.sampled_from(["before", "after"]), anew=st.booleans(),
     seed=st.integers(),
-)
+)  # fmt: skip
 def test_an_expiry_cut_short_changes_nothing_that_is_read(
     done: list[Any], broken: str, when: str, anew: bool, seed: int
 ) -> None:

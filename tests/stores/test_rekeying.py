@@ -151,12 +151,9 @@ WATCHED = ("sqlite/driver.py", "sqlite/database.py", "memory/engines.py")
 
 def opened(folder: Path, key: bytes) -> HybridMemory:
     config = MemoryConfig(
-        url=f"sqlite:///{folder / 'memory.db'}",
-        outbox=str(folder / "outbox.db"),
-        embedder="none",
-        power_safe=False,
+        url=f"sqlite:///{folder / 'memory.db'}", outbox=str(folder / "outbox.db"), embedder="none", power_safe=False,
         orchestration=OrchestrationConfig(background=False),
-    )
+    )  # fmt: skip
     return open_memory(config, key=key)
 
 

@@ -94,17 +94,9 @@ def of_ten(number: int, kind: str = "own") -> Asked:
         extra["similarity"] = extra["similarity"] / 4
     ids = [str(row) for row in range(10)]
     return Asked(
-        set="made",
-        conversation="one",
-        id=str(number),
-        question="?",
-        category="any",
-        kind=kind,
-        ids=ids,
-        labels=labels,
-        wanted=[ids[number % 10]] if kind == "own" else [],
-        features=extra | features,
-    )
+        set="made", conversation="one", id=str(number), question="?", category="any", kind=kind, ids=ids, labels=labels,
+        wanted=[ids[number % 10]] if kind == "own" else [], features=extra | features,
+    )  # fmt: skip
 
 
 def test_what_tells_evidence_is_learned_and_the_sum_is_the_same_in_parts() -> None:
