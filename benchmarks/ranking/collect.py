@@ -125,14 +125,8 @@ def _labelled(
 ) -> Asked:
     ids = [record.sources[0] for record in measured.records]
     return Asked(
-        set=where[0],
-        conversation=where[1],
-        id=str(question.get("id")),
-        question=question["question"],
-        category=str(question.get("category")),
-        kind=kind,
-        ids=ids,
-        labels=np.array([float(one in evidence and kind == "own") for one in ids]),
-        wanted=sorted(evidence),
+        set=where[0], conversation=where[1], id=str(question.get("id")), question=question["question"],
+        category=str(question.get("category")), kind=kind, ids=ids,
+        labels=np.array([float(one in evidence and kind == "own") for one in ids]), wanted=sorted(evidence),
         features=measured.features,
-    )
+    )  # fmt: skip
