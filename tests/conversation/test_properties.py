@@ -10,18 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import (
-    CompactionConfig,
-    Context,
-    HybridMemory,
-    MemoryConfig,
-    Message,
-    Role,
-    Scope,
-    ScopedMemory,
-    ToolCall,
-    open_memory,
-)
+from hybrid_memory import Context, HybridMemory, MemoryConfig, Message, Role, Scope, ScopedMemory, ToolCall, open_memory
 from hybrid_memory.context.queue import Session, load
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.runtime.runners import InlineRunner, drive
@@ -31,7 +20,7 @@ from tests.context.conftest import assert_accepted
 
 OWNERS = count()
 TOOLS = [{"type": "function", "function": {"name": "look_up", "description": "Find a booking by its number."}}]
-COMPACTION = CompactionConfig(rounds=6, keep_rounds=3, keep_least=2, offload_tokens=120)
+COMPACTION = {"rounds": 6, "keep_rounds": 3, "keep_least": 2, "offload_tokens": 120}
 
 SENTENCES = [
     "My name is Nora Winter and I live at 12 Elm Street.", "We decided to use the blue tiles for the bathroom.",
@@ -135,8 +124,8 @@ def owner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Owner]:
         # The log in memory is read from its beginning, so that a long one is slow.
         if engine not in memories or engine == "memory":
             url = f"sqlite:///{path}" if engine == "sqlite" else "memory://"
-            config = MemoryConfig(url=url, embedder="none", power_safe=False, compaction=COMPACTION)
-            memories[engine] = open_memory(config, token_counter=estimate_tokens)
+            config = {"url": url, "embedder": "none", "power_safe": False, "compaction": COMPACTION}
+            memories[engine] = open_memory(MemoryConfig.of(config), token_counter=estimate_tokens)
         return memories[engine].scoped(user=f"user {next(OWNERS)}", session="s")
 
     yield fresh

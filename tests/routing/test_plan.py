@@ -10,21 +10,9 @@ from hypothesis import strategies as st
 
 from hybrid_memory import Hit, HybridMemory, Intent, ScopedMemory, Weights
 from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.recall import plan as planning
 from hybrid_memory.recall.gather import QUESTION_CHARS
-from hybrid_memory.recall.plan import (
-    CUES,
-    DEFAULT,
-    EXACT,
-    MAX_ENTITIES,
-    MAX_QUOTED_CHARS,
-    TEMPORAL,
-    EntityKind,
-    Plan,
-    entities,
-    folded,
-    intent,
-    plan,
-)
+from hybrid_memory.recall.plan import CUES, DEFAULT, EXACT, TEMPORAL, EntityKind, Plan, entities, folded, intent, plan
 from tests.doubles import texts
 from tests.faces import Face, Open
 from tests.world import column, rows
@@ -76,16 +64,16 @@ def test_of_what_stands_in_quotes_each_phrase_is_named_once_and_eight_at_most() 
     ]  # fmt: skip
     assert [entity.text for entity in entities('"Red Door", "ＲＥＤ  door" or `red door`')] == ["Red Door"]
     many = entities(" ".join(f'"w{number}"' for number in range(20)))
-    assert [entity.text for entity in many] == [f"w{number}" for number in range(MAX_ENTITIES)]
-    assert named(f'"{"a" * MAX_QUOTED_CHARS}"', EntityKind.QUOTED)
-    assert not named(f'"{"a" * (MAX_QUOTED_CHARS + 1)}"', EntityKind.QUOTED), "a whole page is no phrase"
+    assert [entity.text for entity in many] == [f"w{number}" for number in range(planning.MAX_ENTITIES)]
+    assert named(f'"{"a" * planning.MAX_QUOTED_CHARS}"', EntityKind.QUOTED)
+    assert not named(f'"{"a" * (planning.MAX_QUOTED_CHARS + 1)}"', EntityKind.QUOTED), "a whole page is no phrase"
 
 
 @given(st.text() | st.lists(PIECES, max_size=40).map("".join))
 def test_any_text_gives_words_of_its_own_in_order_and_each_once(query: str) -> None:
     assert folded(folded(query)) == folded(query)
     found = entities(query)
-    assert len(found) <= MAX_ENTITIES
+    assert len(found) <= planning.MAX_ENTITIES
     assert all(entity.text.strip() for entity in found)
     start = 0
     for entity in found:

@@ -12,16 +12,8 @@ from hybrid_memory import Message
 from hybrid_memory.models import tokenizers
 from hybrid_memory.models.tokenizers import SLICE_CHARS, token_counter
 from hybrid_memory.ports import TokenCounter
-from hybrid_memory.text.tokens import (
-    AUDIO_TOKENS,
-    FILE_TOKENS,
-    IMAGE_TOKENS,
-    MESSAGE_TOKENS,
-    NAME_TOKENS,
-    estimate_tokens,
-    message_tokens,
-    schema_tokens,
-)
+from hybrid_memory.text import tokens
+from hybrid_memory.text.tokens import estimate_tokens, message_tokens, schema_tokens
 
 
 def words(text: str) -> int:
@@ -55,18 +47,18 @@ def test_the_estimate_grows_with_the_text(one: str, other: str) -> None:
 
 
 def test_a_message_costs_its_framing_its_role_and_its_words() -> None:
-    assert message_tokens(Message(content="one two three"), words) == MESSAGE_TOKENS + 1 + 3
+    assert message_tokens(Message(content="one two three"), words) == tokens.MESSAGE_TOKENS + 1 + 3
     named = Message(content="one two three", name="Ann Lee")
-    assert message_tokens(named, words) == MESSAGE_TOKENS + 1 + 3 + NAME_TOKENS + 2
+    assert message_tokens(named, words) == tokens.MESSAGE_TOKENS + 1 + 3 + tokens.NAME_TOKENS + 2
 
 
 def test_tool_calls_count_with_their_arguments_and_ids() -> None:
     call = {"name": "find", "arguments": {"city": "New York", "days": 2}, "id": "c1"}
     asked = Message.model_validate({"role": "assistant", "tool_calls": [call]})
     written = '{"city":"New York","days":2}'
-    assert message_tokens(asked, len) == MESSAGE_TOKENS + len("assistant") + len("find") + len(written) + len("c1")
+    assert message_tokens(asked, len) == tokens.MESSAGE_TOKENS + len("assistant") + len("find" + written) + len("c1")
     answer = Message.model_validate({"role": "tool", "content": "sunny", "tool_call_id": "c1"})
-    assert message_tokens(answer, len) == MESSAGE_TOKENS + len("tool") + len("sunny") + len("c1")
+    assert message_tokens(answer, len) == tokens.MESSAGE_TOKENS + len("tool") + len("sunny") + len("c1")
 
 
 @pytest.mark.parametrize(
@@ -74,17 +66,17 @@ def test_tool_calls_count_with_their_arguments_and_ids() -> None:
     [
         ({"type": "text", "text": "a b c"}, 3),
         ({"block_type": "text", "text": "a b c"}, 3),
-        ({"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A " * 5000}}, IMAGE_TOKENS),
-        ({"type": "image", "source": {"type": "base64", "data": "A " * 5000}}, IMAGE_TOKENS),
-        ({"block_type": "image", "image": "A " * 5000}, IMAGE_TOKENS),
-        ({"type": "input_audio", "input_audio": {"data": "A " * 5000}}, AUDIO_TOKENS),
-        ({"type": "file", "file": {"file_data": "A " * 5000}}, FILE_TOKENS),
+        ({"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A " * 5000}}, tokens.IMAGE_TOKENS),
+        ({"type": "image", "source": {"type": "base64", "data": "A " * 5000}}, tokens.IMAGE_TOKENS),
+        ({"block_type": "image", "image": "A " * 5000}, tokens.IMAGE_TOKENS),
+        ({"type": "input_audio", "input_audio": {"data": "A " * 5000}}, tokens.AUDIO_TOKENS),
+        ({"type": "file", "file": {"file_data": "A " * 5000}}, tokens.FILE_TOKENS),
         ({"type": "other", "value": "x y"}, 2),
         ({"type": "result", "content": [{"type": "text", "text": "a b"}, {"type": "image", "data": "A A"}]}, 3 + 765),
     ],
 )
 def test_a_block_counts_by_its_words_or_at_a_flat_cost(block: dict[str, object], cost: int) -> None:
-    assert message_tokens(Message(content=[block]), words) == MESSAGE_TOKENS + 1 + cost
+    assert message_tokens(Message(content=[block]), words) == tokens.MESSAGE_TOKENS + 1 + cost
 
 
 def test_schemas_count_as_compact_json() -> None:
