@@ -327,11 +327,7 @@ CHINESE_LINES = "职业：护士\n技术栈：Python；PostgreSQL\n喜欢：爵�
 
 @pytest.mark.parametrize(
     ("told", "lines"),
-    [
-        (SAID, ENGLISH_LINES),
-        (SAID_IN_CHINESE, CHINESE_LINES),
-        (FOREIGN_WORD, FOREIGN_LINES),
-    ],
+    [(SAID, ENGLISH_LINES), (SAID_IN_CHINESE, CHINESE_LINES), (FOREIGN_WORD, FOREIGN_LINES)],
     ids=["English", "Chinese", "a Chinese word"],
 )
 def test_a_profile_is_labelled_lines_in_its_language_and_the_order_of_the_schema(
