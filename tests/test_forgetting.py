@@ -182,7 +182,7 @@ TEXTS = st.lists(
 def test_what_is_left_is_as_if_the_rest_had_never_been_said(said: list[str], gone: set[int]) -> None:
     config = MemoryConfig(url="memory://", embedder="none")
     with open_memory(config) as memory, open_memory(config) as other:
-        alice, fresh = (one.scoped(user="u", session="s") for one in (memory, other))
+        both = alice, fresh = [one.scoped(user="u", session="s") for one in (memory, other)]
         for number, text in enumerate(said):
             alice.remember(text, at=START + timedelta(days=number), id=f"m{number}")
             if number not in gone:
@@ -193,14 +193,10 @@ def test_what_is_left_is_as_if_the_rest_had_never_been_said(said: list[str], gon
             alice.forget(ids=erased)
         fresh.flush()
         assert [m.id for m in alice.history()] == [m.id for m in fresh.history()]
-        facts = [
-            [(f.attribute, f.value, f.state, f.sources) for f in one.facts(history=True)] for one in (alice, fresh)
-        ]
+        facts = [[(f.attribute, f.value, f.state, f.sources) for f in one.facts(history=True)] for one in both]
         assert facts[0] == facts[1]
         assert alice.profile() == fresh.profile()
-        found = [
-            sorted(hit.record.text for hit in one.recall("Paris jazz day 杭州 call", k=50)) for one in (alice, fresh)
-        ]
+        found = [sorted(hit.record.text for hit in one.recall("Paris jazz day 杭州 call", k=50)) for one in both]
         assert found[0] == found[1]
 
 

@@ -16,9 +16,7 @@ def conversation(turns: list[Turn], first: int = 0) -> list[Message]:
     """Commands in code fences, each followed by its output."""
     messages = []
     for number, (command, output) in enumerate(turns, first):
-        messages.append(
-            Message(role=Role.ASSISTANT, content=f"I run this.\n\n```bash\n{command}\n```", id=f"a{number}")
-        )
+        messages.append(Message(role=Role.ASSISTANT, content=f"I run:\n\n```bash\n{command}\n```", id=f"a{number}"))
         messages.append(Message(role=Role.USER, content=output, id=f"u{number}"))
     return messages
 

@@ -284,9 +284,7 @@ def test_no_verb_shows_words_of_other_owners(owner: Owner, engine: str, turns: l
             seen.append(error)
         assert foreign not in repr(seen)
         others = {message.id: message for message in handles[(row + 2) % 4].history()}
-        own = {
-            message.id for other in handles if other.scope.owner == handle.scope.owner for message in other.history()
-        }
+        own = {said.id for other in handles if other.scope.owner == handle.scope.owner for said in other.history()}
         for name in sorted(map(str, others.keys() - own))[:3]:
             with pytest.raises(InvalidInputError):
                 handle.expand(name)

@@ -183,9 +183,7 @@ def test_the_order_of_the_claims_in_the_log_does_not_matter(claims: list[Claim],
 def test_facts_kept_up_are_those_made_anew(batches: list[list[Claim]]) -> None:
     told = [said(*claims) for claims in batches]
     known = knowing(*told)
-    together = [
-        replace(event, position=1000 * row + event.position) for row, batch in enumerate(told) for event in batch
-    ]
+    together = [replace(one, position=1000 * row + one.position) for row, batch in enumerate(told) for one in batch]
     assert known.facts == resolve(together)
 
 

@@ -231,11 +231,11 @@ def test_texts_are_shortened_to_a_budget_that_they_share(store: HybridMemory, ap
 @pytest.mark.parametrize("max_tokens", [1, 9, 1000])
 def test_every_kind_of_node_is_shortened_and_pictures_stay(store: HybridMemory, apply: Apply, max_tokens: int) -> None:
     text = "The hotel has 40 rooms. My sister lives in Lisbon."
-    words, spoken = (schema.MediaResource(text=text) for _ in range(2))
+    plain, spoken = (schema.MediaResource(text=text) for _ in range(2))
     kinds: list[BaseNode] = [
         IndexNode(id_="index", text=text, index_id="i"),
         Document(id_="document", text=text),
-        schema.Node(id_="node", text_resource=words),
+        schema.Node(id_="node", text_resource=plain),
         schema.Node(id_="film", text_resource=spoken, video_resource=schema.MediaResource(data=b"film")),
         ImageNode(id_="picture", image="aGVsbG8="),
         TextNode(id_="empty", text=" "),

@@ -39,11 +39,7 @@ def test_candidates_are_the_sentences_that_are_worth_a_line() -> None:
         "小明: 记住，我对花生过敏。",
         "assistant: We decided to use the blue tiles.",
     ]
-    assert [(each.first, each.last, each.sources) for each in found] == [
-        (1, 1, ("e1",)),
-        (2, 2, ("e2",)),
-        (4, 4, ("e4",)),
-    ]
+    assert [(one.first, one.last, one.sources) for one in found] == [(1, 1, ("e1",)), (2, 2, ("e2",)), (4, 4, ("e4",))]
 
 
 def test_a_system_message_is_always_worth_a_line() -> None:

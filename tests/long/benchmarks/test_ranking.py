@@ -123,9 +123,7 @@ def test_certainty_tells_what_is_near_from_what_is_not() -> None:
     asked = [of_ten(number, kind) for number in range(40) for kind in ("own", "foreign")]
     model = learn(asked)
     certainty = learn_certainty(asked, model)
-    shares = {
-        kind: [certainty(one, model.normal(one)) for one in asked if one.kind == kind] for kind in ("own", "foreign")
-    }
+    shares = {kind: [certainty(q, model.normal(q)) for q in asked if q.kind == kind] for kind in ("own", "foreign")}
     assert auroc(shares["own"], shares["foreign"]) > 0.95
     assert all(0 <= share <= 1 for those in shares.values() for share in those)
 
