@@ -2,7 +2,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import (
     AIMessage,
@@ -78,6 +78,7 @@ MESSAGES: st.SearchStrategy[BaseMessage] = st.one_of(
 )
 
 
+@example(messages=[ChatMessage(content="Once upon a time.", role="narrator")], keep_id=True)
 @given(st.lists(MESSAGES, min_size=1, max_size=4), st.booleans())
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_log_gives_langchain_messages_back_equal(
