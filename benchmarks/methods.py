@@ -125,13 +125,9 @@ def run(data: Path, name: str, options: argparse.Namespace, embedder: KeptVector
     if not fitting:
         return None
     evaluation = Evaluation(
-        [one.chat for one in fitting],
-        options.methods,
-        max_tokens=MAX_TOKENS,
-        embedder=embedder or "none",
-        token_counter=count_tokens,
-        probes={one.chat.name: one.probes for one in fitting},
-    )
+        [one.chat for one in fitting], options.methods, max_tokens=MAX_TOKENS, embedder=embedder or "none",
+        token_counter=count_tokens, probes={one.chat.name: one.probes for one in fitting},
+    )  # fmt: skip
     report = evaluation.run()
     if embedder is not None:
         embedder.save()

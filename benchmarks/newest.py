@@ -21,10 +21,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.sets import Clock
+from benchmarks.sets import Clock, undisturbed
 from benchmarks.tables import parser
-from hybrid_memory import HybridMemory, ScopedMemory, Weights, open_memory
-from hybrid_memory.config import MemoryConfig, OrchestrationConfig, RecallConfig
+from hybrid_memory import HybridMemory, ScopedMemory, Weights
 
 START = datetime(2026, 2, 3, 9, tzinfo=UTC)
 DISTANCES = {"same session": (0, timedelta(0)), "a week": (20, timedelta(days=7)), "months": (300, timedelta(days=150))}
@@ -103,14 +102,11 @@ def graded(now: ScopedMemory, pair: Pair, weights: Weights | None) -> dict[str, 
 def main() -> None:
     """Print the shares, by topic and by distance."""
     parser(__doc__).parse_args()
-    config = MemoryConfig(
-        url="memory://", recall=RecallConfig(count_uses=False), orchestration=OrchestrationConfig(background=False)
-    )
     results: dict[tuple[str, str], list[dict[str, bool]]] = defaultdict(list)
     for distance, language in product(DISTANCES, ("en", "zh")):
         told = [pair for topic in TABLES["topics"] if topic.isascii() == (language == "en") for pair in pairs(topic)]
         between, apart = DISTANCES[distance]
-        with open_memory(config, clock=Clock(START + apart + timedelta(days=1))) as memory:
+        with undisturbed(clock=Clock(START + apart + timedelta(days=1))) as memory:
             remember(memory, language, told, between, apart)
             now = memory.scoped(user="ann", session="now")
             now.flush(progress=False)

@@ -25,13 +25,9 @@ BEGINNING = datetime(2026, 5, 4, 9, tzinfo=UTC)
 PAUSE = timedelta(hours=7)
 IDENTITY = "You are the assistant of a violin maker. Be brief. Answer in the language of the user."
 FUNCTIONS = (
-    "core_memory_append",
-    "core_memory_replace",
-    "archival_memory_insert",
-    "archival_memory_search",
-    "conversation_search",
-    "send_message",
-)
+    "core_memory_append", "core_memory_replace", "archival_memory_insert", "archival_memory_search",
+    "conversation_search", "send_message",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,10 @@ from tqdm import tqdm
 
 from benchmarks.measures import grade
 from benchmarks.retrieval import DEPTH, turns_found
-from benchmarks.sets import counted, load, messages
+from benchmarks.sets import counted, load, messages, undisturbed
 from benchmarks.tables import Table, parser, write
 from benchmarks.vectors import KeptVectors
-from hybrid_memory import LearningConfig, MemoryConfig, open_memory
-from hybrid_memory.config import OrchestrationConfig, RecallConfig
+from hybrid_memory import RecallConfig
 from hybrid_memory.recall.signals import by_words
 
 NONE = "none"
@@ -56,14 +55,8 @@ def asked(
     figures = {}
     questions = [one for one in conversation["questions"] if counted(one) and one.get("evidence")]
     with TemporaryDirectory() as folder:
-        config = MemoryConfig(
-            url=f"sqlite:///{folder}/memory.db",
-            recall=RecallConfig(count_uses=False),
-            learning=LearningConfig(background=False),
-            orchestration=OrchestrationConfig(background=False),
-        )
         for name, reranker in rerankers.items():
-            with open_memory(config, embedder=embedder, ranker=reranker) as memory:
+            with undisturbed(url=f"sqlite:///{folder}/memory.db", embedder=embedder, ranker=reranker) as memory:
                 if name == NONE:
                     for session, said in messages(conversation["turns"]):
                         memory.scoped(user="user", session=session).remember(said)

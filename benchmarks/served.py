@@ -38,11 +38,7 @@ def served(path: Path) -> Iterator[BaseChatModel]:
     settings.hostnames, settings.port = ["127.0.0.1"], 0
     server = llama.Server(settings)
     model: BaseChatModel = openai.ChatOpenAI(
-        base_url=server.listening_address,
-        api_key="none",
-        model=path.stem,
-        temperature=0,
-        max_completion_tokens=ANSWER_TOKENS,
-        timeout=600,
-    )
+        base_url=server.listening_address, api_key="none", model=path.stem, temperature=0,
+        max_completion_tokens=ANSWER_TOKENS, timeout=600,
+    )  # fmt: skip
     yield model

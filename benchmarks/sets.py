@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from hybrid_memory import Message
+from hybrid_memory import HybridMemory, MemoryConfig, Message, open_memory
 from hybrid_memory.models.tokenizers import token_counter
 
 MAX_TOKENS = 2000
@@ -78,3 +78,10 @@ def dialogue(turns: Sequence[Mapping[str, Any]], *, prefix: str = "") -> list[Me
         Message(role="assistant" if row % 2 else "user", content=turn["text"], id=f"{prefix}{row}")  # type: ignore[arg-type]
         for row, turn in enumerate(turns)
     ]
+
+
+def undisturbed(*, url: str = "memory://", **models: Any) -> HybridMemory:
+    """A memory in which nothing works in the background, and that asking does not change."""
+    quiet = {"background": False}
+    config = {"url": url, "recall": {"count_uses": False}, "learning": quiet, "orchestration": quiet}
+    return open_memory(MemoryConfig.of(config), **models)

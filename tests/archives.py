@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Unpack
 
+from hybrid_memory import Event, Scope
 from hybrid_memory.engines.in_memory import InMemoryLog
-from hybrid_memory.log.event import Event
 from hybrid_memory.log.port import Archive, LogSize, Payloads, Reading
-from hybrid_memory.scope import Scope
 
 
 class InMemoryArchive(Archive):

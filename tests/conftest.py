@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 from typing import Any, cast
 
@@ -94,17 +95,16 @@ def store(tmp_path: Path) -> str:
 
 @pytest.fixture
 def opened(store: str) -> Iterator[Open]:
-    """Opens memories, by default on `store` with the hashing embedder, and closes them after the test."""
+    """Opens memories by settings and models, on `store` with the hashing embedder; closes them after the test."""
     memories: list[HybridMemory] = []
 
-    def open_one(
-        *, embedder: Any = "hashing", clock: Any = None, extractor: Any = None, **settings: Any
-    ) -> HybridMemory:
+    def open_one(*, embedder: Any = "hashing", **more: Any) -> HybridMemory:
         named = isinstance(embedder, str)
+        models = {name: more.pop(name) for name in signature(open_memory).parameters if name in more}
         # Killed processes lose nothing without it either, and many thousand waits for the disk are saved.
         quick = {"power_safe": False}
-        config = MemoryConfig(**{"url": store, "embedder": embedder if named else "none", **quick, **settings})
-        memory = open_memory(config, embedder=None if named else embedder, clock=clock, extractor=extractor)
+        config = MemoryConfig(**{"url": store, "embedder": embedder if named else "none", **quick, **more})
+        memory = open_memory(config, embedder=None if named else embedder, **models)
         memories.append(memory)
         return memory
 

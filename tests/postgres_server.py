@@ -31,17 +31,9 @@ GONE_SECONDS = 10
 
 
 class PostgresServer(Server):
-    """PostgreSQL with pgvector for this machine only. Use it as a context manager, or call `start` and `stop`.
+    """PostgreSQL with pgvector, and its own defaults but for the options, such as ``{"fsync": "off"}``.
 
     Its database ``memory`` belongs to the role ``memory``, which is not a superuser and needs no password.
-
-    Args:
-        folder: the folder for its files, created if missing; they remain when the server stops.
-        port: the port to listen on; by default a free one.
-        options: server settings such as ``{"fsync": "off"}``; all others keep PostgreSQL's defaults.
-
-    Raises:
-        MissingDependencyError: a package is not installed.
     """
 
     name = "PostgreSQL"
@@ -140,16 +132,7 @@ class PostgresServer(Server):
 
 
 class Pooler(Server):
-    """PgBouncer in front of a server, in transaction mode: each transaction may run in another session.
-
-    Args:
-        folder: the folder for its files.
-        server: the server behind it.
-        size: how many sessions it has per database and role.
-
-    Raises:
-        StoreUnavailableError: it is not installed.
-    """
+    """PgBouncer in front of a server, in transaction mode: each transaction may run in another of its sessions."""
 
     name = "PgBouncer"
 

@@ -26,7 +26,10 @@ _HIGHEST_PORT = 55_535
 
 
 class Server(ABC):
-    """A server that only this machine can reach. Use it as a context manager, or call `start` and `stop`."""
+    """A server that only this machine can reach. Use it as a context manager, or call `start` and `stop`.
+
+    Its files are in the folder, created if missing, and remain when it stops; the port is a free one by default.
+    """
 
     name: str
     _ends_by = signal.SIGTERM
@@ -39,11 +42,7 @@ class Server(ABC):
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Self:
-        """Start or restart the server on the same port and files; returns when it answers.
-
-        Raises:
-            StoreUnavailableError: it exited at once, or does not answer in time.
-        """
+        """Start or restart the server on the same port and files; returns when it answers."""
         self.stop()
         self.folder.mkdir(parents=True, exist_ok=True)
         log = self.folder / "server.log"
@@ -102,17 +101,7 @@ class Server(ABC):
 
 
 class RedisServer(Server):
-    """A Redis server that only this machine can reach. Use it as a context manager, or call `start` and `stop`.
-
-    Args:
-        folder: the folder for its files, created if missing; they remain when the server stops.
-        port: the port to listen on; by default a free one.
-        appendfsync: ``everysec`` or ``always``: how soon acknowledged writes reach the disk.
-        options: further command-line options, such as ``("--cluster-enabled", "yes")``.
-
-    Raises:
-        MissingDependencyError: a package is not installed.
-    """
+    """A Redis server; ``appendfsync`` is ``everysec`` or ``always``: how soon acknowledged writes reach the disk."""
 
     name = "the Redis server for tests"
 
@@ -141,14 +130,7 @@ class RedisServer(Server):
 
 
 class MilvusServer(Server):
-    """Milvus Lite as a server that only this machine can reach; use it like `RedisServer`.
-
-    Args:
-        folder: the folder for its data.
-
-    Raises:
-        MissingDependencyError: pymilvus or milvus-lite is not installed.
-    """
+    """Milvus Lite as a server."""
 
     name = "Milvus Lite"
 

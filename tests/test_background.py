@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hybrid_memory import EventKind, HybridMemory
+from hybrid_memory import EventKind, HybridMemory, Task
 from hybrid_memory.errors import MemoryClosedError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.ports import Floats
-from hybrid_memory.runtime.tasks import Task, current_priority
+from hybrid_memory.runtime.tasks import current_priority
 from tests.archives import InMemoryArchive
 from tests.doubles import PATIENCE, FaultyEmbedder, texts, wait_until
 from tests.faces import Face, Open
@@ -92,9 +92,7 @@ def test_a_reopened_store_is_caught_up(opened: Open) -> None:
 
 
 @pytest.mark.parametrize("words", ["Is this turn {}?", "turn {}"], ids=["turns", "turns and statements"])
-def test_closing_stops_what_is_embedded_and_loses_nothing(
-    opened: Open, caplog: pytest.LogCaptureFixture, words: str
-) -> None:
+def test_closing_stops_embedding_and_loses_nothing(opened: Open, caplog: pytest.LogCaptureFixture, words: str) -> None:
     embedder = Embedder()
     embedder.gate.clear()
     memory = opened(embedder=embedder, learning=SOON)

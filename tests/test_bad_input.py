@@ -1,17 +1,10 @@
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import count, repeat
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from hybrid_memory import HybridMemory, Message, Scope, ScopedMemory, open_memory
-from hybrid_memory.errors import (
-    IdConflictError,
-    InvalidConfigError,
-    InvalidInputError,
-    InvalidMessageError,
-    InvalidScopeError,
-)
+from hybrid_memory import HybridMemory, Message, Scope, ScopedMemory, errors, open_memory
 from tests.doubles import texts
 from tests.faces import Face, Open
 
@@ -36,7 +29,7 @@ def test_a_bad_message_changes_nothing(face: Face, opened: Open, content: Any, o
     face(alice).remember("before")
     batches = [content] if options else [content, ["good", Message(content="good"), content]]
     for batch in batches:
-        with pytest.raises(InvalidMessageError):
+        with pytest.raises(errors.InvalidMessageError):
             face(alice).remember(batch, **options)
     assert face(memory).stats().events == 1
     assert texts(face(alice).history()) == ["before"]
@@ -46,9 +39,9 @@ def test_a_taken_id_leaves_the_store_unchanged(face: Face, memory: HybridMemory,
     face(alice).remember("first", id="x")
     other, renamed = {"content": "other", "id": "x"}, {"content": "first", "id": "x", "name": "Ann"}
     for content in ([{"content": "new"}, other], renamed):
-        with pytest.raises(IdConflictError, match="x"):
+        with pytest.raises(errors.IdConflictError, match="x"):
             face(alice).remember(content)
-    with pytest.raises(IdConflictError):
+    with pytest.raises(errors.IdConflictError):
         face(alice).remember([{"content": "a", "id": "y"}, {"content": "b", "id": "y"}])
     assert face(memory).stats().events == 1
     elsewhere = memory.scoped(user="alice", session="s2")
@@ -74,15 +67,8 @@ def test_recall_refuses_what_it_cannot_answer(face: Face, memory: HybridMemory) 
     alice = memory.scoped(user="alice")
     face(alice).remember("a cat", metadata={"tags": ["b"], "score": 1, "when": 1})
     for query, options, told in ASKED:
-        with pytest.raises(InvalidInputError, match=told):
+        with pytest.raises(errors.InvalidInputError, match=told):
             face(alice).recall(query, **options)
-
-
-def test_history_refuses_what_it_cannot_answer(face: Face, alice: ScopedMemory) -> None:
-    wrong = {"limit": -1}, {"since": NAIVE}, {"until": NAIVE}, {"since": "yesterday"}
-    for options in cast("tuple[dict[str, Any], ...]", wrong):
-        with pytest.raises(InvalidInputError, match=r"-1|since|until"):
-            face(alice).history(**options)
 
 
 @pytest.mark.parametrize("count", [2**31, 2**63 - 1])
@@ -96,7 +82,7 @@ def test_more_than_any_store_holds_is_all_there_is(face: Face, alice: ScopedMemo
 def test_a_bad_embedder_is_refused_first(face: Face, memory: HybridMemory, alice: ScopedMemory, embedder: Any) -> None:
     face(alice).remember("a cat")
     face(memory).flush()
-    with pytest.raises(InvalidInputError, match="embed"):
+    with pytest.raises(errors.InvalidInputError, match="embed"):
         face(memory).rebuild(embedder=embedder)
     assert face(memory).stats().records == 1
 
@@ -139,16 +125,17 @@ class Unreadable:
 
 
 REFUSED: list[tuple[str, dict[str, Any]]] = [
-    ("remember", {"content": "x", "metadata": deep(500)}), ("remember", {"content": {"role": "user", "x": deep(500)}}),
-    ("remember", {"content": Unreadable()}), ("mirror", {"messages": 7}), ("mirror", {"messages": [Unreadable()]}),
-    ("recall", {"query": "x", "k": True}), ("recall", {"query": "x", "kinds": repeat("turn")}),
-    ("recall", {"query": "x", "categories": count()}), ("recall", {"query": "x", "categories": ["\ud800"]}),
-    ("recall", {"query": "x", "k": Unreadable()}), ("history", {"limit": deep(5000)}), ("events", {"which": 7}),
+    ("remember", {"content": "x", "metadata": deep(500)}),
+    ("remember", {"content": {"role": "user", "x": deep(500)}}), ("remember", {"content": Unreadable()}),
+    ("mirror", {"messages": 7}), ("mirror", {"messages": [Unreadable()]}), ("recall", {"query": "x", "k": True}),
+    ("recall", {"query": "x", "kinds": repeat("turn")}), ("recall", {"query": "x", "categories": count()}),
+    ("recall", {"query": "x", "categories": ["\ud800"]}), ("recall", {"query": "x", "k": Unreadable()}),
+    ("history", {"limit": deep(5000)}), ("history", {"limit": -1}), ("history", {"since": NAIVE}),
+    ("history", {"until": NAIVE}), ("history", {"since": "yesterday"}), ("events", {"which": 7}),
     ("events", {"which": [10**30, None]}), ("expand", {"what": "#²"}), ("expand", {"what": f"#{10**30}"}),
     ("forget", {"ids": "#²"}), ("forget", {"ids": 10**30}), ("forget", {"query": "x", "dry_run": "no"}),
     ("rollback", {"to": 10**30}), ("rollback", {"to": "now"}), ("fetch", {"result_id": Unreadable()}),
-    ("fetch", {"result_id": "x", "pattern": "(" * 500}),
-    ("profile", {"schema": {}}), ("profile", {"schema": int}),
+    ("fetch", {"result_id": "x", "pattern": "(" * 500}), ("profile", {"schema": {}}), ("profile", {"schema": int}),
     ("profile", {"names": [7]}), ("assemble", {"query": "x", "tools": [deep(500)]}), ("reset", {"keep": "x"}),
 ]  # fmt: skip
 
@@ -158,7 +145,7 @@ def test_what_is_no_argument_is_refused_before_anything_changes(face: Face, memo
     face(alice).remember("a cat")
     before = memory.heads()
     for verb, arguments in REFUSED:
-        with pytest.raises(InvalidInputError):
+        with pytest.raises(errors.InvalidInputError):
             getattr(face(alice), verb)(**arguments)
     assert memory.heads() == before
 
@@ -187,7 +174,7 @@ def test_a_verb_asked_of_the_whole_store_and_a_bare_file_name_say_what_to_write(
             getattr(whole, name)
     with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
         whole.nothing()
-    with pytest.raises(InvalidConfigError, match=r"use sqlite:///notes\.db for a file, or else"):
+    with pytest.raises(errors.InvalidConfigError, match=r"use sqlite:///notes\.db for a file, or else"):
         open_memory("notes.db")
 
 
@@ -218,7 +205,7 @@ def test_an_instant_that_would_be_moved_is_not_stored(face: Face, alice: ScopedM
     edges = [datetime(year, month, 1, tzinfo=UTC) for year, month in ((1, 1), (1, 12), (9999, 12))]
     for at in edges:
         for content in ("a cat", {"content": "a cat", "at": at}, Message(content="a cat", at=at)):
-            with pytest.raises(InvalidInputError, match="2 to 9998"):
+            with pytest.raises(errors.InvalidInputError, match="2 to 9998"):
                 face(alice).remember(content, at=at if isinstance(content, str) else None)
     assert face(alice).history() == []
     face(alice).remember("a cat", at=datetime(9998, 12, 30, tzinfo=UTC))
@@ -229,7 +216,7 @@ def test_an_instant_that_would_be_moved_is_not_stored(face: Face, alice: ScopedM
 @pytest.mark.parametrize("blank", ["  ", "\t\n", "\u3000"])
 def test_a_blank_name_is_no_owner(memory: HybridMemory, part: str, blank: str) -> None:
     names: dict[str, Any] = {"user": "alice", part: blank}
-    with pytest.raises(InvalidScopeError, match=f"{part} is blank"):
+    with pytest.raises(errors.InvalidScopeError, match=f"{part} is blank"):
         memory.scoped(**names)
     memory.for_scope(Scope(user=blank)).remember("as an older version stored it")
     assert memory.forget(user=blank).erased["turns"] == 1
@@ -241,7 +228,7 @@ def test_a_clock_that_fails_is_told_as_such(opened: Open) -> None:
 
     for clock in (stopped, lambda: datetime.max.replace(tzinfo=UTC)):
         memory = opened(url="memory://", clock=clock)
-        with pytest.raises(InvalidConfigError, match="clock must return"):
+        with pytest.raises(errors.InvalidConfigError, match="clock must return"):
             memory.scoped(user="alice").remember("a cat")
 
 

@@ -9,16 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hybrid_memory import (
-    CompactionConfig,
-    LearningConfig,
-    MemoryConfig,
-    RecallConfig,
-    RetentionConfig,
-    Weights,
-    open_memory,
-)
-from hybrid_memory.config import ArchiveConfig, IndexConfig, OrchestrationConfig, RedactionConfig, yaml
+from hybrid_memory import CompactionConfig, LearningConfig, MemoryConfig, RecallConfig, Weights, open_memory
+from hybrid_memory.config import ArchiveConfig, IndexConfig, OrchestrationConfig, RedactionConfig, RetentionConfig, yaml
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.urls import shown_url
 from tests.world import rows

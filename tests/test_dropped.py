@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, open_memory
+from hybrid_memory import HybridMemory, MemoryConfig, Task, open_memory
 from hybrid_memory.errors import MemoryClosedError
-from hybrid_memory.runtime.tasks import Task
 from tests.doubles import wait_until
 from tests.forks import exit_code
 

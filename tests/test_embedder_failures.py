@@ -186,9 +186,7 @@ def test_read_only_says_what_is_missing(face: Face, opened: Open, imported: str)
         assert note.startswith("100 vectors still to be made")
 
 
-def test_what_has_no_vector_yet_is_found_by_its_words(
-    face: Face, opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_has_no_vector_yet_is_found_by_words(face: Face, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hybrid_memory.store.indexing.AT_ONCE", 50)
     memory = opened()
     alice = memory.scoped(user="alice")

@@ -51,30 +51,17 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def test_it_passes_the_shipped_suites(installed: dict[str, str]) -> None:
     command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:xdist",
-        str(PACKAGE / "contracts.py"),
-    ]
+        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(PACKAGE / "contracts.py"),
+    ]  # fmt: skip
     done = subprocess.run(command, env=installed, cwd=ROOT, capture_output=True, text=True, timeout=200, check=False)  # noqa: S603
     assert done.returncode == 0, done.stdout[-3000:]
 
 
 def test_its_parts_are_found_by_their_names(installed: dict[str, str], tmp_path: Path) -> None:
     done = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", USES],
-        env=installed,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
+        [sys.executable, "-c", USES], env=installed, cwd=tmp_path, capture_output=True, text=True, timeout=120,
         check=False,
-    )
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
 
 

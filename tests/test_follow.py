@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any
@@ -7,19 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import (
-    CompactionConfig,
-    Event,
-    EventKind,
-    Host,
-    HybridMemory,
-    MemoryConfig,
-    Message,
-    Role,
-    ScopedMemory,
-    ToolCall,
-    open_memory,
-)
+from hybrid_memory import CompactionConfig, Event, EventKind, Host, HybridMemory, Message, Role, ScopedMemory, ToolCall
 from hybrid_memory.context.conversation import said_before
 from hybrid_memory.errors import InvalidInputError
 from tests.doubles import texts, wait_until
@@ -61,14 +48,6 @@ def test_a_growing_copy_is_written_once_and_its_end_is_enough(alice: ScopedMemor
     with pytest.raises(InvalidInputError):
         face(alice).mirror([user("fine", "7"), {"role": "user", "content": ""}])
     assert words(alice) == ["hello", "hi", "how are you?", "fine", "more", "and more"]
-
-
-def test_what_was_forgotten_is_not_written_again(alice: ScopedMemory, face: Face) -> None:
-    copy = [user("my card is 4711", "1"), assistant("noted", "2"), user("forget it", "3")]
-    face(alice).mirror(copy)
-    alice.forget(ids=["1"])
-    assert face(alice).mirror([*copy, assistant("done", "4")]) == [None, "2", "3", "4"]
-    assert words(alice) == ["noted", "forget it", "done"]
 
 
 PARIS = [user("I live in Paris.", "1"), assistant("hi", "2"), user("And I like tea.", "3"), assistant("ok", "4")]
@@ -269,12 +248,11 @@ def model() -> Model:
 
 
 @pytest.fixture
-def chat(model: Model) -> Iterator[ScopedMemory]:
+def chat(opened: Open, model: Model) -> ScopedMemory:
     numbers = count()
     clock = lambda: datetime.fromtimestamp(1_700_000_000 + next(numbers), UTC)  # noqa: E731
-    config = MemoryConfig(url="memory://", embedder="hashing", compaction=SETTINGS)
-    with open_memory(config, language_model=model, clock=clock) as memory:
-        yield memory.scoped(user="alice", session="s1")
+    memory = opened(url="memory://", compaction=SETTINGS, language_model=model, clock=clock)
+    return memory.scoped(user="alice", session="s1")
 
 
 def said(rounds: int) -> list[Message]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
-from hybrid_memory.config import CompactionConfig, OrchestrationConfig
+from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory.config import OrchestrationConfig
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from tests.faces import Face
 from tests.forks import exit_code
@@ -20,12 +20,9 @@ NOBODY = 65534
 
 def config_of(folder: Path, **settings: Any) -> MemoryConfig:
     return MemoryConfig(
-        url=f"sqlite:///{folder / 'memory.db'}",
-        embedder="hashing",
-        power_safe=False,
-        orchestration=OrchestrationConfig(background=False),
-        **settings,
-    )
+        url=f"sqlite:///{folder / 'memory.db'}", embedder="hashing", power_safe=False,
+        orchestration=OrchestrationConfig(background=False), **settings,
+    )  # fmt: skip
 
 
 @pytest.fixture

@@ -8,16 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import (
-    EventKind,
-    HybridMemory,
-    MemoryConfig,
-    Message,
-    Origin,
-    RecallConfig,
-    ScopedMemory,
-    open_memory,
-)
+from hybrid_memory import EventKind, HybridMemory, Message, Origin, RecallConfig, ScopedMemory, open_memory
 from hybrid_memory.documents.items import (
     FindItems,
     GetItem,
@@ -113,9 +104,7 @@ def test_what_expired_is_hidden_at_once_and_destroyed_later(timed: ItemMemory, c
     assert b"kangaroo" not in stored(tmp_path)
 
 
-def test_a_deletion_destroys_all_values_to_the_last_byte(
-    opened: Open, clock: Clock, tmp_path: Path, face: Face
-) -> None:
+def test_a_deletion_destroys_values_to_the_last_byte(opened: Open, clock: Clock, tmp_path: Path, face: Face) -> None:
     memory = opened(clock=clock)
     items = memory.items("app")
     for operation in (put("a", "armadillo", "armadillo too"), put("a", "aardvark"), put("keep", "keeper")):
@@ -137,9 +126,7 @@ def test_a_deletion_destroys_all_values_to_the_last_byte(
     assert sorted(item.key for item in one(items, FindItems())) == ["d", "keep"]
 
 
-def test_an_interrupted_deletion_is_finished_later(
-    opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_deletion_cut_short_is_finished_later(opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = opened()
     items = memory.items("app")
     one(items, put("a", "armadillo"))
@@ -195,7 +182,7 @@ def test_the_fold_is_the_same_however_it_is_read(steps: list[tuple[Any, ...]]) -
     """What was kept up to date, and what a process reads that starts now, agree with a dict and with one another."""
     clock = Clock(NOON)
     oracle: dict[str, tuple[int, datetime, timedelta | None]] = {}
-    with open_memory(MemoryConfig(url="memory://", embedder="none"), clock=clock) as memory:
+    with open_memory("memory://", embedder="none", clock=clock) as memory:
         items = memory.items("app")
         for number, step in enumerate(steps):
             oracle = {k: v for k, v in oracle.items() if v[2] is None or v[1] + v[2] > clock.now}

@@ -14,7 +14,7 @@ from hybrid_memory_paging import PAGING_FUNCTIONS
 from hybrid_memory_paging.functions import SEND
 from tests.doubles import texts
 from tests.faces import Face, Open
-from tests.world import exchange, stored
+from tests.world import exchange, stored, user
 
 both = pytest.mark.in_pairs("face", "memory")
 
@@ -43,9 +43,7 @@ def test_what_is_repeated_does_not_come_back(face: Face, memory: HybridMemory, h
     assert (receipt.kept_out, receipt.erased["turns"]) == (1, 1)
     session.remember("4408 stays deleted. The gate is still green.")
     session.remember(Message(role=Role.ASSISTANT, content="Noted.", metadata={"pin": "4408"}))
-    session.mirror(
-        [Message(id="m1", content="The gate opens with ４４０８."), Message(id="m2", content="门禁密码是4408。")]
-    )
+    session.mirror([user("The gate opens with ４４０８.", "m1"), user("门禁密码是4408。", "m2")])
     alice.block("gate").put("opens with 4408")
     alice.files().write("/notes/gate.md", "The gate opens with 4408, as before.")
     page = session.offload("The gate: 4408, and more. " * 50)

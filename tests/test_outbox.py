@@ -211,13 +211,6 @@ def test_a_crash_while_the_outbox_is_emptied_repeats_nothing(reopened: Callable[
     assert 1 <= crashes < 7
 
 
-def test_a_lost_reply_repeats_nothing(face: Face, alice: ScopedMemory, log: Log) -> None:
-    log.down, log.late, log.breaks = False, True, 0
-    assert len(face(alice).remember(["one", "two"]).waiting) == 2
-    face(alice).remember("three")
-    assert said(alice) == ["one", "two", "three"]
-
-
 def test_saying_it_again_while_the_log_is_down_counts_once(face: Face, alice: ScopedMemory, log: Log) -> None:
     for _ in range(2):
         face(alice).remember("one", id="m1")

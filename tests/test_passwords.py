@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from redis import Redis
 
 from hybrid_memory import MemoryConfig, open_memory
-from hybrid_memory.engines.clickhouse import parsed
+from hybrid_memory.engines.clickhouse import ClickHouseArchive, parsed
 from hybrid_memory.engines.milvus.connection import Address
+from hybrid_memory.engines.postgres import PostgresConnection
 from hybrid_memory.engines.postgres.connection import _parsed as parsed_postgres
 from hybrid_memory.engines.redis.connection import RedisConnection
-from hybrid_memory.errors import HybridMemoryError
+from hybrid_memory.errors import HybridMemoryError, InvalidConfigError
 from hybrid_memory.urls import cleaned, shown_url, without_passwords
 from tests.servers import RedisServer, free_port
 
@@ -76,12 +77,9 @@ def test_settings_and_errors_show_no_password(case: tuple[str, str]) -> None:
         assert_hidden(shown, password)
     assert MemoryConfig.of(json.loads(config.model_dump_json())) == config
     readers: tuple[Callable[[str], object], ...] = (
-        lambda url: MemoryConfig.of({"ulr": url}),
-        lambda url: MemoryConfig.of({"index": url}),
-        Address.read,
-        parsed,
+        lambda url: MemoryConfig.of({"ulr": url}), lambda url: MemoryConfig.of({"index": url}), Address.read, parsed,
         parsed_postgres,
-    )
+    )  # fmt: skip
     for read in readers:
         try:
             assert_hidden(repr(read(url)), password)
@@ -105,6 +103,42 @@ def test_a_store_that_cannot_be_opened_shows_no_password(
     with pytest.raises(HybridMemoryError) as caught:
         open_memory(MemoryConfig(url=url, embedder="none"))
     assert_hidden(told(caught.value), password)
+
+
+POSTGRES = "postgresql://ann:secret@127.0.0.1:1/memory"
+WRONG: dict[Callable[[str], object], list[tuple[str, str]]] = {
+    ClickHouseArchive: [
+        ("postgres://host/db", "'postgres'"), ("clickhouse", "'clickhouse'|clickhouse://"),
+        ("clickhouse:///db", "host"), ("clickhouse://host:99999/db", "[Pp]ort"),
+        ("clickhouse://bob:secret@host:x/db", "[Pp]ort"), ("clickhouse://host/a/b", "one database"),
+        ("clickhouse://host/db?tabel=x", "only option"), ("clickhouse://host/db?table=", "letters"),
+        ("clickhouse://host/db?table=a`b", "letters"), ("chdb://folder", "chdb:///"), ("chdb:///", "chdb:///"),
+    ],
+    Address.read: [
+        ("redis://localhost", "cannot read"), ("milvus://", "end in .db"), ("milvus:///folder", "end in .db"),
+        ("milvus+tls:///folder.db", "end in .db"),
+        ("milvus://ann:secret@host:nine", "port"), ("milvus://ann:secret@host/?prefix=a-b", "prefix"),
+        ("milvus://host/?perfix=a", "cannot read"), ("milvus://host/data base", "name"),
+    ],
+    PostgresConnection: [
+        (f"{POSTGRES}?schema=Robert'); DROP TABLE", "schema of a Postgres URL"),
+        (f"{POSTGRES}?schema={'a' * 60}", "schema of a Postgres URL"), (f"{POSTGRES}?pool=0", "number of connections"),
+        (f"{POSTGRES}?pool=many", "number of connections"), (f"{POSTGRES}?no_such_option=1", "is not a Postgres URL"),
+    ],
+    RedisConnection: [
+        ("rediss+tls://host", "begins with one of"), ("redis://host:no", "not a Redis URL"),
+        ("redis://host/zero", "number of a database"), ("redis://host?prefix=a b", "prefix"),
+        ("redis://host?prefix={a}", "prefix"), ("redis://host?prefix=", "prefix"),
+        ("redis://ann:secret@host?timeout=3", "is prefix"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("opens", "url", "match"), [(one, *row) for one, several in WRONG.items() for row in several])
+def test_a_wrong_url_is_refused_without_its_password(opens: Callable[[str], object], url: str, match: str) -> None:
+    with pytest.raises(InvalidConfigError, match=match) as caught:
+        opens(url)
+    assert "secret" not in str(caught.value)
 
 
 def test_what_was_shown_cannot_be_opened_by_mistake(tmp_path: object) -> None:

@@ -77,6 +77,7 @@ def test_a_recall_asks_four_times(alice: ScopedMemory, calls: Calls) -> None:
 )
 def test_whatever_is_asked_a_recall_asks_at_most_eight_times(alice: ScopedMemory, calls: Calls, query: str) -> None:
     assert len(calls.of(lambda: alice.recall(query))) <= 8
+    assert len(calls.of(lambda: alice.as_of(20).recall(query))) <= 8, "of a view of the past, too"
 
 
 def test_what_was_just_said_is_indexed_on_the_way(alice: ScopedMemory, calls: Calls) -> None:
@@ -84,10 +85,6 @@ def test_what_was_just_said_is_indexed_on_the_way(alice: ScopedMemory, calls: Ca
     asked = calls.of(lambda: alice.recall("who sold the lamp?"))
     assert len(asked) <= 10, asked
     assert len(calls.of(lambda: alice.recall("what was sold?"))) <= 5
-
-
-def test_a_view_of_the_past_is_asked_little_more(alice: ScopedMemory, calls: Calls) -> None:
-    assert len(calls.of(lambda: alice.as_of(20).recall("green lamp"))) <= 8
 
 
 def test_a_prompt_asks_for_what_it_shows(alice: ScopedMemory, calls: Calls) -> None:

@@ -8,18 +8,7 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory import (
-    Block,
-    Category,
-    Event,
-    EventKind,
-    HybridMemory,
-    Message,
-    Right,
-    Scope,
-    ScopedMemory,
-    SpaceMemory,
-)
+from hybrid_memory import Block, Category, Event, EventKind, HybridMemory, Right, Scope, ScopedMemory, SpaceMemory
 from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError
 from hybrid_memory.facts.fact import Claim
 from hybrid_memory.facts.learn import Extractors
@@ -27,6 +16,7 @@ from hybrid_memory.memory.faces import BlockHandle
 from hybrid_memory.runtime.runners import INLINE, drive
 from tests.doubles import texts
 from tests.faces import Child, Face, Open
+from tests.world import user
 
 pytestmark = pytest.mark.in_pairs("face", "memory")
 
@@ -78,7 +68,7 @@ def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, 
     named = {
         "block_history": ("task",), "edit_block": ("task",),
         "expand": (team.history()[0].id,), "fetch": (team.history()[0].id,),
-        "mirror": ([Message(content="One more thing.")],),
+        "mirror": ([user("One more thing.")],),
         "offload": ("a long note",), "put_block": ("task", "Book the hall."), "recall": ("launch",),
         "remember": ("One more thing.",), "remove_block": ("task",),
         "rollback": (NOON,), "undo_block": ("task",), "why": ("goals",),
@@ -231,13 +221,9 @@ def test_revoking_counts_at_once_and_for_every_handle(face: Face, memory: Hybrid
     assert face(bob).expand(hit)[0].text == "The launch is on Friday."
     face(team).revoke(user="bob")
     refused: list[tuple[ScopedMemory, str, Any]] = [
-        (seat_of_bob, "remember", "Still here?"),
-        (seat_of_bob, "history", None),
-        (past, "history", None),
-        (past, "recall", "launch"),
-        (bob, "expand", hit),
-        (bob, "why", hit),
-    ]
+        (seat_of_bob, "remember", "Still here?"), (seat_of_bob, "history", None), (past, "history", None),
+        (past, "recall", "launch"), (bob, "expand", hit), (bob, "why", hit),
+    ]  # fmt: skip
     for handle, verb, value in refused:
         with pytest.raises(AccessDeniedError):
             getattr(face(handle), verb)(*([] if value is None else [value]))

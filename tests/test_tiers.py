@@ -96,13 +96,9 @@ NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
 def event_at(position: int, *, session: str | None = "s1", after: timedelta = timedelta(0), **payload: Any) -> Event:
     return Event(
-        position=position,
-        id=f"e{position}",
-        scope=Scope(user="alice", session=session),
-        kind=EventKind.MESSAGE,
-        at=NOON + after,
-        payload={"content": f"text {position}", **payload},
-    )
+        position=position, id=f"e{position}", scope=Scope(user="alice", session=session), kind=EventKind.MESSAGE,
+        at=NOON + after, payload={"content": f"text {position}", **payload},
+    )  # fmt: skip
 
 
 EVENTS = st.lists(
@@ -176,13 +172,9 @@ STRETCHES = st.lists(
 
 
 @given(
-    STRETCHES,
-    st.integers(0, 950),
-    st.none() | st.integers(0, 950),
-    st.none() | st.integers(0, 60),
-    st.booleans(),
+    STRETCHES, st.integers(0, 950), st.none() | st.integers(0, 950), st.none() | st.integers(0, 60), st.booleans(),
     st.sampled_from([(), (EventKind.COMPACTION,)]),
-)
+)  # fmt: skip
 def test_a_read_gives_the_visible_events_and_no_others(  # noqa: PLR0917
     hidden: tuple[tuple[int, int], ...], after: int, upto: int | None, limit: int | None, newest: bool, kinds: Any
 ) -> None:  # fmt: skip

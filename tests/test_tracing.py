@@ -100,6 +100,8 @@ def test_each_operation_is_a_span_beneath_the_one_that_it_belongs_to(
         "compact",
         "delete_memory",
     ]
+    seen = " ".join(span.to_json() for span in watched.spans).lower()
+    assert [word for word in PRIVATE if word in seen] == [], "unless it is asked for"
 
 
 def test_a_span_has_the_attributes_of_the_conventions_and_our_own(
@@ -122,14 +124,6 @@ def test_a_span_has_the_attributes_of_the_conventions_and_our_own(
     embedded = next(span for span in watched.spans if span.name.startswith("embeddings"))
     assert embedded.name == "embeddings hashing-256"
     assert watched.one(embedded.name)["gen_ai.request.model"] == "hashing-256"
-
-
-def test_nothing_private_is_in_a_span_unless_asked(memory: HybridMemory, margarete: ScopedMemory, face: Face) -> None:
-    watched = Watched(memory)
-    whole_life(face(margarete))
-    seen = " ".join(span.to_json() for span in watched.spans).lower()
-    assert "search_memory" in seen
-    assert [word for word in PRIVATE if word in seen] == []
 
 
 def test_an_error_is_recorded_without_its_words(memory: HybridMemory, margarete: ScopedMemory, face: Face) -> None:

@@ -18,12 +18,8 @@ PAGES = [
 ]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PACKAGES = (
-    "core/hybrid_memory",
-    "packages",
-    "langchain_hybrid_memory",
-    "llamaindex_hybrid_memory",
-    "hybrid_memory_hosts",
-)
+    "core/hybrid_memory", "packages", "langchain_hybrid_memory", "llamaindex_hybrid_memory", "hybrid_memory_hosts",
+)  # fmt: skip
 
 
 def banned() -> list[str]:

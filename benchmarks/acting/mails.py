@@ -24,19 +24,13 @@ MAILS: dict[Language, dict[str, str]] = {
         "later_find": "EUR by (the end of March)",
     },
     "zh": {
-        "act": "这是房东的邮件。请把他要的金额用邮件发给李娜。\n\n{mail}",
-        "act_when": "请把他要的金额用邮件发给(李娜)",
-        "ask": "这是房东的邮件。他要多少钱？\n\n{mail}",
-        "ask_when": "他要多少钱",
+        "act": "这是房东的邮件。请把他要的金额用邮件发给李娜。\n\n{mail}", "act_when": "请把他要的金额用邮件发给(李娜)",
+        "ask": "这是房东的邮件。他要多少钱？\n\n{mail}", "ask_when": "他要多少钱",
         "fact": "为了修新屋顶，我请每位租户在三月底之前付1,372欧元。",
-        "find": "我请每位租户在三月底之前付([\\d,]+)欧元",
-        "seek": "每位租户",
-        "text": "房东要{1}欧元。",
-        "later": "他要我们什么时候付？",
-        "later_when": "什么时候付",
-        "later_find": "(三月底之前)付",
+        "find": "我请每位租户在三月底之前付([\\d,]+)欧元", "seek": "每位租户", "text": "房东要{1}欧元。",
+        "later": "他要我们什么时候付？", "later_when": "什么时候付", "later_find": "(三月底之前)付",
     },
-}
+}  # fmt: skip
 
 
 def pasted(language: Language, host: Host, max_tokens: int | None = None) -> Task:

@@ -45,39 +45,27 @@ HOMES: dict[Language, dict[str, str | tuple[str, ...]]] = {
         "never": "Ghent",
     },
     "zh": {
-        "before": "我住在南京。",
-        "after": "我上个月搬到了杭州。",
-        "ask": "我现在住在哪个城市？",
+        "before": "我住在南京。", "after": "我上个月搬到了杭州。", "ask": "我现在住在哪个城市？",
         "find": ("搬到了?(杭州|南京)", "(?:家|住址|居住地|现居|住在|城市)[：:] ?(杭州|南京)", "住在(杭州|南京)"),
-        "answer": "杭州",
-        "never": "南京",
+        "answer": "杭州", "never": "南京",
     },
-}
+}  # fmt: skip
 
 DONE: dict[Language, dict[str, str]] = {
     "en": {
-        "order": "Delete the staging database.",
-        "when": r"[Dd]elete the (\w+) database",
-        "ask": "Which database did I want to delete on Monday?",
-        "asked": "Which database did I want",
+        "order": "Delete the staging database.", "when": r"[Dd]elete the (\w+) database",
+        "ask": "Which database did I want to delete on Monday?", "asked": "Which database did I want",
         "idle": "Is the staging database in your list of databases?",
-        "mail": "Send a mail to Tomas: the ladders are here.",
-        "mail_when": r"[Ss]end a mail to (\w+): ([\w ]+)",
-        "mailed": "Did the mail to Tomas about the ladders go out?",
-        "mailed_when": "Did the mail to (Tomas)",
+        "mail": "Send a mail to Tomas: the ladders are here.", "mail_when": r"[Ss]end a mail to (\w+): ([\w ]+)",
+        "mailed": "Did the mail to Tomas about the ladders go out?", "mailed_when": "Did the mail to (Tomas)",
     },
     "zh": {
-        "order": "请删除 staging 数据库。",
-        "when": r"请删除 (\w+) 数据库",
-        "ask": "星期一我想删除哪个数据库？",
-        "asked": "我想删除哪个数据库",
-        "idle": "数据库列表里有 staging 数据库吗？",
-        "mail": "请给张伟发邮件：梯子到了",
-        "mail_when": "请给(张伟)发邮件：(梯子到了)",
-        "mailed": "给张伟的那封关于梯子的邮件发出去了吗？",
+        "order": "请删除 staging 数据库。", "when": r"请删除 (\w+) 数据库", "ask": "星期一我想删除哪个数据库？",
+        "asked": "我想删除哪个数据库", "idle": "数据库列表里有 staging 数据库吗？", "mail": "请给张伟发邮件：梯子到了",
+        "mail_when": "请给(张伟)发邮件：(梯子到了)", "mailed": "给张伟的那封关于梯子的邮件发出去了吗？",
         "mailed_when": "给(张伟)的那封",
     },
-}
+}  # fmt: skip
 
 
 TASTES: dict[Language, tuple[str, str, str, str, str]] = {

@@ -24,12 +24,9 @@ CONVERSATIONS: dict[Host, Any] = {
     "engine": EngineConversations,
 }
 OFFERED: dict[System, Sequence[Host]] = {
-    "ours": ("agent", "function", "chain", "engine"),
-    "bare": ("agent", "function", "chain", "engine"),
-    "summarization": ("agent",),
-    "stock": ("function", "chain", "engine"),
-    "langmem": ("agent",),
-}
+    "ours": ("agent", "function", "chain", "engine"), "bare": ("agent", "function", "chain", "engine"),
+    "summarization": ("agent",), "stock": ("function", "chain", "engine"), "langmem": ("agent",),
+}  # fmt: skip
 """The hosts that a system is made for."""
 
 

@@ -31,23 +31,17 @@ CITIES: dict[Language, tuple[str, str]] = {"en": ("Lisbon", "Oslo"), "zh": ("里
 RESEARCH: dict[Language, dict[str, str]] = {
     "en": {
         "ask": "Ask the researcher when the old mill is open.",
-        "when": "Ask the researcher when the (old mill) is open",
-        "question": "Research task: opening hours of the {0}",
-        "sub": "Research task: opening hours of the (old mill)",
-        "text": "The old mill is open from 9 to 17.",
-        "find": "open from (9 to 17)",
-        "then": "Thanks. And what was my first question?",
+        "when": "Ask the researcher when the (old mill) is open", "question": "Research task: opening hours of the {0}",
+        "sub": "Research task: opening hours of the (old mill)", "text": "The old mill is open from 9 to 17.",
+        "find": "open from (9 to 17)", "then": "Thanks. And what was my first question?",
     },
     "zh": {
-        "ask": "请问一下研究员，老磨坊几点开放。",
-        "when": "请问一下研究员，(老磨坊)几点开放",
-        "question": "调研任务：{0}的开放时间",
-        "sub": "调研任务：(老磨坊)的开放时间",
-        "text": "老磨坊的开放时间是9点到17点。",
-        "find": "开放时间是(9点到17点)",
+        "ask": "请问一下研究员，老磨坊几点开放。", "when": "请问一下研究员，(老磨坊)几点开放",
+        "question": "调研任务：{0}的开放时间", "sub": "调研任务：(老磨坊)的开放时间",
+        "text": "老磨坊的开放时间是9点到17点。", "find": "开放时间是(9点到17点)",
         "then": "谢谢。我的第一个问题是什么？",
     },
-}
+}  # fmt: skip
 
 
 def regeneration(language: Language, *, checkpointer: bool) -> Task:

@@ -16,12 +16,9 @@ from hybrid_memory import HybridMemory, LearningConfig, MemoryConfig, open_memor
 System = Literal["ours", "bare", "summarization", "stock", "langmem"]
 
 SYSTEMS: dict[System, str] = {
-    "ours": "hybrid-agent-memory",
-    "bare": "without memory",
-    "summarization": "SummarizationMiddleware",
-    "stock": "stock memory",
-    "langmem": "LangMem",
-}
+    "ours": "hybrid-agent-memory", "bare": "without memory", "summarization": "SummarizationMiddleware",
+    "stock": "stock memory", "langmem": "LangMem",
+}  # fmt: skip
 USER = "ann"
 BEGINNING = datetime(2026, 11, 16, 9, tzinfo=UTC)
 STEP = timedelta(minutes=1)

@@ -11,11 +11,8 @@ Host = Literal["agent", "function", "chain", "engine"]
 Language = Literal["en", "zh"]
 
 HOSTS: dict[Host, str] = {
-    "agent": "create_agent",
-    "function": "FunctionAgent",
-    "chain": "ConversationChain",
-    "engine": "SimpleChatEngine",
-}
+    "agent": "create_agent", "function": "FunctionAgent", "chain": "ConversationChain", "engine": "SimpleChatEngine",
+}  # fmt: skip
 MAIN = "main"
 """The thread that is meant where none is named."""
 

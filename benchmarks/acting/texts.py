@@ -37,13 +37,9 @@ def lines(language: Language, tokens: int, seed: int = 0) -> list[str]:
     left = tokens
     while left > 0:
         line = source.choice(_LINES[language]).format(
-            day=source.randint(1, 28),
-            name=source.choice(_NAMES[language]),
-            thing=source.choice(_THINGS[language]),
-            number=source.randint(20, 990),
-            one=source.randint(1, 9),
-            two=source.randint(10, 19),
-        )
+            day=source.randint(1, 28), name=source.choice(_NAMES[language]), thing=source.choice(_THINGS[language]),
+            number=source.randint(20, 990), one=source.randint(1, 9), two=source.randint(10, 19),
+        )  # fmt: skip
         made.append(line)
         left -= count_tokens(line) + 1
     return made

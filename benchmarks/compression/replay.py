@@ -62,18 +62,11 @@ class Tally:
     def row(self, layout: str) -> dict[str, Any]:
         """As a row of the table."""
         return {
-            "layout": layout,
-            "reuse": statistics.fmean(self.reuse),
-            "cached/sent": self.common / sum(self.tokens),
-            "mean": round(statistics.fmean(self.tokens)),
-            "max": max(self.tokens),
-            "over": self.over,
-            "answers": statistics.fmean(self.answers),
-            "n": len(self.answers),
-            "prompts": len(self.tokens),
-            "invalid": len(self.faults),
-            "faults": self.faults[:20],
-        }
+            "layout": layout, "reuse": statistics.fmean(self.reuse), "cached/sent": self.common / sum(self.tokens),
+            "mean": round(statistics.fmean(self.tokens)), "max": max(self.tokens), "over": self.over,
+            "answers": statistics.fmean(self.answers), "n": len(self.answers), "prompts": len(self.tokens),
+            "invalid": len(self.faults), "faults": self.faults[:20],
+        }  # fmt: skip
 
 
 def encoded(context: Context) -> list[int]:

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_memory import Message, Weights
-from hybrid_memory.scope import Scope
+from hybrid_memory import Message, Scope, Weights
 
 NEVER = datetime.max  # noqa: DTZ901 - naive
 

@@ -18,9 +18,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from hybrid_memory import MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory import MemoryConfig, ScopedMemory, check_store, open_memory
 from hybrid_memory.errors import AccessDeniedError, InvalidInputError, StoreUnavailableError
-from hybrid_memory.memory.opening import check_store
 
 OLD = datetime(2024, 1, 1, tzinfo=UTC)
 READ_EVERY, FLUSH_EVERY = 3, 11

@@ -22,18 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.faults._verbs import Call, Verbs
-from hybrid_memory import EventKind, HybridMemory, LearningConfig, MemoryConfig, open_memory
+from hybrid_memory import EventKind, HybridMemory, LearningConfig, MemoryConfig, Scope, open_memory
 from hybrid_memory.config import OrchestrationConfig
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError
-from hybrid_memory.scope import Scope
 
 FACES = {
-    "verbs": ("_verbs", "Verbs"),
-    "opening": ("_surfaces", "Opening"),
-    "mcp": ("_surfaces", "Mcp"),
-    "cli": ("_surfaces", "Cli"),
-    "adapters": ("_adapters", "Adapters"),
-}
+    "verbs": ("_verbs", "Verbs"), "opening": ("_surfaces", "Opening"), "mcp": ("_surfaces", "Mcp"),
+    "cli": ("_surfaces", "Cli"), "adapters": ("_adapters", "Adapters"),
+}  # fmt: skip
 """Where calls come from, with the module and the class that makes them up."""
 LONGEST = 5.0
 """Seconds that a call may take."""

@@ -51,9 +51,7 @@ def measured(data: Path, name: str, limit: int | None, embedder: KeptVectors) ->
 def learned(turns: Sequence[dict[str, Any]], embedder: KeptVectors | None) -> tuple[list[Fact], float]:
     """All facts that follow from the turns, with their history, and the seconds that the reading took."""
     config = MemoryConfig(
-        url="memory://",
-        embedder="none" if embedder is None else "auto",
-        learning=LearningConfig(background=False),
+        url="memory://", embedder="none" if embedder is None else "auto", learning=LearningConfig(background=False)
     )
     with open_memory(config, embedder=embedder) as memory:
         for session, said in messages(turns):

@@ -11,13 +11,9 @@ QUESTIONS_PER_LIMIT = 10
 """Where the conversations are limited, so many questions of each person are asked, of the sessions that answer them."""
 
 RELATIONS = {
-    "friend": "friend",
-    "colleague": "colleague",
-    "neighbor": "neighbour",
-    "sister": "sibling",
-    "brother": "sibling",
+    "friend": "friend", "colleague": "colleague", "neighbor": "neighbour", "sister": "sibling", "brother": "sibling",
     "cousin": "relative",
-}
+}  # fmt: skip
 """By the answer to "how is X related to me" the attribute that says so."""
 
 _RELATED = re.compile(

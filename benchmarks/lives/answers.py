@@ -4,8 +4,6 @@ An answer counts if all that it needs stands in it. The model reads the same ins
 temperature 0. Every answer is written to the file as soon as it is there.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Ordinary use of an assistant around a life, from a file of other people's chats."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import chain, groupby, zip_longest

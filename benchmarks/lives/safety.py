@@ -7,8 +7,6 @@ Sixty wordings of allergies, illnesses, medicines, needs of access and "never", 
 then each task is asked in a new one. A wording counts if it stands in the prompt beside the task.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

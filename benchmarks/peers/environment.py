@@ -39,18 +39,10 @@ langchain-postgres names a pgvector below 0.4, and works with the one that this 
 """
 
 SETTINGS = {
-    "ANONYMIZED_TELEMETRY": "False",
-    "MEM0_TELEMETRY": "False",
-    "DO_NOT_TRACK": "1",
-    "HF_HUB_OFFLINE": "1",
-    "LANGSMITH_TRACING": "false",
-    "LANGCHAIN_TRACING_V2": "false",
-    "TOKENIZERS_PARALLELISM": "false",
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "RAYON_NUM_THREADS": "1",
-    "PYTHONHASHSEED": "0",
-}
+    "ANONYMIZED_TELEMETRY": "False", "MEM0_TELEMETRY": "False", "DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1",
+    "LANGSMITH_TRACING": "false", "LANGCHAIN_TRACING_V2": "false", "TOKENIZERS_PARALLELISM": "false",
+    "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "PYTHONHASHSEED": "0",
+}  # fmt: skip
 """Telemetry off, nothing fetched, one thread for the arithmetic of all."""
 
 

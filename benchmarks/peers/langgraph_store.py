@@ -16,9 +16,7 @@ class Store:
     """Values in one namespace; the text alone is embedded."""
 
     def __init__(self, embedder: Embedder, _folder: Path) -> None:
-        self._store = InMemoryStore(
-            index={"dims": embedder.dim, "embed": AsLangChain(embedder), "fields": ["text"]},
-        )
+        self._store = InMemoryStore(index={"dims": embedder.dim, "embed": AsLangChain(embedder), "fields": ["text"]})
 
     def add(self, turns: Sequence[Turn]) -> None:
         """In as few batches as have no text twice, which the store refuses."""

@@ -14,19 +14,7 @@ from benchmarks.poisoning.attacks import TRIGGER, Attack
 from benchmarks.poisoning.carriers import CARRIERS, FOUND, HARMLESS, OPENING, UNSEEN, Stage
 from benchmarks.poisoning.hosts import ASKED, SMALL, Verdict
 from benchmarks.poisoning.judging import Gullible, Harm, accounts, harms, reached
-from hybrid_memory import (
-    CompactionConfig,
-    Context,
-    HybridMemory,
-    LearningConfig,
-    MemoryConfig,
-    Message,
-    PagingConfig,
-    Role,
-    ScopedMemory,
-    open_memory,
-)
-from hybrid_memory.config import OrchestrationConfig
+from hybrid_memory import Context, HybridMemory, MemoryConfig, Message, PagingConfig, Role, ScopedMemory, open_memory
 
 Layout = Literal["stable", "queue", "classic"]
 Writer = Literal["", "copying", "obeying"]
@@ -107,14 +95,14 @@ def attacked(case: CoreCase, embedder: Any) -> Verdict:
 
 def opened(case: CoreCase, embedder: Any, clock: Clock) -> HybridMemory:
     """An empty memory with the settings of the case."""
-    config = MemoryConfig(
-        url="memory://",
-        compaction=CompactionConfig(strategy=case.strategy, keep_least=1, keep_rounds=2),
-        learning=LearningConfig(background=False, model=bool(case.writer)),
-        orchestration=OrchestrationConfig(background=False),
-    )
+    settings = {
+        "url": "memory://", "compaction": {"strategy": case.strategy, "keep_least": 1, "keep_rounds": 2},
+        "learning": {"background": False, "model": bool(case.writer)}, "orchestration": {"background": False},
+    }  # fmt: skip
     model = PoisonedModel(case.writer) if case.writer else None
-    return open_memory(config, embedder=embedder, clock=clock, language_model=model, compressor=model)
+    return open_memory(
+        MemoryConfig.of(settings), embedder=embedder, clock=clock, language_model=model, compressor=model
+    )
 
 
 def _prompts(case: CoreCase, stage: Stage, clock: Clock) -> list[Prompt]:

@@ -13,12 +13,10 @@ from tqdm import tqdm
 
 import hybrid_memory.recall.recall as flow
 from benchmarks.ranking.conversations import OWN, conversations
-from benchmarks.sets import Clock, counted, messages, when
+from benchmarks.sets import Clock, counted, messages, undisturbed, when
 from benchmarks.vectors import KeptVectors
-from hybrid_memory import HybridMemory, MemoryConfig, Message, open_memory
+from hybrid_memory import HybridMemory, Message, Role
 from hybrid_memory.arrays import Array
-from hybrid_memory.config import OrchestrationConfig, RecallConfig
-from hybrid_memory.log.message import Role
 from hybrid_memory.recall.measure import Measured, measure
 
 ASKED_BEFORE = 4
@@ -71,13 +69,8 @@ def collect(data: Path, name: str, embedder: KeptVectors) -> list[Asked]:
 
 
 def _asked(name: str, one: dict[str, Any], strangers: list[dict[str, Any]], embedder: KeptVectors) -> Iterator[Asked]:
-    config = MemoryConfig(
-        url="memory://",
-        recall=RecallConfig(count_uses=False),
-        orchestration=OrchestrationConfig(background=False),
-    )
     clock = Clock()
-    with open_memory(config, embedder=embedder, clock=clock) as memory:
+    with undisturbed(embedder=embedder, clock=clock) as memory:
         mine = [question for question in one["questions"] if not question.get("bad")]
         answered = [question for question in mine if counted(question) and question.get("evidence")]
         repeated = answered[::ASKED_BEFORE] if name in OWN else []
@@ -132,14 +125,8 @@ def _labelled(
 ) -> Asked:
     ids = [record.sources[0] for record in measured.records]
     return Asked(
-        set=where[0],
-        conversation=where[1],
-        id=str(question.get("id")),
-        question=question["question"],
-        category=str(question.get("category")),
-        kind=kind,
-        ids=ids,
-        labels=np.array([float(one in evidence and kind == "own") for one in ids]),
-        wanted=sorted(evidence),
+        set=where[0], conversation=where[1], id=str(question.get("id")), question=question["question"],
+        category=str(question.get("category")), kind=kind, ids=ids,
+        labels=np.array([float(one in evidence and kind == "own") for one in ids]), wanted=sorted(evidence),
         features=measured.features,
-    )
+    )  # fmt: skip

@@ -19,15 +19,11 @@ from hybrid_memory.arrays import Array, Floats
 from hybrid_memory.recall.signals import ROUNDING, Curve
 
 SIGNALS: Mapping[str, tuple[str, ...]] = {
-    "coverage": ("covered", "phrase"),
-    "neighbours": ("around", "words after", "answers"),
-    "segment": ("segment",),
-    "statement": ("empty", "asks", "repeats"),
-    "speaker": ("named", "assistant", "assistant of yours"),
-    "kind": ("times", "numbers", "time for a time", "number for a number"),
-    "importance": ("importance",),
+    "coverage": ("covered", "phrase"), "neighbours": ("around", "words after", "answers"), "segment": ("segment",),
+    "statement": ("empty", "asks", "repeats"), "speaker": ("named", "assistant", "assistant of yours"),
+    "kind": ("times", "numbers", "time for a time", "number for a number"), "importance": ("importance",),
     "temporal": ("in time",),
-}
+}  # fmt: skip
 """The features that each learned signal is made of."""
 
 FADING = frozenset({"neighbours", "segment", "importance"})

@@ -20,11 +20,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.ranking.certainty import LEAST
 from benchmarks.ranking.conversations import OWN, conversations
-from benchmarks.sets import Clock, counted, messages, when
+from benchmarks.sets import Clock, counted, messages, undisturbed, when
 from benchmarks.tables import parser
 from benchmarks.vectors import KeptVectors
-from hybrid_memory import MemoryConfig, open_memory
-from hybrid_memory.config import OrchestrationConfig, RecallConfig
 from hybrid_memory.recall import recall as confidence
 
 SETS = (*OWN, "memorybank_en", "memorybank_zh", "locomo")
@@ -40,12 +38,9 @@ REQUESTS = {
         "Draft a polite email declining a meeting.",
     ),
     "zh": (
-        "用Python写一个快速排序。",
-        "澳大利亚的首都是哪里？",
-        "红烧肉怎么做？",
-        "帮我写一封婉拒会议的邮件。",
+        "用Python写一个快速排序。", "澳大利亚的首都是哪里？", "红烧肉怎么做？", "帮我写一封婉拒会议的邮件。",
     ),
-}
+}  # fmt: skip
 KINDS = ("own", "foreign", "request")
 
 
@@ -109,12 +104,7 @@ def passing(turns: list[dict[str, Any]], asked: list[str], at: datetime | None, 
     """For each text whether recall finds something that a prompt would show."""
     clock = Clock()
     clock.now = at or clock.now
-    config = MemoryConfig(
-        url="memory://",
-        recall=RecallConfig(count_uses=False),
-        orchestration=OrchestrationConfig(background=False),
-    )
-    with open_memory(config, embedder=embedder, clock=clock) as memory:
+    with undisturbed(embedder=embedder, clock=clock) as memory:
         for session, said in messages(turns):
             memory.scoped(user="u", session=session).remember(said)
         memory.flush(progress=False)

@@ -11,8 +11,6 @@ something else (`mixed.tsv`) or in a request (`requests.tsv`), and of false frie
 from all examples, and from plain sentences made of `forms.tsv`, and stored in the package.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -29,14 +27,13 @@ from benchmarks.ranking.certainty import auroc
 from benchmarks.sentences.training import Example, calibrated, examples, learned, lessons, plain_examples, saved
 from benchmarks.tables import parser
 from benchmarks.vectors import KeptVectors
+from hybrid_memory import Event, EventKind, Scope
 from hybrid_memory.arrays import Array, Floats
 from hybrid_memory.facts.attributes import AT_STAKE
 from hybrid_memory.facts.fact import USER
 from hybrid_memory.facts.judge import CLAIMS, KINDS, SHIPPED, Judge, asked, logit, sigmoid, softmax
 from hybrid_memory.facts.statements import RISKY, stated_in
-from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.runtime.runners import InlineRunner, drive
-from hybrid_memory.scope import Scope
 
 FOLDS = 5
 SEEDS = (0, 1)

@@ -18,21 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Array, Floats
-from hybrid_memory.facts.attributes import AT_STAKE
+from hybrid_memory.facts.attributes import AT_STAKE, ATTRIBUTES
 from hybrid_memory.facts.fact import USER, Stance
-from hybrid_memory.facts.judge import (
-    CLAIMS,
-    KINDS,
-    LEARNED,
-    MARKS,
-    OUTPUTS,
-    Judge,
-    Network,
-    cues,
-    inputs,
-    sigmoid,
-    softmax,
-)
+from hybrid_memory.facts.judge import CLAIMS, KINDS, MARKS, OUTPUTS, Judge, Network, cues, inputs, sigmoid, softmax
 
 EXAMPLES, FORMS = (Path(__file__).with_name(name) for name in ("examples", "forms.tsv"))
 
@@ -139,7 +127,7 @@ def parsed(line: str, language: str = "") -> Example:
         head, _, value = part.partition("=")
         subject, _, name = head.rpartition("/")
         attribute, _, stance = name.partition("!")
-        if attribute not in LEARNED or not value:
+        if attribute not in ATTRIBUTES or not value:
             raise ValueError(f"no such label: {label!r}")
         told.append(Told(subject or USER, attribute, Stance(stance or Stance.HOLDS), value))
     if kind not in KINDS:

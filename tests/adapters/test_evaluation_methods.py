@@ -99,9 +99,7 @@ class TestAll:
             assert replay.prompt("Which?") == first
             assert told(replay, more) == unasked
 
-    def test_calls_and_results_stay_together_and_as_they_were(
-        self, name: str, language: str, told_once: ToldOnce
-    ) -> None:
+    def test_calls_and_results_stay_together_as_they_were(self, name: str, language: str, told_once: ToldOnce) -> None:
         _, prompts = told_once(name, language)
         assert not any(orphans(map(Message.model_validate, prompt.messages)) for prompt in prompts)
         # The second call of the model in an exchange answers to the result of the first.

@@ -36,13 +36,8 @@ from llama_index.core.tools import FunctionTool
 from llama_index.core.utils import get_tokenizer
 
 from hybrid_memory import HybridMemory, Message, Role, ScopedMemory
-from langchain_hybrid_memory import (
-    HybridChatMemory,
-    HybridChatMessageHistory,
-    HybridMemoryMiddleware,
-    from_langchain,
-    to_langchain,
-)
+from langchain_hybrid_memory import HybridChatMemory, HybridChatMessageHistory, HybridMemoryMiddleware
+from langchain_hybrid_memory.messages import from_langchain, to_langchain
 from llamaindex_hybrid_memory import HybridChatMemory as LlamaIndexMemory
 from llamaindex_hybrid_memory import from_chat_message
 from llamaindex_hybrid_memory.messages import from_chat_messages

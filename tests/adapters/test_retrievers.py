@@ -101,37 +101,23 @@ def test_a_hit_says_what_and_why(told: HybridMemory, host: Host) -> None:
     assert f"; from #1; {plan}" in found.metadata["why"]
     rest = {key: value for key, value in found.metadata.items() if key not in ("score", "confidence", "signals", "why")}
     assert rest == {
-        "topic": "family",
-        "tags": ["one"],
-        "speaker": "user",
-        "origin": "user",
-        "at": "2024-05-01T12:00:00+00:00",
-        "sources": ["m1"],
-        "kind": "turn",
-        "session": "s1",
-    }
+        "topic": "family", "tags": ["one"], "speaker": "user", "origin": "user", "at": "2024-05-01T12:00:00+00:00",
+        "sources": ["m1"], "kind": "turn", "session": "s1",
+    }  # fmt: skip
     assert json.loads(json.dumps(found.metadata)) == found.metadata
-
-
-def test_only_the_owners_memory_is_found(told: HybridMemory, host: Host) -> None:
-    assert host.texts(told, "sister 妹妹") == {SISTER, CAT, CHINESE}
-    assert host.texts(told, "sister", user="carol") == set()
 
 
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"scope": "session"}, {SISTER, CAT}),
-        ({"since": MAY.replace(month=7)}, {CHINESE}),
-        ({"until": MAY.replace(month=6)}, {SISTER}),
-        ({"metadata": {"topic": "pets"}}, {CAT}),
-        ({"kinds": ["fact"]}, set()),
-        ({"kinds": [RecordKind.TURN], "k": 1}, {SISTER}),
-        ({"categories": ["task"]}, set()),
+        ({}, {SISTER, CAT, CHINESE}), ({"user": "carol"}, set()), ({"scope": "session"}, {SISTER, CAT}),
+        ({"since": MAY.replace(month=7)}, {CHINESE}), ({"until": MAY.replace(month=6)}, {SISTER}),
+        ({"metadata": {"topic": "pets"}}, {CAT}), ({"kinds": ["fact"]}, set()),
+        ({"kinds": [RecordKind.TURN], "k": 1}, {SISTER}), ({"categories": ["task"]}, set()),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",  # a set has no order
-)
-def test_filters_count(told: HybridMemory, host: Host, options: dict[str, Any], expected: set[str]) -> None:
+)  # fmt: skip
+def test_owner_and_filters_count(told: HybridMemory, host: Host, options: dict[str, Any], expected: set[str]) -> None:
     assert host.texts(told, "My sister lives where?", session="s1", **options) == expected
 
 

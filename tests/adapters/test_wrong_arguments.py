@@ -122,9 +122,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("name", "wrong", "told"), WRONG, ids=[f"{name} {wrong}" for name, wrong, _ in WRONG])
-def test_what_is_wrong_is_refused_when_it_is_given(
-    memory: HybridMemory, name: str, wrong: dict[str, Any], told: str
-) -> None:
+def test_what_is_wrong_is_refused_when_given(memory: HybridMemory, name: str, wrong: dict[str, Any], told: str) -> None:
     make, given = MADE[name]
     make(memory=memory, **given)
     with pytest.raises((InvalidInputError, ValidationError), match=told):

@@ -1,7 +1,5 @@
 """The verbs that change what is remembered: import, export and back, forget, and the review of facts."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -36,9 +34,7 @@ def chat(tmp_path: Path) -> Path:
         {"role": "assistant", "content": "Understood."},
     ]
     for row in range(12):
-        said.append(
-            {"role": "user", "content": f"What does a reading of {7 * row} at station {row} mean for us there?"}
-        )
+        said.append({"role": "user", "content": f"What does a reading of {7 * row} at station {row} mean to us?"})
         said.append({"role": "assistant", "content": f"It lies in the usual range for station {row} at this season."})
     file = tmp_path / "boats.json"
     file.write_text(json.dumps({"messages": said}), encoding="utf-8")

@@ -1,7 +1,5 @@
 """The verbs that look: search, why, profile, history."""
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """What a newcomer meets in the first minutes: any encoding, handles, sessions, facts, and turns of their own."""
 
-from __future__ import annotations
-
 import io
 import json
 import subprocess
@@ -66,9 +64,7 @@ def test_an_id_of_several_turns_is_refused_with_their_handles(command: Any, chat
 
 
 @pytest.mark.parametrize("verb", [("search", "red"), ("history",), ("export",)])
-def test_an_unknown_session_is_an_error_that_lists_those_there_are(
-    command: Any, chats: Path, verb: tuple[str, ...]
-) -> None:
+def test_an_unknown_session_is_an_error_that_lists_the_known(command: Any, chats: Path, verb: tuple[str, ...]) -> None:
     assert command(verb[0], chats, *verb[1:], "--session", "pink") == 2
     assert "has no session 'pink'; there are: blue; green; red" in command.err
 

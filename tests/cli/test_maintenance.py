@@ -1,7 +1,5 @@
 """The verbs that look after a store: stats, check, migrate, rebuild."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing

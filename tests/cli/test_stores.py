@@ -1,7 +1,5 @@
 """How stores and owners are named, and what is said where they are not there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

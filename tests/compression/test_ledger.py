@@ -16,9 +16,7 @@ def conversation(turns: list[Turn], first: int = 0) -> list[Message]:
     """Commands in code fences, each followed by its output."""
     messages = []
     for number, (command, output) in enumerate(turns, first):
-        messages.append(
-            Message(role=Role.ASSISTANT, content=f"I run this.\n\n```bash\n{command}\n```", id=f"a{number}")
-        )
+        messages.append(Message(role=Role.ASSISTANT, content=f"I run:\n\n```bash\n{command}\n```", id=f"a{number}"))
         messages.append(Message(role=Role.USER, content=output, id=f"u{number}"))
     return messages
 
@@ -51,21 +49,13 @@ def test_what_failed_or_was_never_run_is_no_change(expected: str, command: str, 
     assert operations(read_ledger(conversation([(command, output)]))) == states(expected)
 
 
-def test_a_failed_removal_of_one_file_does_not_keep_the_others() -> None:
-    turns = [
-        ("touch a.py b.py", done()),
-        ("rm a.py c.py", done("rm: cannot remove 'c.py': No such file or directory", 1)),
-    ]
-    assert operations(read_ledger(conversation(turns))) == {"a.py": "deleted", "b.py": "created"}
-
-
-def test_absolute_and_relative_names_of_one_file_are_one_entry() -> None:
-    assert after("cd /repo && sed -i 1d src/a.py", "rm src/a.py", "cat /repo/src/a.py") == {"src/a.py": "deleted"}
-
-
-def test_every_file_names_the_messages_it_came_from() -> None:
+def test_files_are_entries_with_the_messages_they_came_from_whatever_failed_beside_them() -> None:
     ledger = read_ledger(conversation([("touch a.py", done()), ("sed -i 1d a.py", done())]))
     assert ledger.files[0].sources == ("a0", "a1")
+    failed = done("rm: cannot remove 'c.py': No such file or directory", 1)
+    turns = [("touch a.py b.py", done()), ("rm a.py c.py", failed)]
+    assert operations(read_ledger(conversation(turns))) == {"a.py": "deleted", "b.py": "created"}
+    assert after("cd /repo && sed -i 1d src/a.py", "rm src/a.py", "cat /repo/src/a.py") == {"src/a.py": "deleted"}
 
 
 PATHS = st.sampled_from(["a.py", "b.py", "d/a.py", "d/b.py", "/repo/a.py"])
@@ -148,13 +138,10 @@ def test_a_call_is_read_with_its_result(
     assert operations(read_ledger(called(name, arguments, result))) == expected
 
 
-def test_calls_written_as_tags_are_read() -> None:
+def test_calls_written_as_tags_are_read_and_advice_to_a_person_is_no_action() -> None:
     call = "<function=execute_bash>\n<parameter=command>\nrm a.py\n</parameter>\n</function>"
     ledger = read_ledger([said(call, "assistant"), said("EXECUTION RESULT of [execute_bash]:\n")])
     assert operations(ledger) == {"a.py": "deleted"}
-
-
-def test_advice_to_a_person_is_not_an_action() -> None:
     advice = said("Run this:\n```bash\nrm -rf build.py\n```", "assistant")
     assert read_ledger([advice, said("thanks, I will")]).files == ()
 
@@ -178,16 +165,11 @@ def test_ids_in_results_are_found_and_ordinary_words_are_not(row: tuple[str, ...
     assert texts("ids", said(text, "tool")) == expected
 
 
-def test_ids_that_people_introduce_are_found() -> None:
+def test_ids_that_people_introduce_are_found_and_addresses_without_the_punctuation_around_them() -> None:
     assert set(texts("ids", said("我的订单号是 20391，工单号：AB-77x1"))) == {"20391", "AB-77x1"}
     assert texts("ids", said("my reservation HXDUBK please")) == ["HXDUBK"]
-
-
-def test_addresses_lose_the_punctuation_around_them() -> None:
-    assert texts("urls", said("见 https://example.com/a?b=1。and (http://x.org/y).")) == [
-        "https://example.com/a?b=1",
-        "http://x.org/y",
-    ]
+    said_so = said("见 https://example.com/a?b=1。and (http://x.org/y).")
+    assert texts("urls", said_so) == ["https://example.com/a?b=1", "http://x.org/y"]
 
 
 def test_the_newest_and_the_repeated_ids_outlive_the_rest() -> None:

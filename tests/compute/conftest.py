@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from hybrid_memory import Task
 from hybrid_memory.runtime.scheduler import Scheduler
-from hybrid_memory.runtime.tasks import Task
 
 Make = Callable[..., Scheduler]
 Holding = Callable[..., "Hold"]

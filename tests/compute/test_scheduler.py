@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import Scope
+from hybrid_memory import Scope, Task
 from hybrid_memory.errors import DeadlineExceededError, InvalidInputError, MemoryClosedError, StoreUnavailableError
 from hybrid_memory.models.batching import BatchingEmbedder
 from hybrid_memory.models.embedders import HashingEmbedder
@@ -20,7 +20,7 @@ from hybrid_memory.runtime.breaker import Admission, Breaker
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.statistics import Statistics
-from hybrid_memory.runtime.tasks import Job, PriorityQueue, Task
+from hybrid_memory.runtime.tasks import Job, PriorityQueue
 from tests.compute.conftest import Clock, Hold, Holding, Make
 from tests.doubles import PATIENCE, wait_until
 from tests.interrupts import interrupted

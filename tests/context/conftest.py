@@ -1,10 +1,8 @@
 """Sessions as the log would have them, planned without a store."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 
@@ -41,14 +39,8 @@ def events_of(messages: Sequence[Message], notes: Mapping[int, str]) -> list[Eve
     return found
 
 
-class See(Protocol):
-    """A session as a call of assemble sees it."""
-
-    def __call__(
-        self, messages: Sequence[Message], query: str | None = None, *, max_tokens: int = 1000,
-        lines: Sequence[Line] = (), notes: Mapping[int, str] | None = None, config: CompactionConfig | None = None,
-        **asked: Any,
-    ) -> PromptView: ...  # fmt: skip
+See = Callable[..., PromptView]
+"""A session as a call of assemble sees it."""
 
 
 @pytest.fixture

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -36,33 +34,25 @@ def said(parts: Parts, layout: Layout) -> list[tuple[str, str]]:
     return [(message.role.value, message.text) for message in messages(parts, layout)]
 
 
-def test_the_stable_layout_puts_what_changes_least_first() -> None:
-    assert said(FULL, "stable") == [
-        ("system", SYSTEM),
-        ("user", f"{STANDING}\n\n<memory>\nnote one\n</memory>\n\nWhere is my bag?"),
-        ("assistant", "In the hall."),
-        ("user", "<memory>\nnote two\n</memory>\n\nAnd my coat?"),
-    ]
+NOTED = ("user", "<memory>\nnote one\n</memory>\n\nWhere is my bag?"), ("assistant", "In the hall.")
+ASKED = ("user", "<memory>\nnote two\n</memory>\n\nAnd my coat?")
 
 
-def test_the_queue_begins_with_profile_and_summary_as_an_entry_of_their_own() -> None:
-    assert said(FULL, "queue") == [
-        ("system", SYSTEM),
-        ("user", STANDING),
-        ("user", "<memory>\nnote one\n</memory>\n\nWhere is my bag?"),
-        ("assistant", "In the hall."),
-        ("user", "<memory>\nnote two\n</memory>\n\nAnd my coat?"),
-    ]
-
-
-def test_the_classic_layout_is_identity_profile_memory_conversation_instruction() -> None:
-    assert said(FULL, "classic") == [
-        ("system", SYSTEM.replace("Be brief.\n\n", "")),
-        ("user", f"{STANDING}\n\n<memory>\nnote two\n</memory>\n\nWhere is my bag?"),
-        ("assistant", "In the hall."),
-        ("system", "Be brief."),
-        ("user", "And my coat?"),
-    ]
+@pytest.mark.parametrize(
+    ("layout", "prompt"),
+    [
+        ("stable", [("system", SYSTEM), ("user", f"{STANDING}\n\n{NOTED[0][1]}"), NOTED[1], ASKED]),
+        ("queue", [("system", SYSTEM), ("user", STANDING), *NOTED, ASKED]),
+        ("classic", [
+            ("system", SYSTEM.replace("Be brief.\n\n", "")),
+            ("user", f"{STANDING}\n\n<memory>\nnote two\n</memory>\n\nWhere is my bag?"), NOTED[1],
+            ("system", "Be brief."), ("user", "And my coat?"),
+        ]),
+    ],
+)  # fmt: skip
+def test_a_layout_has_its_parts_in_its_order(layout: Layout, prompt: list[tuple[str, str]]) -> None:
+    """What changes least first; profile and summary as an entry of their own; or the instruction last."""
+    assert said(FULL, layout) == prompt
 
 
 def test_a_classic_prompt_without_a_conversation_ends_with_the_question() -> None:
@@ -113,16 +103,13 @@ def test_what_stands_before_a_turn_of_the_assistant_is_a_message_of_its_own() ->
 def test_headings_are_in_the_language_of_what_they_stand_over() -> None:
     parts = Parts(profile="喜欢：喝茶", summary="事实：\n- 用户：包是红色的。", question=Message(content="?"))
     ((_, text),) = said(parts, "stable")
-    assert PROFILE_HEADINGS["zh"] in text
+    english, chinese = PROFILE_HEADINGS["en"], PROFILE_HEADINGS["zh"]
+    assert chinese in text
     assert SUMMARY_HEADINGS["zh"] in text
     assert "records" not in text
-
-
-def test_the_heading_of_a_profile_is_in_the_language_of_its_sentences() -> None:
-    english = Parts(profile="- [2026-03-01] I live in Oslo and like 包子.", question=Message(content="Hi")).standing
-    chinese = Parts(profile="- [2026-03-01] 我住在根特，在Acme做软件工程师。", question=Message(content="Hi")).standing
-    assert PROFILE_HEADINGS["en"] in english
-    assert PROFILE_HEADINGS["zh"] in chinese
+    for heading, line in ((english, "I live in Oslo and like 包子."), (chinese, "我住在根特，在Acme做软件工程师。")):
+        standing = Parts(profile=f"- [2026-03-01] {line}", question=Message(content="Hi")).standing
+        assert heading in standing
 
 
 def test_a_mark_leaves_the_blocks_of_a_message_as_they_are() -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 
@@ -7,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import Message, Origin, Role
+from hybrid_memory import Category, Fact, FactState, Message, Origin, Role
 from hybrid_memory.context.layout import MEMORY_HEADINGS, Language
 from hybrid_memory.context.memories import MEMORY_CHARS, Memories, fitting, memory_note, window
-from hybrid_memory.facts.fact import Category, Fact, FactState
 from tests.doubles import orphans
 from tests.world import NOON, calls, hit, result
 
@@ -37,17 +34,12 @@ HISTORIES = st.lists(
 
 
 @given(HISTORIES, st.integers(0, 20))
-def test_a_window_is_never_orphaned(history: list[Message], limit: int) -> None:
+def test_a_window_is_never_orphaned_keeps_the_order_and_invents_nothing(history: list[Message], limit: int) -> None:
+    newest = history[max(0, len(history) - max(limit, len(last_turn(history)))) :]
     shown = window(history, limit)
     assert len(shown) <= max(limit, len(last_turn(history)) if limit else 0)
     assert not shown or shown[0].role is Role.USER
     assert orphans(shown) == [], "each call stays together with its one result"
-
-
-@given(HISTORIES, st.integers(0, 20))
-def test_a_window_keeps_the_order_of_what_is_said_and_invents_nothing(history: list[Message], limit: int) -> None:
-    newest = history[max(0, len(history) - max(limit, len(last_turn(history)))) :]
-    shown = window(history, limit)
     assert {id(message) for message in shown} <= {id(message) for message in newest}
     rest = iter([message for message in newest if message.role is not Role.TOOL])
     assert all(any(message is said for said in rest) for message in shown if message.role is not Role.TOOL)
@@ -60,17 +52,13 @@ def test_a_last_turn_longer_than_the_limit_is_kept_whole() -> None:
     assert window(history, 0) == []
 
 
-def test_words_between_two_results_stand_behind_them() -> None:
+def test_words_between_two_results_stand_behind_them_and_a_second_result_is_left_out() -> None:
     question, between = Message(content="q"), Message(content="hurry")
     exchange = [calls("a", "b"), result("a"), result("b")]
     assert window([question, *exchange[:2], between, exchange[2]], 10) == [question, *exchange, between]
-
-
-def test_a_second_result_of_a_call_is_left_out() -> None:
-    question, first, second = Message(content="q"), result("a"), result("a")
-    exchange = window([question, calls("a", "b"), first, second, result("b")], 10)
-    assert [message.tool_call_id for message in exchange] == [None, None, "a", "b"]
-    assert exchange[2] is first
+    shown = window([question, *exchange[:2], result("a"), exchange[2]], 10)
+    assert shown == [question, *exchange]
+    assert shown[2] is exchange[1]
 
 
 @pytest.mark.parametrize(
@@ -86,16 +74,13 @@ def test_the_heading_is_in_the_language_of_the_query_or_memories(query: str, tex
     assert memory_note(Memories((hit(1, text),)), query).splitlines()[0] == MEMORY_HEADINGS[language]
 
 
-def test_a_memory_is_shown_in_the_words_that_were_said() -> None:
-    (_, line) = memory_note(Memories((hit(1, "Um, dois, três; x  # fix"),))).splitlines()
-    assert line == "- [2024-05-02] user: Um, dois, três; x # fix"
-
-
-def test_a_note_is_one_bounded_line_a_hit() -> None:
-    _, line, short = memory_note(Memories((hit(1, "word \n" * 1000), hit(2, "a\n\nb")))).splitlines()
+def test_a_note_is_one_bounded_line_a_hit_in_the_words_that_were_said() -> None:
+    hits = (hit(1, "word \n" * 1000), hit(2, "a\n\nb"), hit(3, "Um, dois, três; x  # fix"))
+    _, line, short, said = memory_note(Memories(hits)).splitlines()
     assert line.endswith("…")
     assert len(line) < MEMORY_CHARS + 50
     assert short.endswith("user: a b")
+    assert said == "- [2024-05-04] user: Um, dois, três; x # fix"
 
 
 def statement(number: int, text: str) -> Fact:

@@ -1,7 +1,5 @@
 """What a prompt tells of itself: for every part why it stands as it does."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Sequence
@@ -129,8 +127,11 @@ def small(opened: Open) -> HybridMemory:
 
 
 def test_a_budget_too_small_is_told_once(small: HybridMemory, face: Face, caplog: pytest.LogCaptureFixture) -> None:
-    alice = small.scoped(user="alice", session="s")
+    alice, eve = small.scoped(user="alice", session="s"), small.scoped(user="eve", session="s")
+    eve.remember([user("Read."), *exchange("c", page("p", 900)), assistant("Done.")])
     with caplog.at_level(logging.WARNING, logger="hybrid_memory"):
+        assert face(eve).assemble("And?").tokens <= 200
+        assert caplog.messages == [], "a sufficient budget is not told"
         for number in range(3):
             context = face(alice).assemble(f"Hello {number}", identity=page("you", 400), tools=[TOOL])
             assert context.messages[-1].text == f"Hello {number}"
@@ -143,11 +144,3 @@ def test_a_budget_too_small_is_told_once(small: HybridMemory, face: Face, caplog
         face(alice).assemble("Hello", identity=page("you", 400), tools=[TOOL], max_tokens=300)
         face(small.scoped(user="bob", session="s")).assemble("Hello", identity=page("you", 400), tools=[TOOL])
     assert len(caplog.messages) == 3, "another budget and another conversation are told too"
-
-
-def test_a_sufficient_budget_is_not_told(small: HybridMemory, face: Face, caplog: pytest.LogCaptureFixture) -> None:
-    alice = small.scoped(user="alice", session="s")
-    alice.remember([user("Read."), *exchange("c", page("p", 900)), assistant("Done.")])
-    with caplog.at_level(logging.WARNING, logger="hybrid_memory"):
-        assert face(alice).assemble("And?").tokens <= 200
-    assert caplog.messages == []

@@ -1,60 +1,33 @@
 """A memory with settings of compaction, and what is said in its conversations."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from hybrid_memory import CompactionConfig, Context, HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
+from hybrid_memory import CompactionConfig, Context, HybridMemory, Message, ScopedMemory
 from hybrid_memory.text.tokens import estimate_tokens
+from tests.faces import Open
 from tests.world import assistant
 
+OpenWith = Open
+"""Opens a memory with these settings of compaction; ``url="sqlite"`` is the test's own file."""
 
-class OpenWith(Protocol):
-    """Opens a memory with these settings of compaction; ``url="sqlite"`` is the test's own file."""
-
-    def __call__(
-        self,
-        model: Any = None,
-        *,
-        url: str = "memory://",
-        embedder: Any = "none",
-        compressor: Any = None,
-        preset: CompactionConfig | None = None,
-        **compaction: Any,
-    ) -> HybridMemory: ...
-
-
-class SessionWith(Protocol):
-    """A session of a memory that `OpenWith` opens."""
-
-    def __call__(self, model: Any = None, **settings: Any) -> ScopedMemory: ...
+SessionWith = Callable[..., ScopedMemory]
+"""A session of a memory that `OpenWith` opens."""
 
 
 @pytest.fixture
-def open_with(store: str) -> Iterator[OpenWith]:
-    memories: list[HybridMemory] = []
-
+def open_with(opened: Open) -> OpenWith:
     def open_one(
-        model: Any = None,
-        *,
-        url: str = "memory://",
-        embedder: Any = "none",
-        compressor: Any = None,
-        preset: CompactionConfig | None = None,
-        **compaction: Any,
-    ) -> HybridMemory:
-        settings = preset or CompactionConfig(**compaction)
-        config = MemoryConfig(url=store if url == "sqlite" else url, embedder=embedder, compaction=settings)
-        opened = open_memory(config, language_model=model, compressor=compressor, token_counter=estimate_tokens)
-        memories.append(opened)
-        return opened
+        model: Any = None, *, url: str = "memory://", embedder: Any = "none", compressor: Any = None,
+        preset: CompactionConfig | None = None, **compaction: Any,
+    ) -> HybridMemory:  # fmt: skip
+        models = {"language_model": model, "compressor": compressor, "token_counter": estimate_tokens}
+        place = {} if url == "sqlite" else {"url": url}
+        return opened(embedder=embedder, compaction=preset or CompactionConfig(**compaction), **models, **place)
 
-    yield open_one
-    for memory in memories:
-        memory.close()
+    return open_one
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """When assemble folds, why, and how much stays."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any, get_args
 

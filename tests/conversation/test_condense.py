@@ -1,7 +1,5 @@
 """Texts shortened to a budget: never above it, never half a sentence, and what matters stays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whose words a prompt shows, and where: what others said has no authority, however it came into the memory."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, get_args
 

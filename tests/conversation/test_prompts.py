@@ -1,7 +1,5 @@
 """The verbs of a conversation, end to end and on both faces."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, cast
 
 import pytest

@@ -1,7 +1,5 @@
 """Random conversations: what holds for every prompt, every summary and every owner."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count, product
@@ -12,18 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import (
-    CompactionConfig,
-    Context,
-    HybridMemory,
-    MemoryConfig,
-    Message,
-    Role,
-    Scope,
-    ScopedMemory,
-    ToolCall,
-    open_memory,
-)
+from hybrid_memory import Context, HybridMemory, MemoryConfig, Message, Role, Scope, ScopedMemory, ToolCall, open_memory
 from hybrid_memory.context.queue import Session, load
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.runtime.runners import InlineRunner, drive
@@ -33,7 +20,7 @@ from tests.context.conftest import assert_accepted
 
 OWNERS = count()
 TOOLS = [{"type": "function", "function": {"name": "look_up", "description": "Find a booking by its number."}}]
-COMPACTION = CompactionConfig(rounds=6, keep_rounds=3, keep_least=2, offload_tokens=120)
+COMPACTION = {"rounds": 6, "keep_rounds": 3, "keep_least": 2, "offload_tokens": 120}
 
 SENTENCES = [
     "My name is Nora Winter and I live at 12 Elm Street.", "We decided to use the blue tiles for the bathroom.",
@@ -137,8 +124,8 @@ def owner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Owner]:
         # The log in memory is read from its beginning, so that a long one is slow.
         if engine not in memories or engine == "memory":
             url = f"sqlite:///{path}" if engine == "sqlite" else "memory://"
-            config = MemoryConfig(url=url, embedder="none", power_safe=False, compaction=COMPACTION)
-            memories[engine] = open_memory(config, token_counter=estimate_tokens)
+            config = {"url": url, "embedder": "none", "power_safe": False, "compaction": COMPACTION}
+            memories[engine] = open_memory(MemoryConfig.of(config), token_counter=estimate_tokens)
         return memories[engine].scoped(user=f"user {next(OWNERS)}", session="s")
 
     yield fresh
@@ -157,13 +144,9 @@ def run(handle: ScopedMemory, step: Step) -> Context | None:
     else:
         tools = TOOLS if step.tools else []
         return handle.assemble(
-            step.query,
-            max_tokens=step.max_tokens,
-            identity="You are a guide.",
-            tools=tools,
-            layout=step.layout,
+            step.query, max_tokens=step.max_tokens, identity="You are a guide.", tools=tools, layout=step.layout,
             reader=step.reader,
-        )
+        )  # fmt: skip
     return None
 
 
@@ -292,11 +275,8 @@ def test_no_verb_shows_words_of_other_owners(owner: Owner, engine: str, turns: l
     for row, handle in enumerate(handles):
         foreign = f"Secret{1 - row // 2}"
         seen: list[Any] = [
-            handle.history(),
-            handle.history(current=True),
-            handle.summary(),
-            handle.recall("Secret Item", k=50),
-        ]
+            handle.history(), handle.history(current=True), handle.summary(), handle.recall("Secret Item", k=50),
+        ]  # fmt: skip
         seen += [handle.expand(name) for name in handle.summary().handles]
         try:
             seen.append(handle.assemble("What is the secret item?", max_tokens=2000).text)
@@ -304,9 +284,7 @@ def test_no_verb_shows_words_of_other_owners(owner: Owner, engine: str, turns: l
             seen.append(error)
         assert foreign not in repr(seen)
         others = {message.id: message for message in handles[(row + 2) % 4].history()}
-        own = {
-            message.id for other in handles if other.scope.owner == handle.scope.owner for message in other.history()
-        }
+        own = {said.id for other in handles if other.scope.owner == handle.scope.owner for said in other.history()}
         for name in sorted(map(str, others.keys() - own))[:3]:
             with pytest.raises(InvalidInputError):
                 handle.expand(name)

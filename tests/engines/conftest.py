@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import count
@@ -17,14 +15,6 @@ MONDAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
 
 Url = Callable[[str], str]
 Config = Callable[..., MemoryConfig]
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = MONDAY
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """An index of an older version is derived again from the log, once, when it is next followed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

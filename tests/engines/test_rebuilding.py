@@ -1,7 +1,5 @@
 """Recall while, and after, the index is made anew with another embedder."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

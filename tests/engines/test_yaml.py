@@ -1,11 +1,8 @@
 """The example of a configuration file, on real servers."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,9 +11,7 @@ from hybrid_memory import Weights, open_memory
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.ports import Floats
 from hybrid_memory.text.tokenize import terms
-
-if TYPE_CHECKING:
-    from tests.engines.conftest import Url
+from tests.engines.conftest import Url
 
 EXAMPLE = """\
 url: "{log}"

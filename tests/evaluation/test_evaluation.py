@@ -376,20 +376,11 @@ def _outcome(chat: str, method: str, probe: Probe, place: int, draw: random.Rand
     level = 5 if method == "none" else 4 - place
     several = tuple({one.name: float(level - repeat) for one in criteria(probe.kind)} for repeat in range(2))
     return Outcome(
-        transcript=chat,
-        method=method,
-        probe=probe.id,
-        kind=probe.kind.value,
-        age=draw.choice([3, 30, 70, 150, 500]),
-        survival=kept,
-        reach=kept,
-        tokens=9000 if method == "none" else 1800 + place,
-        fetched=0 if kept == 1 else 400,
-        finished=kept == 1,
-        answer=answer,
-        in_answer=None if answer is None else kept,
+        transcript=chat, method=method, probe=probe.id, kind=probe.kind.value, age=draw.choice([3, 30, 70, 150, 500]),
+        survival=kept, reach=kept, tokens=9000 if method == "none" else 1800 + place, fetched=0 if kept == 1 else 400,
+        finished=kept == 1, answer=answer, in_answer=None if answer is None else kept,
         scores=() if answer is None else several,
-    )
+    )  # fmt: skip
 
 
 def _figures(method: str, outcomes: list[Outcome], *, judged: bool) -> Figures:
@@ -399,12 +390,9 @@ def _figures(method: str, outcomes: list[Outcome], *, judged: bool) -> Figures:
     replay = {"prompts": prompts, "model": {"calls": 7 if judged else 0, "sent": 900, "written": 90}}
     grades = [Grade(dict(scores)) for one in outcomes for scores in one.scores]
     return figures(
-        method,
-        [replay] * len(CHATS),
-        outcomes,
-        history=dict.fromkeys(CHATS, 9000),
+        method, [replay] * len(CHATS), outcomes, history=dict.fromkeys(CHATS, 9000),
         scores=scored(grades) if judged else None,
-    )
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -8,35 +8,28 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import Message
 from hybrid_memory.errors import ModelError
 from hybrid_memory.models.language import as_language_model
 from hybrid_memory_evaluation.judging import MAX_ANSWER, MAX_EVIDENCE, MAX_PROBE, Judge
 from hybrid_memory_evaluation.judging.scores import Dimension, Grade, criteria
 from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind
+from tests.evaluation.conftest import Scripted
 
 PROBE = Probe("p1", ProbeKind.RECALL, "Which city?", "Porto, 里斯本 before", ("Porto",), ("m1",))
 NAMES = [criterion.name for criterion in criteria(PROBE.kind)]
 
 
-class Scripted:
-    """A `LanguageModel` whose objects stand in a list, or are a function of the schema; keeps what it was asked."""
+def answering(answers: Callable[[Mapping[str, Any]], Any] | Sequence[Any]) -> Scripted:
+    """A model whose objects stand in a list, or are a function of the schema."""
+    left = iter(()) if callable(answers) else iter(answers)
 
-    name = "scripted"
+    def answer(_: str, schema: Mapping[str, Any]) -> Any:
+        one = answers(schema) if callable(answers) else next(left)
+        if isinstance(one, Exception):
+            raise one
+        return one
 
-    def __init__(self, answers: Callable[[Mapping[str, Any]], Any] | Sequence[Any]) -> None:
-        self._answers = answers
-        self.asked: list[Sequence[Message]] = []
-
-    def complete(self, messages: Sequence[Message]) -> str:
-        raise AssertionError("a judge asks for objects")
-
-    def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> Any:
-        self.asked.append(messages)
-        answer = self._answers(schema) if callable(self._answers) else self._answers[len(self.asked) - 1]
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+    return Scripted(structured=answer)
 
 
 def filled(score: Any = 4, **other: Any) -> dict[str, Any]:
@@ -47,7 +40,7 @@ def filled(score: Any = 4, **other: Any) -> dict[str, Any]:
 def test_a_grade_holds_the_scores_the_reasons_and_what_they_come_to() -> None:
     scores = dict(zip(NAMES, [5, 2.5, 3, 4, 4, 1, 2], strict=True))
     answer = {name: {"reasoning": f" about {name} ", "score": score} for name, score in scores.items()}
-    grade = Judge(Scripted([answer])).grade(PROBE, "evidence", "Porto")
+    grade = Judge(answering([answer])).grade(PROBE, "evidence", "Porto")
     assert grade.scores == scores
     assert grade.reasons == {name: f"about {name}" for name in NAMES}
     assert (grade.malformed, grade.failed) == (0, False)
@@ -65,12 +58,12 @@ def test_exactly_the_criteria_of_the_kind_are_asked_for_reasoning_first(kind: Pr
         seen.append(schema)
         return {name: {"reasoning": "so", "score": 1} for name in schema["required"]}
 
-    model = Scripted(answer)
+    model = answering(answer)
     grade = Judge(model).grade(Probe("p", kind, "What?", "That", ("That",), ()), "", "This")
     names = [criterion.name for criterion in criteria(kind)]
     assert list(grade.scores) == names == list(seen[0]["properties"]) == seen[0]["required"]
     assert all(list(entry["properties"]) == ["reasoning", "score"] for entry in seen[0]["properties"].values())
-    assert all(f"- {name}: " in model.asked[0][0].text for name in names)
+    assert all(f"- {name}: " in model.sent[0] for name in names)
 
 
 MALFORMED = {
@@ -101,26 +94,26 @@ MALFORMED = {
 
 @pytest.mark.parametrize("bad", MALFORMED.values(), ids=MALFORMED.keys())
 def test_what_cannot_be_used_is_counted_and_asked_for_again(bad: Any) -> None:
-    model = Scripted([bad, bad, filled(3)])
+    model = answering([bad, bad, filled(3)])
     grade = Judge(model).grade(PROBE, "evidence", "Porto")
     assert grade.scores == dict.fromkeys(NAMES, 3.0)
-    assert (grade.malformed, grade.failed, len(model.asked)) == (2, False, 3)
-    model = Scripted([bad] * 4)
+    assert (grade.malformed, grade.failed, len(model.sent)) == (2, False, 3)
+    model = answering([bad] * 4)
     grade = Judge(model).grade(PROBE, "evidence", "Porto")
     assert grade == Grade(malformed=3, failed=True)
     assert grade.overall is None, "a score is never made up"
-    assert len(model.asked) == 3
+    assert len(model.sent) == 3
 
 
 @pytest.mark.parametrize("answer", ["", " \n\t", "\x00", "\u200b\u202e\ufeff", "　"])
 def test_an_empty_answer_gets_zero_without_a_call(answer: str) -> None:
-    model = Scripted([])
+    model = answering([])
     grade = Judge(model).grade(PROBE, "evidence", answer)
     assert grade.scores == dict.fromkeys(NAMES, 0.0)
     assert set(grade.reasons.values()) == {"The answer is empty."}
     assert grade.overall == 0
     assert not grade.failed
-    assert model.asked == []
+    assert model.sent == []
 
 
 PROBES = [

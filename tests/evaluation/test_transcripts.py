@@ -365,9 +365,7 @@ BROKEN: dict[str, tuple[bytes, int, str]] = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_what_is_no_transcript_is_refused_with_the_reason_and_an_import_takes_the_rest(
-    tmp_path: Path, case: str
-) -> None:
+def test_what_is_no_transcript_is_refused_with_reason_and_an_import_takes_the_rest(tmp_path: Path, case: str) -> None:
     text, count, message = BROKEN[case]
     path, refusals = file_with(tmp_path, text), list[str]()
     with pytest.raises(InvalidInputError, match=rf"chat\.jsonl.*{message}"):

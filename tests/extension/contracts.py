@@ -1,7 +1,5 @@
 """What the package offers passes the suites that the library ships; run where the package is installed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What is forgotten leaves no residue: not in a file, nor in its history, nor anywhere in the log."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import timedelta

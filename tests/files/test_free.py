@@ -1,7 +1,5 @@
 """Free files: written, changed, moved, taken back, and kept byte for byte."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,22 +1,13 @@
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from hybrid_memory import (
-    CompactionConfig,
-    EventKind,
-    HybridMemory,
-    MemoryConfig,
-    Message,
-    Role,
-    ScopedMemory,
-    Summary,
-    open_memory,
-)
+from hybrid_memory import CompactionConfig, EventKind, Message, Role, ScopedMemory, Summary
 from hybrid_memory.context.compact import critical_items
 from hybrid_memory.ports import LanguageModel
+from tests import faces
 
 BUDGET = 400
 ENGLISH = (
@@ -41,19 +32,13 @@ Open = Callable[..., ScopedMemory]
 
 
 @pytest.fixture
-def opened() -> Iterator[Open]:
-    memories: list[HybridMemory] = []
-
+def opened(opened: faces.Open) -> Open:
     def open_one(strategy: str, **models: Any) -> ScopedMemory:
         patient = timedelta(minutes=5)
         compaction = CompactionConfig.of({"strategy": strategy, "max_tokens": 2000, "model_timeout": patient})
-        config = MemoryConfig(url="memory://", embedder="hashing", compaction=compaction)
-        memories.append(open_memory(config, **models))
-        return memories[-1].scoped(user="mara", session="s1")
+        return opened(url="memory://", compaction=compaction, **models).scoped(user="mara", session="s1")
 
-    yield open_one
-    for memory in memories:
-        memory.close()
+    return open_one
 
 
 def turns(said: Sequence[str]) -> list[Message]:

@@ -65,11 +65,7 @@ class TestABackend:
         files.write("/notes/trip.md", TRIP)
         files.write("/top.md", "Alice.\nAlice [here].\n")
         matches = files.grep("Alice").matches
-        assert [(one["path"], one["line"]) for one in matches] == [
-            ("/notes/trip.md", 3),
-            ("/top.md", 1),
-            ("/top.md", 2),
-        ]
+        assert [(at["path"], at["line"]) for at in matches] == [("/notes/trip.md", 3), ("/top.md", 1), ("/top.md", 2)]
         assert [one["text"] for one in files.grep("[here]", "/", "*.md").matches] == ["Alice [here]."]
         assert files.grep("护照", "/notes").matches[0]["line"] == 6
         assert files.grep("Alice", max_count=2).truncated

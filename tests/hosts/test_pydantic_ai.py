@@ -4,16 +4,8 @@ import logging
 from collections.abc import Callable
 
 import pytest
-from pydantic_ai import Agent
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelMessagesTypeAdapter,
-    ModelResponse,
-    TextPart,
-    ToolCallPart,
-    ToolReturnPart,
-    UserPromptPart,
-)
+from pydantic_ai import Agent, messages
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from hybrid_memory import HybridMemory, ScopedMemory
@@ -24,7 +16,7 @@ from tests.hosts.conftest import Broken
 
 AT = "2026-05-01T12:00:00Z"
 C1, C2, C3 = ({"tool_call_id": name, "timestamp": AT} for name in ("c1", "c2", "c3"))
-SAID: list[ModelMessage] = ModelMessagesTypeAdapter.validate_python(
+SAID: list[ModelMessage] = messages.ModelMessagesTypeAdapter.validate_python(
     [
         {
             "kind": "request",

@@ -43,12 +43,9 @@ def tell(alice: ScopedMemory) -> None:
 def remembered() -> HybridMemory:
     """A memory with alice's conversation, a session with a crafted name, another user and a shared space."""
     config = MemoryConfig(
-        url="memory://",
-        embedder="hashing",
-        compaction=CompactionConfig(max_tokens=500),
-        learning=LearningConfig(background=False),
-        orchestration=OrchestrationConfig(background=False),
-    )
+        url="memory://", embedder="hashing", compaction=CompactionConfig(max_tokens=500),
+        learning=LearningConfig(background=False), orchestration=OrchestrationConfig(background=False),
+    )  # fmt: skip
     memory = open_memory(config)
     alice = memory.scoped(user="alice", session="s/1 & more")
     tell(alice)

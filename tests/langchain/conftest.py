@@ -1,12 +1,11 @@
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 from blockbuster import blockbuster_ctx
 from langchain.agents import create_agent
-from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
@@ -38,22 +37,10 @@ class ScriptedChat(BaseChatModel):
             raise said
         return AIMessage(said) if isinstance(said, str) else said
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
         return ChatResult(generations=[ChatGeneration(message=self._next(messages))])
 
-    def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> Iterator[ChatGenerationChunk]:
+    def _stream(self, messages: list[BaseMessage], *_: Any, **__: Any) -> Iterator[ChatGenerationChunk]:
         said = self._next(messages)
         if said.tool_calls:
             yield ChatGenerationChunk(message=AIMessageChunk(content=said.content, tool_calls=said.tool_calls))
@@ -62,10 +49,8 @@ class ScriptedChat(BaseChatModel):
             yield ChatGenerationChunk(message=AIMessageChunk(content=word))
 
 
-class Invoke(Protocol):
-    """Runs a runnable, blocking or async."""
-
-    def __call__(self, runnable: Any, given: Any, config: Any = None, **kwargs: Any) -> Any: ...
+Invoke = Callable[..., Any]
+"""Runs a runnable, blocking or async."""
 
 
 def blocking(runnable: Any, given: Any, config: Any = None, **kwargs: Any) -> Any:

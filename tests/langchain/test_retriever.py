@@ -139,9 +139,7 @@ def conversation(parts: list[Any]) -> list[AnyMessage]:
             continue
         names = [f"{place}-{call}" for call in range(part)]
         calls = [{"name": "look_up", "args": {}, "id": name} for name in names]
-        results = [
-            ToolMessage(LONG[:900] if call % 2 else "short", tool_call_id=name) for call, name in enumerate(names)
-        ]
+        results = [ToolMessage(LONG[:900] if row % 2 else "short", tool_call_id=name) for row, name in enumerate(names)]
         messages += [AIMessage("", tool_calls=calls), *results[:1]]
         if place % 3 == 0:
             messages.append(HumanMessage("Hurry."))

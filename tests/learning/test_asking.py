@@ -9,20 +9,10 @@ from hypothesis import strategies as st
 
 from hybrid_memory import Category, Event, EventKind, Message, Role, Scope
 from hybrid_memory.errors import ModelError
+from hybrid_memory.facts import reader
 from hybrid_memory.facts.attributes import ATTRIBUTES
 from hybrid_memory.facts.fact import Stance
-from hybrid_memory.facts.reader import (
-    CONTEXT_CHARS,
-    CONTEXT_TURNS,
-    SPAN_TOKENS,
-    TURN_CHARS,
-    Field,
-    ModelExtractor,
-    prompt,
-    question,
-    read,
-    spans,
-)
+from hybrid_memory.facts.reader import SPAN_TOKENS, TURN_CHARS, Field, ModelExtractor, prompt, question, read, spans
 from hybrid_memory.models.language import as_language_model
 from hybrid_memory.ports import LanguageModel
 from hybrid_memory.testing import FaultyModel, ScriptedModel
@@ -89,8 +79,8 @@ def test_a_few_turns_before_are_shown_shortened_and_without_numbers() -> None:
     lines = earlier.splitlines()
     assert lines[0] == "Said before, for reference:"
     assert [line.split(".")[0] for line in lines[1:]] == [f"user: Turn number {number}" for number in range(5, 9)]
-    assert len(lines[1:]) == CONTEXT_TURNS
-    assert all(len(line) <= CONTEXT_CHARS + len("user: ") for line in lines[1:])
+    assert len(lines[1:]) == reader.CONTEXT_TURNS
+    assert all(len(line) <= reader.CONTEXT_CHARS + len("user: ") for line in lines[1:])
     assert now == "Turns:\n[1] user (Monday, 2024-05-06): Yes, she does."
 
 

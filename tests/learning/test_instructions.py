@@ -1,19 +1,20 @@
 """How the user wants the assistant to work: how far it reaches, where it is shown, and what ends it."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from functools import partial
 
 import pytest
 
-from hybrid_memory import Category, Event, HybridMemory, MemoryConfig, open_memory
+from hybrid_memory import Category, Event, HybridMemory
 from hybrid_memory.facts.attributes import attribute
 from hybrid_memory.facts.authority import scope_in, scope_of
 from hybrid_memory.facts.fact import Claim, FactScope, Stance
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokens import estimate_tokens
+from tests.faces import Open
 from tests.world import rows
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
@@ -38,21 +39,14 @@ class Asked:
         ]  # fmt: skip
 
 
-def opened(extractor: Any = None) -> HybridMemory:
-    config = MemoryConfig(url="memory://", embedder="none", learning={"background": False})  # type: ignore[arg-type]
-    return open_memory(config, token_counter=estimate_tokens, extractor=extractor)
+@pytest.fixture
+def opened(opened: Open) -> Open:
+    return partial(opened, url="memory://", embedder="none", token_counter=estimate_tokens)
 
 
 @pytest.fixture
-def memory() -> Iterator[HybridMemory]:
-    with opened(Asked()) as store:
-        yield store
-
-
-@pytest.fixture
-def stating() -> Iterator[HybridMemory]:
-    with opened() as store:
-        yield store
+def memory(opened: Open) -> HybridMemory:
+    return opened(extractor=Asked())
 
 
 @pytest.mark.parametrize(("scope", "words"), rows("learning/reach.tsv"))
@@ -87,21 +81,18 @@ def test_what_was_asked_for_this_time_is_shown_in_this_session_alone(memory: Hyb
     assert (french.scope, french.session) == (FactScope.SESSION, "monday")
 
 
-def test_what_always_holds_from_now_on_ends_what_was_so_in_the_project_and_this_time(memory: HybridMemory) -> None:
+@pytest.mark.parametrize(
+    ("before", "ended", "left"),
+    [("Use tabs in this project.", "Use tabs", []), ("Use tabs.", "Use tabs this time", [("Use tabs.", "monday")])],
+)
+def test_what_ends_for_good_ends_in_the_project_and_this_time_too_and_not_the_other_way_round(
+    memory: HybridMemory, before: str, ended: str, left: list[tuple[str, str]]
+) -> None:
     monday, tuesday = (memory.scoped(user="mei", session=name) for name in ("monday", "tuesday"))
-    monday.remember("Use tabs in this project.", at=START)
-    monday.remember("Use tabs this time.", at=START)
+    monday.remember([before, "Use tabs this time."], at=START)
     tuesday.remember("Use tabs this time.", at=START)
-    monday.remember("No longer: Use tabs", at=START + timedelta(hours=1))
-    assert [(fact.value, fact.session) for fact in monday.facts()] == [("Use tabs this time.", "tuesday")]
-
-
-def test_an_order_for_this_time_is_taken_back_alone(memory: HybridMemory) -> None:
-    monday = memory.scoped(user="mei", session="monday")
-    monday.remember("Use tabs.", at=START)
-    monday.remember("Use tabs this time.", at=START)
-    monday.remember("No longer: Use tabs this time", at=START + timedelta(hours=1))
-    assert [fact.value for fact in monday.facts()] == ["Use tabs."]
+    monday.remember(f"No longer: {ended}", at=START + timedelta(hours=1))
+    assert [(fact.value, fact.session) for fact in monday.facts()] == [*left, ("Use tabs this time.", "tuesday")]
 
 
 class AskedBehindComma(Asked):
@@ -113,17 +104,15 @@ class AskedBehindComma(Asked):
         return [replace(claim, value=re.split("[,，] ?", claim.value)[-1], verbatim=False) for claim in claims]
 
 
-def test_a_project_is_named_where_the_value_does_not_say_so() -> None:
-    with opened(AskedBehindComma()) as store:
-        handle = store.scoped(user="mei", session="s")
-        handle.remember(
-            ["In this project, use double quotes.", "在这个项目里，注释用英文", "Use tabs in this project."]
-        )
-        shown = {"in this project: use double quotes.", "本项目：注释用英文", "Use tabs in this project."}
-        assert set(handle.profile().instructions) == shown
+def test_a_project_is_named_where_the_value_does_not_say_so(opened: Open) -> None:
+    handle = opened(extractor=AskedBehindComma()).scoped(user="mei", session="s")
+    handle.remember(["In this project, use double quotes.", "在这个项目里，注释用英文", "Use tabs in this project."])
+    shown = {"in this project: use double quotes.", "本项目：注释用英文", "Use tabs in this project."}
+    assert set(handle.profile().instructions) == shown
 
 
-def test_what_holds_this_time_leaves_what_always_holds(stating: HybridMemory) -> None:
+def test_what_holds_this_time_leaves_what_always_holds(opened: Open) -> None:
+    stating = opened()
     monday, tuesday = (stating.scoped(user="mei", session=name) for name in ("monday", "tuesday"))
     monday.remember("Please always keep your answers short.", at=START)
     monday.remember("For this chat only, always answer in detail.", at=START + timedelta(hours=1))
@@ -134,7 +123,8 @@ def test_what_holds_this_time_leaves_what_always_holds(stating: HybridMemory) ->
     assert "in detail" not in text
 
 
-def test_a_prompt_without_instructions_has_records_alone(stating: HybridMemory) -> None:
+def test_a_prompt_without_instructions_has_records_alone(opened: Open) -> None:
+    stating = opened()
     stating.scoped(user="mei", session="monday").remember("My name is Mei.", at=START)
     text = stating.scoped(user="mei", session="tuesday").assemble("Hello!").text
     assert "About the user:\n[2024-05-01] My name is Mei." in text

@@ -15,6 +15,7 @@ from hybrid_memory.facts.attributes import attribute
 from hybrid_memory.facts.fact import USER
 from hybrid_memory.facts.profiling import check_profile_type, own_facts, profile_fields, profile_of
 from hybrid_memory.text.tokens import estimate_tokens
+from tests.world import rows
 
 BEGIN = datetime(2024, 3, 1, tzinfo=UTC)
 GONE = [FactState.ENDED, FactState.SUPERSEDED, FactState.DONE, FactState.DROPPED]
@@ -131,12 +132,9 @@ def test_likes_and_dislikes_stand_apart_and_a_mixed_list_says_which_is_which() -
         tastes: list[str] = Field(default_factory=list, json_schema_extra={"attributes": ["likes", "dislikes"]})
 
     known = [
-        fact("likes", "jazz", 6),
-        fact("prefers", "window seats", 5),
-        fact("dislikes", "coriander", 4),
-        fact("avoids", "early flights", 3),
-        fact("dislikes", "香菜", 2),
-    ]
+        fact("likes", "jazz", 6), fact("prefers", "window seats", 5), fact("dislikes", "coriander", 4),
+        fact("avoids", "early flights", 3), fact("dislikes", "香菜", 2),
+    ]  # fmt: skip
     profile = profile_of(known, UserProfile)
     assert (profile.likes, profile.preferences) == (["jazz"], ["window seats"])
     assert profile.dislikes == ["coriander", "early flights", "香菜"]
@@ -145,35 +143,7 @@ def test_likes_and_dislikes_stand_apart_and_a_mixed_list_says_which_is_which() -
     assert (mixed.likes, mixed.dislikes) == ([], ["early flights"])
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "field", "words"),
-    [
-        ("allergy", "nuts", "needs", "allergic to nuts"),
-        ("allergy", "坚果", "needs", "对坚果过敏"),
-        ("diet", "vegan", "needs", "vegan"),
-        ("medicine", "metformin", "needs", "takes metformin"),
-        ("medicine", "二甲双胍", "needs", "服用二甲双胍"),
-        ("accessibility", "use a wheelchair", "needs", "use a wheelchair"),
-        ("condition", "asthma", "needs", "asthma"),
-        ("partner", "Tom", "family", "partner Tom"),
-        ("child", "米娅", "family", "孩子米娅"),
-        ("marital_status", "married", "family", "married"),
-        ("friend", "Emma", "people", "friend Emma"),
-        ("employer", "Google", "work", "works at Google"),
-        ("employer", "银行", "work", "在银行工作"),
-        ("project", "a web shop", "work", "works on a web shop"),
-        ("hometown", "昆明", "background", "来自昆明"),
-        ("age", "34", "background", "age 34"),
-        ("favorite_color", "green", "likes", "favorite color: green"),
-        ("favorite_color", "绿色", "likes", "最喜欢的颜色：绿色"),
-        ("最喜欢的茶", "龙井", "likes", "最喜欢的茶：龙井"),
-        ("likes", "sushi", "likes", "sushi"),
-        ("avoids", "pork", "dislikes", "pork"),
-        ("rule: 回答", "回答都用要点", "instructions", "回答都用要点"),
-        ("rule: date", "always include dates", "instructions", "always include dates"),
-        ("language", "法语", "languages", "法语"),
-    ],
-)
+@pytest.mark.parametrize(("name", "value", "field", "words"), rows("learning/profile.tsv"))
 def test_what_is_known_has_a_field_and_words_of_its_own(name: str, value: str, field: str, words: str) -> None:
     assert profile_of([fact(name, value)], UserProfile).model_dump(exclude_defaults=True) == {field: [words]}
 
@@ -257,18 +227,10 @@ def test_fields_of_ones_own_fill_without_code() -> None:
     )  # fmt: skip
     profile = profile_of(known, Traveller)
     assert profile.model_dump(exclude_defaults=True) == {
-        "city": "Utrecht",
-        "allergies": ["peanuts"],
-        "diet": Diet.NO_MEAT,
-        "seat": "aisle",
-        "age": 34,
-        "height": 1.8,
-        "birthday": date(1990, 5, 12),
-        "has_passport": True,
-        "speaks": {"Dutch", "荷兰语"},
-        "lucky_numbers": (7,),
+        "city": "Utrecht", "allergies": ["peanuts"], "diet": Diet.NO_MEAT, "seat": "aisle", "age": 34, "height": 1.8,
+        "birthday": date(1990, 5, 12), "has_passport": True, "speaks": {"Dutch", "荷兰语"}, "lucky_numbers": (7,),
         "places": ["来自昆明", "住在 Utrecht"],
-    }
+    }  # fmt: skip
     assert profile.sources["lucky_numbers"][0].facts == (12, 13)
     assert {"生日：1990-05-12", "has passport：是"} < set(profile.text.splitlines())
 
@@ -353,25 +315,25 @@ SAID_IN_CHINESE = [
 ]  # fmt: skip
 
 
-def test_an_english_profile_is_labelled_lines_in_the_order_of_the_schema() -> None:
-    assert str(profile(*SAID)) == (
-        "profession: nurse\n"
-        "technical stack: Python; PostgreSQL\n"
-        "likes: jazz\n"
-        "dislikes or avoids: early flights\n"
-        "interests: bird watching"
-    )
+FOREIGN_WORD = [("name", "Ann"), ("home", "Ghent"), ("likes", "sushi"), ("avoids", "pork"), ("language", "中文")]
+ENGLISH_LINES = """profession: nurse
+technical stack: Python; PostgreSQL
+likes: jazz
+dislikes or avoids: early flights
+interests: bird watching"""
+FOREIGN_LINES = "name: Ann\nlives in: Ghent\nspeaks: 中文"
+CHINESE_LINES = "职业：护士\n技术栈：Python；PostgreSQL\n喜欢：爵士乐\n不喜欢或忌口：早班机\n兴趣：观鸟"
 
 
-def test_a_chinese_profile_has_chinese_labels_though_its_tools_have_latin_names() -> None:
-    assert profile(*SAID_IN_CHINESE).text == (
-        "职业：护士\n技术栈：Python；PostgreSQL\n喜欢：爵士乐\n不喜欢或忌口：早班机\n兴趣：观鸟"
-    )
-
-
-def test_a_chinese_word_in_an_english_profile_makes_it_no_chinese_one() -> None:
-    told = [("name", "Ann"), ("home", "Ghent"), ("likes", "sushi"), ("avoids", "pork"), ("language", "中文")]
-    assert profile(*told).text.startswith("name: Ann\nlives in: Ghent\nspeaks: 中文\n")
+@pytest.mark.parametrize(
+    ("told", "lines"),
+    [(SAID, ENGLISH_LINES), (SAID_IN_CHINESE, CHINESE_LINES), (FOREIGN_WORD, FOREIGN_LINES)],
+    ids=["English", "Chinese", "a Chinese word"],
+)
+def test_a_profile_is_labelled_lines_in_its_language_and_the_order_of_the_schema(
+    told: list[tuple[str, str]], lines: str
+) -> None:
+    assert str(profile(*told)).startswith(lines)
 
 
 def test_by_hand_filled_profiles_are_shown_too() -> None:

@@ -1,6 +1,6 @@
 """What follows from claims: supersession, retraction, correction, tasks, disputes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import Event, EventKind, Fact, FactState, HybridMemory, Scope, ScopedMemory, open_memory
-from hybrid_memory.config import LearningConfig, MemoryConfig
+from hybrid_memory import Event, EventKind, Fact, FactState, HybridMemory, Scope, ScopedMemory
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.attributes import attribute
 from hybrid_memory.facts.fact import SETTLED, USER, Claim, Stance
 from hybrid_memory.facts.facts import Knowledge
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.resolving import AT_ONCE, resolve
-from tests.faces import Face
+from tests.faces import Face, Open
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
 
@@ -26,17 +25,12 @@ def said(*claims: Claim, step: timedelta = timedelta(hours=1), authors: Sequence
     """Claim events, one hour after the other by default; each stands behind its turn in the log."""
     return [
         Event(
-            position=100 + number,
-            id=f"c{number}",
-            scope=Scope(user="u"),
-            kind=EventKind.CLAIM,
-            at=START + number * step,
-            payload=claim.as_payload(),
-            sources=(f"t{claim.source}",),
+            position=100 + number, id=f"c{number}", scope=Scope(user="u"), kind=EventKind.CLAIM,
+            at=START + number * step, payload=claim.as_payload(), sources=(f"t{claim.source}",),
             author=authors[number] if authors else "",
         )
         for number, claim in enumerate(claims)
-    ]
+    ]  # fmt: skip
 
 
 def claim(name: str, value: str, source: int, stance: Stance = Stance.HOLDS, **more: Any) -> Claim:
@@ -189,9 +183,7 @@ def test_the_order_of_the_claims_in_the_log_does_not_matter(claims: list[Claim],
 def test_facts_kept_up_are_those_made_anew(batches: list[list[Claim]]) -> None:
     told = [said(*claims) for claims in batches]
     known = knowing(*told)
-    together = [
-        replace(event, position=1000 * row + event.position) for row, batch in enumerate(told) for event in batch
-    ]
+    together = [replace(one, position=1000 * row + one.position) for row, batch in enumerate(told) for one in batch]
     assert known.facts == resolve(together)
 
 
@@ -228,9 +220,8 @@ class Notes:
 
 
 @pytest.fixture
-def memory() -> Iterator[HybridMemory]:
-    with open_memory(MemoryConfig(url="memory://", learning=LearningConfig(background=False)), embedder="none") as it:
-        yield it
+def memory(opened: Open) -> HybridMemory:
+    return opened(url="memory://", embedder="none", learning={"background": False})
 
 
 def reread(memory: HybridMemory, *, other: bool) -> ScopedMemory:
@@ -242,9 +233,7 @@ def reread(memory: HybridMemory, *, other: bool) -> ScopedMemory:
 
 
 @pytest.mark.parametrize("other", [False, True], ids=["same", "another extractor"])
-def test_a_rejected_statement_does_not_come_back_by_reading_again(
-    face: Face, memory: HybridMemory, other: bool
-) -> None:
+def test_a_rejected_statement_does_not_return_by_reading_again(face: Face, memory: HybridMemory, other: bool) -> None:
     alice = memory.scoped(user="alice")
     alice.remember([BERLIN, "I work as a nurse, nights mostly."])
     home, work = alice.facts()

@@ -5,15 +5,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from hybrid_memory import Fact, HybridMemory, open_memory
+from hybrid_memory import Event, EventKind, Fact, HybridMemory, Scope, open_memory
 from hybrid_memory.facts import judge
 from hybrid_memory.facts.attributes import SAFETY
 from hybrid_memory.facts.own import own_sentences
 from hybrid_memory.facts.sheet import is_safety
 from hybrid_memory.facts.statements import cut_value, packed, unpacked
-from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.models.embedders import LocalEmbedder
-from hybrid_memory.scope import Scope
 from tests.world import rows
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)

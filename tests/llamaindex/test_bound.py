@@ -180,9 +180,7 @@ def test_the_shared_folders_are_nobodys() -> None:
     assert (ROOT / "llama_index/memory/hybrid/py.typed").is_file()
 
 
-def test_it_stands_beside_another_integration_in_an_editable_install(
-    beside: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_stands_beside_another_integration_installed_editable(beside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(beside)
     theirs = importlib.import_module("llama_index.memory.other")
     assert Path(str(theirs.__file__)).is_relative_to(beside)

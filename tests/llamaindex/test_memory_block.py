@@ -27,9 +27,7 @@ LOGGER = "llamaindex_hybrid_memory"
 
 def chatter(count: int, start: int = 0) -> list[ChatMessage]:
     numbers = range(start, start + count)
-    return [
-        turn for n in numbers for turn in (user(f"How much is {n} and one?"), assistant(f"It makes {n + 1}, friend."))
-    ]
+    return [turn for n in numbers for turn in (user(f"How much is {n} and one?"), assistant(f"It is {n + 1}, friend."))]
 
 
 def written(store: HybridMemory, session: str | None = "s1", who: str = "alice") -> list[Message]:

@@ -8,21 +8,11 @@ from typing import Any
 
 import pytest
 from blockbuster import blockbuster_ctx
-from llama_index.core import MockEmbedding, VectorStoreIndex
+from llama_index.core import MockEmbedding, VectorStoreIndex, schema
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.retrievers import BaseRetriever, QueryFusionRetriever
 from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
-from llama_index.core.schema import (
-    BaseNode,
-    Document,
-    ImageNode,
-    IndexNode,
-    MediaResource,
-    MetadataMode,
-    Node,
-    NodeWithScore,
-    TextNode,
-)
+from llama_index.core.schema import BaseNode, Document, ImageNode, IndexNode, MetadataMode, NodeWithScore, TextNode
 from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
 from hybrid_memory import HybridMemory, RecordKind
@@ -232,11 +222,8 @@ def test_texts_are_shortened_to_a_budget_that_they_share(store: HybridMemory, ap
     assert (left.text, left.node_id, left.score) == ("My sister lives in Lisbon.", "b", 0.5)
     condensed = store.condense([one.text for one in shelf()], query=SISTER, max_tokens=9)
     assert left.metadata == {
-        "page": 2,
-        "secret": "x",
-        "original_tokens": condensed.before[1],
-        "compressed_tokens": condensed.after[1],
-    }
+        "page": 2, "secret": "x", "original_tokens": condensed.before[1], "compressed_tokens": condensed.after[1],
+    }  # fmt: skip
     assert "My sister lives in Lisbon." in seen(left.node)
     assert "tokens" not in seen(left.node)
 
@@ -244,19 +231,17 @@ def test_texts_are_shortened_to_a_budget_that_they_share(store: HybridMemory, ap
 @pytest.mark.parametrize("max_tokens", [1, 9, 1000])
 def test_every_kind_of_node_is_shortened_and_pictures_stay(store: HybridMemory, apply: Apply, max_tokens: int) -> None:
     text = "The hotel has 40 rooms. My sister lives in Lisbon."
+    plain, spoken = (schema.MediaResource(text=text) for _ in range(2))
     kinds: list[BaseNode] = [
         IndexNode(id_="index", text=text, index_id="i"),
         Document(id_="document", text=text),
-        Node(id_="node", text_resource=MediaResource(text=text)),
-        Node(id_="film", text_resource=MediaResource(text=text), video_resource=MediaResource(data=b"film")),
+        schema.Node(id_="node", text_resource=plain),
+        schema.Node(id_="film", text_resource=spoken, video_resource=schema.MediaResource(data=b"film")),
         ImageNode(id_="picture", image="aGVsbG8="),
         TextNode(id_="empty", text=" "),
     ]
-    left = apply(
-        CompressionPostprocessor(memory=store, max_tokens=max_tokens),
-        SISTER,
-        [NodeWithScore(node=one) for one in kinds],
-    )
+    shortening = CompressionPostprocessor(memory=store, max_tokens=max_tokens)
+    left = apply(shortening, SISTER, [NodeWithScore(node=one) for one in kinds])
     assert {"film", "picture"} <= set(ids(left))
     assert "empty" not in ids(left)
     words = [one.node.get_content(metadata_mode=MetadataMode.NONE) for one in left]

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 
 from benchmarks.ranking import answers
-from hybrid_memory import open_memory
-from hybrid_memory.index.record import Record, Where
+from hybrid_memory import Record, Scope, open_memory
+from hybrid_memory.index.record import Where
 from hybrid_memory.recall.choose import asked_before
 from hybrid_memory.recall.gather import Asked, Home, gather
 from hybrid_memory.recall.measure import answering
 from hybrid_memory.recall.plan import plan
 from hybrid_memory.runtime.runners import InlineRunner
-from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view
 from hybrid_memory.text.asking import Speech

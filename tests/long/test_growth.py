@@ -8,18 +8,15 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
+from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, ScopedMemory, UserProfile, open_memory
 from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.artifacts.reading import MAX_CHANGED, read_ledger
 from hybrid_memory.context.compact import MAX_STRETCHES
 from hybrid_memory.context.shortening import excerpt as shortened_to
-from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profiling import MAX_FACTS, own_facts, profile_of
 from hybrid_memory.facts.resolving import resolve
 from hybrid_memory.facts.statements import Statements
-from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.recall.plan import MAX_TIMES, plan
-from hybrid_memory.scope import Scope
 from hybrid_memory.text.asking import MAX_CHARS, about_now
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.dates import find_times
@@ -27,6 +24,7 @@ from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.doubles import Clock, Line, assert_linear
+from tests.world import assistant, calls, event, user
 
 NOW = datetime(2024, 5, 1, 9, tzinfo=UTC)
 KINDS = ("green", "black", "white", "cold", "sweet", "bitter", "strong", "weak", "old", "young")
@@ -46,7 +44,7 @@ class CountedLog(Line):
 @contextmanager
 def grown(turns: int) -> Iterator[tuple[HybridMemory, CountedLog]]:
     """A memory with so many turns, and with as many facts, folds, blocks, notes and edits in proportion."""
-    config = MemoryConfig(url="memory://", embedder="hashing", compaction=CompactionConfig(max_tokens=1500))
+    config = MemoryConfig.of({"url": "memory://", "embedder": "hashing", "compaction": {"max_tokens": 1500}})
     with open_memory(config, clock=Clock()) as memory:
         me = memory.scoped(user="u", session="s")
         for turn in range(turns):
@@ -55,14 +53,12 @@ def grown(turns: int) -> Iterator[tuple[HybridMemory, CountedLog]]:
                 f"I live in City{turn % 7}.",
                 f"Remind me to buy item{turn}.",
             )
-            answer = Message(content=f"Noted: {turn}.", role=Role.ASSISTANT, id=f"a{turn}")
-            me.remember([Message(content=said[turn % 3], id=f"u{turn}"), answer])
+            asked, answer = user(said[turn % 3], f"u{turn}"), assistant(f"Noted: {turn}.", f"a{turn}")
+            me.remember([asked, answer])
             if turn % 10 == 9:
                 me.assemble("What is new?")
                 me.block("human").put(f"turn {turn}")
-                me.mirror(
-                    [Message(content=said[turn % 3], id=f"u{turn}"), answer.model_copy(update={"content": "Anew."})]
-                )
+                me.mirror([asked, answer.model_copy(update={"content": "Anew."})])
         memory.flush()
         log = CountedLog(memory._runtime.services.log)
         memory._runtime.services.log = log  # type: ignore[assignment]
@@ -79,7 +75,7 @@ VERBS: dict[str, Callable[[HybridMemory, ScopedMemory], object]] = {
     "history": lambda _, me: me.history(limit=5),
     "conversation": lambda _, me: me.history(current=True, limit=5),
     "events": lambda _, me: me.events(limit=5),
-    "mirror": lambda _, me: me.mirror([Message(content="Well?", id="w"), Message(content="Well!", id="x")]),
+    "mirror": lambda _, me: me.mirror([user("Well?", "w"), user("Well!", "x")]),
     "flush": lambda memory, _: memory.flush(),
 }
 
@@ -109,10 +105,9 @@ def test_no_verb_reads_more_of_a_longer_log() -> None:
 
 
 def claims_of(words: str) -> list[Event]:
-    message = Message(content=words)
-    turn = Event(1, "t", Scope(user="u"), EventKind.MESSAGE, NOW, message.model_dump(mode="json", exclude_none=True))
+    turn = event(1, words)
     return [
-        Event(number, f"c{number}", turn.scope, EventKind.CLAIM, NOW, liking.as_payload(), ("t",))
+        Event(number, f"c{number}", turn.scope, EventKind.CLAIM, turn.at, liking.as_payload(), (turn.id,))
         for number, claim in enumerate(Statements().extract([turn], []), 2)
         for liking in [replace(claim, attribute="likes", verbatim=False) if claim.verbatim else claim]
     ]
@@ -178,10 +173,9 @@ def test_rollbacks_of_rollbacks_to_any_depth() -> None:
 def folded(memory: HybridMemory, folds: int) -> ScopedMemory:
     """A session with so many folds, each with an edited message among its turns, and one of another session."""
     me = memory.scoped(user="u", session="s")
-    me.mirror([Message(content="Begin.", id="begin")])
+    me.mirror([user("Begin.", "begin")])
     for number in range(folds):
-        said = Message(content=f"I wrote src/part_{number}.py.", id=f"u{number}")
-        answer = Message(content=f"Noted {number}.", role=Role.ASSISTANT, id=f"a{number}")
+        said, answer = user(f"I wrote src/part_{number}.py.", f"u{number}"), assistant(f"Noted {number}.", f"a{number}")
         me.remember([said, answer])
         me.mirror([said, answer.model_copy(update={"content": f"Noted anew {number}."})])
         me.remember("And so on.")
@@ -211,15 +205,13 @@ def test_what_a_question_of_many_words_is_about_is_found_in_linear_time() -> Non
 
 
 def test_a_ledger_keeps_so_many_files_and_those_that_come_back() -> None:
-    def written(number: int) -> Message:
-        call = {"name": "write_file", "arguments": {"path": f"src/f{number}.py", "content": "x"}, "id": f"c{number}"}
-        return Message(role=Role.ASSISTANT, tool_calls=[call], id=f"m{number}")  # type: ignore[list-item]
-
     ledger = Ledger()
     numbers = [*range(MAX_CHANGED), 3, *range(MAX_CHANGED, MAX_CHANGED + 20)]
     for row in range(0, len(numbers), 60):
-        messages = [written(number).model_copy(update={"id": f"m{row}"}) for number in numbers[row : row + 60]]
-        ledger = read_ledger(messages, ledger)
+        written = [
+            calls(f"c{number}", tool="write_file", path=f"src/f{number}.py") for number in numbers[row : row + 60]
+        ]
+        ledger = read_ledger([call.model_copy(update={"id": f"m{row}"}) for call in written], ledger)
     paths = [file.path for file in ledger.files]
     assert len(paths) == MAX_CHANGED
     assert "src/f3.py" in paths
@@ -231,7 +223,7 @@ def test_an_edit_does_not_let_blocks_be_made_anew() -> None:
     with open_memory("memory://", embedder="none") as memory:
         memory.scoped(user="u", session="before").remember("I am allergic to nuts.")
         me = memory.scoped(user="u", session="s")
-        said = [Message(content="Hello.", id="q"), Message(content="Hi.", id="a", role=Role.ASSISTANT)]
+        said = [user("Hello.", "q"), assistant("Hi.", "a")]
         me.mirror(said)
         for number in range(20):
             me.block("human").put(f"text {number}")

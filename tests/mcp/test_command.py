@@ -1,7 +1,5 @@
 """``hybrid-memory mcp``: what it makes of its options, and what docs/mcp.md says of them."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Streamable HTTP: the token, the names that it answers to, and a server that is stopped."""
 
-from __future__ import annotations
-
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import httpx2
@@ -13,9 +11,7 @@ from mcp.client.streamable_http import streamable_http_client
 from hybrid_memory import HybridMemory
 from hybrid_memory.apps.mcp import Binding, application, serve_http, server
 from hybrid_memory.errors import InvalidInputError
-from tests.mcp.conftest import HELLO
-
-Said = Callable[..., Awaitable[tuple[bool, str]]]
+from tests.mcp.conftest import HELLO, Said
 
 TOKEN = "correct-horse-battery-staple"  # noqa: S105 - of these tests
 URL = "http://127.0.0.1:8000/mcp"

@@ -1,8 +1,5 @@
 """The server in the client's own process: what a client is offered, told, and kept from."""
 
-from __future__ import annotations
-
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -14,8 +11,8 @@ from hybrid_memory.apps.mcp import Binding, server
 from hybrid_memory.apps.mcp.server import KINDS
 from hybrid_memory.errors import InvalidInputError, InvalidScopeError
 from hybrid_memory.tools import SERVER_TOOLS
+from tests.mcp.conftest import Said
 
-Said = Callable[..., Awaitable[tuple[bool, str]]]
 SECRET = "The vault code is 4711"  # noqa: S105 - nobody's
 
 

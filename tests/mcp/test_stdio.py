@@ -1,7 +1,5 @@
 """The server as a process of its own, as a host starts it."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
@@ -27,12 +25,9 @@ def remembering(number: int, text: str) -> dict[str, Any]:
 def started(parameters: StdioServerParameters) -> subprocess.Popen[str]:
     """A server that has answered the first message."""
     server = subprocess.Popen(  # noqa: S603
-        [parameters.command, *parameters.args],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        [parameters.command, *parameters.args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         text=True,
-    )
+    )  # fmt: skip
     answered = asked(server, HELLO)
     assert answered["result"]["serverInfo"]["name"] == "hybrid-memory"
     assert "never as an instruction" in answered["result"]["instructions"]

@@ -29,15 +29,10 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
     """With the environment in which the clients find it."""
     with serving() as provider:
         settings = {
-            "OPENAI_API_KEY": "sk-test",
-            "OPENAI_BASE_URL": f"{provider.url}/v1",
-            "OLLAMA_HOST": provider.url,
-            "AWS_ACCESS_KEY_ID": "test",
-            "AWS_SECRET_ACCESS_KEY": "test",
-            "AWS_DEFAULT_REGION": "eu-central-1",
-            "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": provider.url,
-            "AWS_EC2_METADATA_DISABLED": "true",
-        }
+            "OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": f"{provider.url}/v1", "OLLAMA_HOST": provider.url,
+            "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "eu-central-1",
+            "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": provider.url, "AWS_EC2_METADATA_DISABLED": "true",
+        }  # fmt: skip
         for name, value in settings.items():
             monkeypatch.setenv(name, value)
         yield provider

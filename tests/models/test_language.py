@@ -31,6 +31,10 @@ TALK = [
     Message(role=Role.TOOL, content="17 °C", tool_call_id="c1"),
     Message(content=[{"type": "text", "text": "Where do I live?"}]),
 ]
+PLAIN = [
+    "system: Be short.", "user: 我住在里斯本。", "assistant: Noted.", "user: 17 °C", "user: Where do I live?",
+    "assistant:",
+]  # fmt: skip
 QUESTION = [Message(content="Where do I live?")]
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string", "description": "城市"}}}
 SHORT = timedelta(milliseconds=100)
@@ -57,10 +61,7 @@ def test_a_langchain_chat_model_gets_the_messages_with_their_roles() -> None:
 
 def test_a_llamaindex_llm_answers() -> None:
     answer = as_language_model(MockLLM()).complete(TALK)  # it repeats its prompt
-    assert [line for line in answer.splitlines() if line] == [
-        "system: Be short.", "user: 我住在里斯本。", "assistant: Noted.", "user: 17 °C", "user: Where do I live?",
-        "assistant:",
-    ]  # fmt: skip
+    assert [line for line in answer.splitlines() if line] == PLAIN
 
 
 def test_a_callable_gets_a_prompt_or_messages_as_it_declares() -> None:
@@ -79,10 +80,7 @@ def test_a_callable_gets_a_prompt_or_messages_as_it_declares() -> None:
     anything: list[Callable[[Any], Any]] = [takes_prompt, lambda words: words, str]
     for other in anything[:2]:
         assert as_language_model(other).complete(QUESTION) == "Where do I live?"
-        assert as_language_model(other).complete(TALK).splitlines()[::2] == [
-            "system: Be short.", "user: 我住在里斯本。", "assistant: Noted.", "user: 17 °C", "user: Where do I live?",
-            "assistant:",
-        ]  # fmt: skip
+        assert as_language_model(other).complete(TALK).splitlines()[::2] == PLAIN
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import json
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 
@@ -55,12 +55,8 @@ class Script:
         raise NotImplementedError
 
 
-class Make(Protocol):
-    """Makes an agent with this model, by default of Ada in a memory of its own with this clock."""
-
-    def __call__(
-        self, model: Any, *, memory: HybridMemory | None = None, clock: Any = None, **settings: Any
-    ) -> PagedAgent: ...
+Make = Callable[..., PagedAgent]
+"""Makes an agent with this model, by default of Ada in a memory of its own with this clock."""
 
 
 @pytest.fixture

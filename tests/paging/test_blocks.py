@@ -175,9 +175,7 @@ def test_what_is_to_be_redacted_never_comes_into_a_block(face: Face, opened: Ope
     face(alice.block("human")).edit(old="Other mail", new="For ida@example.org, other mail")
     face(alice.block("card")).put()
     face(alice.block("card")).edit(value="It is 4111 1111 1111 1111.")
-    said = [
-        f"{block.value} {block.description}" for label in ("human", "card") for block in alice.block(label).history()
-    ]
+    said = [f"{one.value} {one.description}" for label in ("human", "card") for one in alice.block(label).history()]
     assert "example.org" not in "".join(said)
     assert "1111" not in "".join(said)
     assert alice.blocks()["human"].value.startswith("Mail: ")

@@ -10,21 +10,9 @@ from hypothesis import strategies as st
 
 from hybrid_memory import Hit, HybridMemory, Intent, ScopedMemory, Weights
 from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.recall import plan as planning
 from hybrid_memory.recall.gather import QUESTION_CHARS
-from hybrid_memory.recall.plan import (
-    CUES,
-    DEFAULT,
-    EXACT,
-    MAX_ENTITIES,
-    MAX_QUOTED_CHARS,
-    TEMPORAL,
-    EntityKind,
-    Plan,
-    entities,
-    folded,
-    intent,
-    plan,
-)
+from hybrid_memory.recall.plan import CUES, DEFAULT, EXACT, TEMPORAL, EntityKind, Plan, entities, folded, intent, plan
 from tests.doubles import texts
 from tests.faces import Face, Open
 from tests.world import column, rows
@@ -69,41 +57,28 @@ def test_dates_ordinals_and_sizes_are_no_ids(query: str) -> None:
     assert entities(query) == ()
 
 
-def test_quotes_around_a_whole_page_are_no_phrase() -> None:
-    assert named(f'"{"a" * MAX_QUOTED_CHARS}"', EntityKind.QUOTED)
-    assert not named(f'"{"a" * (MAX_QUOTED_CHARS + 1)}"', EntityKind.QUOTED)
-
-
-def test_what_stands_in_quotes_is_not_named_once_more() -> None:
-    assert [
-        (entity.text, entity.kind) for entity in entities('did "Alice Miller at src/a.py" ask Bob about #17a?')
-    ] == [("Alice Miller at src/a.py", EntityKind.QUOTED), ("Bob", EntityKind.NAME), ("#17a", EntityKind.ID)]
-
-
-def test_the_same_words_in_another_case_or_width_count_once() -> None:
+def test_of_what_stands_in_quotes_each_phrase_is_named_once_and_eight_at_most() -> None:
+    asked = entities('did "Alice Miller at src/a.py" ask Bob about #17a?')
+    assert [(entity.text, entity.kind) for entity in asked] == [
+        ("Alice Miller at src/a.py", EntityKind.QUOTED), ("Bob", EntityKind.NAME), ("#17a", EntityKind.ID),
+    ]  # fmt: skip
     assert [entity.text for entity in entities('"Red Door", "ＲＥＤ  door" or `red door`')] == ["Red Door"]
-
-
-def test_the_first_eight_are_kept() -> None:
-    assert [entity.text for entity in entities(" ".join(f'"w{number}"' for number in range(20)))] == [
-        f"w{number}" for number in range(MAX_ENTITIES)
-    ]
+    many = entities(" ".join(f'"w{number}"' for number in range(20)))
+    assert [entity.text for entity in many] == [f"w{number}" for number in range(planning.MAX_ENTITIES)]
+    assert named(f'"{"a" * planning.MAX_QUOTED_CHARS}"', EntityKind.QUOTED)
+    assert not named(f'"{"a" * (planning.MAX_QUOTED_CHARS + 1)}"', EntityKind.QUOTED), "a whole page is no phrase"
 
 
 @given(st.text() | st.lists(PIECES, max_size=40).map("".join))
 def test_any_text_gives_words_of_its_own_in_order_and_each_once(query: str) -> None:
+    assert folded(folded(query)) == folded(query)
     found = entities(query)
-    assert len(found) <= MAX_ENTITIES
+    assert len(found) <= planning.MAX_ENTITIES
     assert all(entity.text.strip() for entity in found)
     start = 0
     for entity in found:
         start = query.index(entity.text, start) + len(entity.text)
     assert len({folded(entity.text) for entity in found}) == len(found)
-
-
-@given(st.text())
-def test_folding_twice_is_folding_once(text: str) -> None:
-    assert folded(folded(text)) == folded(text)
 
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
@@ -140,28 +115,29 @@ def test_the_intent_of_the_caller_counts_and_then_no_word_told_it(wanted: Intent
     assert paths(made) == paths(planned({"fact": "who", "reasoning": "why", "contextual": "remember"}[wanted]))
 
 
-@pytest.mark.parametrize("query", ["what did I do last week", "上周做了什么"])
-def test_times_are_ranges_that_count_from_now_in_the_zone_of_the_clock(query: str) -> None:
-    (span,) = planned(query).times
-    assert (span.since, span.until) == (datetime(2024, 5, 6, tzinfo=UTC), datetime(2024, 5, 13, tzinfo=UTC))
-    assert query[span.start : span.end] == span.text
+@pytest.mark.parametrize(
+    ("query", "ranges"),
+    [
+        ("what did I do last week", [("last week", "2024-05-06", "2024-05-13")]),
+        ("上周做了什么", [("上周", "2024-05-06", "2024-05-13")]),
+        ("what did I do yesterday, and what in May 2023, not tomorrow",
+         [("yesterday", "2024-05-14", "2024-05-15"), ("May 2023", "2023-05-01", "2023-06-01")]),
+        *((query, []) for query in ("what will I do next week", "tomorrow", "下周做什么", "明天")),
+    ],
+)  # fmt: skip
+def test_times_are_ranges_that_count_from_now_and_have_begun(query: str, ranges: list[tuple[str, str, str]]) -> None:
+    made = planned(query)
+    assert [(one.text, f"{one.since:%Y-%m-%d}", f"{one.until:%Y-%m-%d}") for one in made.times] == ranges
+    assert all(query[one.start : one.end] == one.text for one in made.times)
+    assert bool(made.temporal) == bool(ranges)
+
+
+def test_times_count_in_the_zone_of_the_clock() -> None:
+    (utc,) = planned("last week").times
+    assert (utc.since, utc.until) == (datetime(2024, 5, 6, tzinfo=UTC), datetime(2024, 5, 13, tzinfo=UTC))
     tokyo = timezone(timedelta(hours=9))
     (span,) = planned("yesterday", now=datetime(2024, 5, 15, 1, tzinfo=tokyo)).times
     assert span.since.isoformat() == "2024-05-14T00:00:00+09:00"
-
-
-@pytest.mark.parametrize("query", ["what will I do next week", "tomorrow", "下周做什么", "明天"])
-def test_a_time_that_has_not_begun_is_left_out(query: str) -> None:
-    made = planned(query)
-    assert (made.times, made.temporal) == ((), 0)
-
-
-def test_of_several_times_each_is_a_range() -> None:
-    spans = planned("what did I do yesterday, and what in May 2023, not tomorrow").times
-    assert [(span.text, f"{span.since:%Y-%m-%d}", f"{span.until:%Y-%m-%d}") for span in spans] == [
-        ("yesterday", "2024-05-14", "2024-05-15"),
-        ("May 2023", "2023-05-01", "2023-06-01"),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -205,16 +181,14 @@ def test_any_text_has_a_plan(query: str, synonyms: list[list[str]], wanted: Inte
 
 NO_CUE = ["Ann's phone number", "somewhat", "whoever", "whyever", "电话号码", "?", ""]
 CUED = [*rows("routing/intent.tsv", "cue"), *((query, DEFAULT, "") for query in NO_CUE)]
+FIRST = rows("routing/intent.tsv", "first")
+"""Going back counts before weighing, and weighing before facts; whichever word it was."""
 
 
-@pytest.mark.parametrize(("query", "kind", "cue"), CUED)
-def test_a_cue_word_tells_the_intent_and_without_one_it_is_the_default(query: str, kind: str, cue: str) -> None:
-    assert intent(query) == (kind, cue)
-
-
-@pytest.mark.parametrize(("query", "kind"), rows("routing/intent.tsv", "first"))
-def test_going_back_counts_before_weighing_and_weighing_before_facts(query: str, kind: str) -> None:
+@pytest.mark.parametrize(("query", "kind", "cue"), [*CUED, *((*row, None) for row in FIRST)])
+def test_a_cue_word_tells_the_intent_and_without_one_it_is_the_default(query: str, kind: str, cue: str | None) -> None:
     assert intent(query)[0] == kind
+    assert cue is None or intent(query)[1] == cue
 
 
 @given(st.text() | st.sampled_from(["what", "remember", "为什么", "是谁", "vs"]).flatmap(lambda w: st.just(f"x {w} y")))

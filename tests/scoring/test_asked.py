@@ -39,12 +39,6 @@ def answer(hits: list[Hit]) -> Hit:
     return next(hit for hit in hits if hit.record.text == ANSWER)
 
 
-@pytest.fixture
-def memory() -> Iterator[HybridMemory]:
-    with open_memory("memory://", embedder="hashing") as memory:
-        yield memory
-
-
 def test_a_short_answer_comes_with_its_question(memory: HybridMemory) -> None:
     hits = told(memory).recall(LATER)
     hit = answer(hits)
@@ -129,14 +123,15 @@ def test_whoever_shows_a_hit_shows_the_question(memory: HybridMemory, capsys: py
     assert node(hit).node.metadata["asked"]["text"] == QUESTION
 
 
-@pytest.mark.parametrize("query", ["Where do I live?", "where did i work before", "我住在哪里？", "我是做什么的？"])
-def test_a_question_about_oneself_is_told_from_one_about_others(query: str) -> None:
-    assert demand(query).of_self
-
-
-@pytest.mark.parametrize("query", ["Where does my sister live?", "我妹妹住在哪里？", "Where is it?", "我们去哪里？"])
-def test_a_question_about_others_is_none_about_oneself(query: str) -> None:
-    assert not demand(query).of_self
+@pytest.mark.parametrize(
+    ("queries", "of_self"),
+    [
+        (["Where do I live?", "where did i work before", "我住在哪里？", "我是做什么的？"], True),
+        (["Where does my sister live?", "我妹妹住在哪里？", "Where is it?", "我们去哪里？"], False),
+    ],
+)
+def test_a_question_about_oneself_is_told_from_one_about_others(queries: list[str], of_self: bool) -> None:
+    assert [demand(query).of_self for query in queries] == [of_self] * len(queries)
 
 
 def test_what_is_known_of_the_user_is_for_a_question_about_oneself() -> None:

@@ -132,7 +132,7 @@ LONG = (
     ],
 )
 def test_a_question_of_the_assistant_is_found_by_its_words(
-    opened: Callable[..., HybridMemory], turns: tuple[tuple[str, str], ...], query: str, wanted: str
+    opened: Open, turns: tuple[tuple[str, str], ...], query: str, wanted: str
 ) -> None:
     alice = opened(url="memory://", embedder="hashing").scoped(user="alice", session="spring")
     for role, text in turns:
@@ -140,9 +140,7 @@ def test_a_question_of_the_assistant_is_found_by_its_words(
     assert alice.recall(query, k=3)[0].record.text == wanted
 
 
-def test_in_a_short_conversation_what_was_asked_before_comes_with_its_answer(
-    opened: Callable[..., HybridMemory],
-) -> None:
+def test_in_a_short_conversation_what_was_asked_before_comes_with_its_answer(opened: Open) -> None:
     alice = opened(url="memory://", embedder="hashing").scoped(user="alice", session="spring")
     for role, text in SHORT:
         alice.remember(text, role=role)
@@ -221,12 +219,6 @@ def test_a_score_lies_between_0_and_1_and_grows_with_every_signal(table: Array, 
     for name in NAMES:
         higher = weighted_mean({**signals, name: np.minimum(signals[name] + 0.1, 1)}, chosen)
         assert (higher >= scores - 1e-12).all()
-
-
-@given(columns)
-def test_with_every_adjustment_off_the_score_is_the_formula(table: Array) -> None:
-    signals = dict(zip(NAMES, table, strict=True))
-    assert weighted_mean(signals, Weights.plain()) == pytest.approx(0.7 * signals["vector"] + 0.3 * signals["text"])
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -44,9 +44,7 @@ class Hosted(BaseDocumentCompressor):
     model: str = "rank-1"
     top_n: int = 2
 
-    def compress_documents(
-        self, documents: Sequence[Document], query: str, callbacks: Any = None
-    ) -> Sequence[Document]:
+    def compress_documents(self, documents: Sequence[Document], *_: Any, **__: Any) -> list[Document]:
         best = sorted(documents, key=lambda document: len(document.page_content))[: self.top_n]
         scores = [0.9, 0.4, 0.1]
         return [
@@ -153,14 +151,10 @@ def test_what_an_index_has_of_somebody_else_is_not_shown_to_it(monkeypatch: pyte
 @pytest.mark.parametrize(
     ("given", "scores"),
     [
-        ([0.25, 1, 0], [0.25, 1, 0]),
-        ([8, 4, 0], [1, 0.5, 0]),
-        ([-1000, 0, 1000], [0, 0.5, 1]),
-        ([2, float("nan"), 4], [0.5, float("nan"), 1]),
-        ([], []),
-        ([float("nan")], [float("nan")]),
+        ([0.25, 1, 0], [0.25, 1, 0]), ([8, 4, 0], [1, 0.5, 0]), ([-1000, 0, 1000], [0, 0.5, 1]),
+        ([2, float("nan"), 4], [0.5, float("nan"), 1]), ([], []), ([float("nan")], [float("nan")]),
     ],
-)
+)  # fmt: skip
 @pytest.mark.filterwarnings("error")
 def test_numbers_of_any_scale_are_brought_to_0_to_1(given: list[float], scores: list[float]) -> None:
     np.testing.assert_allclose(to_unit(np.array(given, dtype=np.float64)), scores, atol=1e-12)
@@ -169,9 +163,7 @@ def test_numbers_of_any_scale_are_brought_to_0_to_1(given: list[float], scores: 
 class Invents(BaseDocumentCompressor):
     """Gives back a text of its own."""
 
-    def compress_documents(
-        self, documents: Sequence[Document], query: str, callbacks: Any = None
-    ) -> Sequence[Document]:
+    def compress_documents(self, documents: Sequence[Document], *_: Any, **__: Any) -> list[Document]:
         return [Document("nothing that was said")]
 
 
@@ -182,16 +174,12 @@ def fails(query: str, texts: list[str]) -> list[float]:
 @pytest.mark.parametrize(
     "model",
     [
-        fails,
-        Invents(),
-        lambda query, texts: [0.5],
-        lambda query, texts: [float("nan")] * len(texts),
-        lambda query, texts: [float("inf")] * len(texts),
-        lambda query, texts: "three",
+        fails, Invents(), lambda query, texts: [0.5], lambda query, texts: [float("nan")] * len(texts),
+        lambda query, texts: [float("inf")] * len(texts), lambda query, texts: "three",
         lambda query, texts: [[0.1, 0.9]] * len(texts),
     ],
     ids=["raises", "invents", "too few", "NaN", "infinite", "words", "two each"],
-)
+)  # fmt: skip
 def test_where_it_fails_our_order_stands(model: Any) -> None:
     with opened(model) as memory:
         hits = memory.scoped(user="ann").recall("tea")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import os
 import pickle
@@ -31,6 +29,7 @@ from tests.servers import MilvusServer, RedisServer
 ALICE = Scope(user="alice", session="s1")
 DIM = 32
 HEADS = 16_777_213
+NUMBERS = count()
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 CANARIES = ["The passphrase is {0}xylophone quartz", "密码是{0}麒麟貔貅饕餮", "J'ai dit {0}œuvre à Zoë 🦜"]
 """The number makes each one's words its own."""
@@ -172,6 +171,16 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgr
         yield server
 
 
+@pytest.fixture
+def redis_url(redis_server: RedisServer) -> str:
+    return f"{redis_server.url}?prefix=store_{next(NUMBERS)}"
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> str:
+    return f"{postgres_server.url}?schema=store_{next(NUMBERS)}"
+
+
 @pytest.fixture(scope="session")
 def pooler(postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pooler]:
     """PgBouncer in transaction mode with two sessions; `make setup-pooler` installs it."""
@@ -190,7 +199,6 @@ def milvus_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusSe
 
 
 OpenEngine = Callable[..., Engine]
-NUMBERS = count()
 
 
 @pytest.fixture(scope="session")

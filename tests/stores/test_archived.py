@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import itertools
 import logging
 import tempfile
@@ -9,7 +7,7 @@ from contextlib import closing, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -24,10 +22,8 @@ from hybrid_memory.ports import EventLog
 from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS, assert_readings_agree, draft
 from tests.archives import InMemoryArchive
 from tests.doubles import Line
+from tests.stores.conftest import OpenStore
 from tests.stores.test_engines_agree import assert_the_same_after, do, state, steps
-
-if TYPE_CHECKING:
-    from tests.stores.conftest import OpenStore
 
 BOB = Scope(user="bob")
 EVER = NOON + timedelta(days=10_000)
@@ -78,12 +74,9 @@ def test_it_reads_like_a_log_that_never_expired(engine: str, done: list[Any], se
 
 @settings(max_examples=15)
 @given(
-    done=steps,
-    broken=st.sampled_from(["put", "drop"]),
-    when=st.sampled_from(["before", "after"]),
-    anew=st.booleans(),
+    done=steps, broken=st.sampled_from(["put", "drop"]), when=st.sampled_from(["before", "after"]), anew=st.booleans(),
     seed=st.integers(),
-)
+)  # fmt: skip
 def test_an_expiry_cut_short_changes_nothing_that_is_read(
     done: list[Any], broken: str, when: str, anew: bool, seed: int
 ) -> None:

@@ -1,7 +1,5 @@
 """Every log and every index passes the suite of its port, and so does a log with an archive behind it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec

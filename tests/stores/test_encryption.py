@@ -1,25 +1,14 @@
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from hybrid_memory import MemoryConfig, Scope, check_store, open_memory
+from hybrid_memory import MemoryConfig, Scope, check_store, errors, open_memory
 from hybrid_memory.engines.sqlite import SqliteEngine
-from hybrid_memory.errors import (
-    InvalidConfigError,
-    MissingDependencyError,
-    StoreError,
-    StoreUnavailableError,
-    WrongKeyError,
-)
-
-if TYPE_CHECKING:
-    from tests.stores.conftest import OpenStore
+from tests.stores.conftest import OpenStore
 
 pytest.importorskip("sqlcipher3")
 
@@ -60,9 +49,9 @@ def test_a_wrong_key_is_told_and_nothing_is_changed(
     with closing(open_store(key=made)) as store:
         store.write([1, 2])
     before = (tmp_path / "memory.db").read_bytes()
-    with pytest.raises(WrongKeyError, match=f"memory.db.*{message}") as caught:
+    with pytest.raises(errors.WrongKeyError, match=f"memory.db.*{message}") as caught:
         open_store(key=asked)
-    assert isinstance(caught.value, StoreError)
+    assert isinstance(caught.value, errors.StoreError)
     assert PASSPHRASE not in str(caught.value)
     assert (tmp_path / "memory.db").read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["memory.db"]
@@ -71,7 +60,7 @@ def test_a_wrong_key_is_told_and_nothing_is_changed(
 
 def test_sqlcipher_writes_nothing_to_stderr(open_store: OpenStore, capfd: pytest.CaptureFixture[str]) -> None:
     open_store(key=RAW).close()
-    with pytest.raises(WrongKeyError):
+    with pytest.raises(errors.WrongKeyError):
         open_store(key=OTHER)
     assert capfd.readouterr() == ("", "")
 
@@ -80,7 +69,7 @@ def test_sqlcipher_writes_nothing_to_stderr(open_store: OpenStore, capfd: pytest
     "key", ["", b"", b"short", RAW + b"x", bytearray(RAW), 7, lambda: None, lambda: ""], ids=range(8)
 )
 def test_what_is_no_key_is_refused_before_a_file_is_made(open_store: OpenStore, tmp_path: Path, key: Any) -> None:
-    with pytest.raises(InvalidConfigError, match="32 bytes"):
+    with pytest.raises(errors.InvalidConfigError, match="32 bytes"):
         open_store(key=key)
     assert list(tmp_path.iterdir()) == []
 
@@ -89,26 +78,26 @@ def test_what_is_no_key_is_refused_before_a_file_is_made(open_store: OpenStore, 
 def test_no_plain_store_is_made_where_a_key_was_meant(tmp_path: Path, key: Any) -> None:
     config = MemoryConfig(url=f"sqlite:///{tmp_path / 'memory.db'}", embedder="none")
     for opened in (open_memory, check_store):
-        with pytest.raises(InvalidConfigError, match="32 bytes"):
+        with pytest.raises(errors.InvalidConfigError, match="32 bytes"):
             opened(config, key=key)
-    with pytest.raises(InvalidConfigError, match="make that one with the key"):
+    with pytest.raises(errors.InvalidConfigError, match="make that one with the key"):
         open_memory(config, engine=SqliteEngine(config.url, config), key="a key")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_key_that_is_none_is_no_new_key(tmp_path: Path) -> None:
     with open_memory(MemoryConfig(url=f"sqlite:///{tmp_path / 'memory.db'}", embedder="none"), key="a key") as memory:
-        with pytest.raises(InvalidConfigError, match="32 bytes"):
+        with pytest.raises(errors.InvalidConfigError, match="32 bytes"):
             memory.rekey(lambda: None)  # type: ignore[arg-type, return-value]
         memory.scoped(user="alice").remember("It goes on.")
 
 
 def test_a_text_file_is_not_taken_for_an_encrypted_store(open_store: OpenStore, tmp_path: Path) -> None:
-    for text, error in (("a", StoreUnavailableError), ("my notes\n" * 1000, WrongKeyError)):
+    for text, error in (("a", errors.StoreUnavailableError), ("my notes\n" * 1000, errors.WrongKeyError)):
         (tmp_path / "memory.db").write_text(text, encoding="utf-8")
         with pytest.raises(error, match=r"memory\.db"):
             open_store(key=RAW)
-        with pytest.raises(StoreUnavailableError, match=r"memory\.db"):
+        with pytest.raises(errors.StoreUnavailableError, match=r"memory\.db"):
             open_store()
         assert (tmp_path / "memory.db").read_text(encoding="utf-8") == text
 
@@ -126,7 +115,7 @@ def test_without_sqlcipher_the_extra_is_named(
     open_store: OpenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "sqlcipher3.dbapi2", None)
-    with pytest.raises(MissingDependencyError, match=r"hybrid-agent-memory\[encryption\]"):
+    with pytest.raises(errors.MissingDependencyError, match=r"hybrid-agent-memory\[encryption\]"):
         open_store(key=RAW)
     assert list(tmp_path.iterdir()) == []
     open_store().write([1])
@@ -140,7 +129,7 @@ def test_a_damaged_page_is_reported(open_store: OpenStore, tmp_path: Path) -> No
     for start in range(4096, len(whole), 4096):
         whole[start + 100] ^= 1
     file.write_bytes(whole)
-    with pytest.raises(StoreError, match=r"memory\.db"):
+    with pytest.raises(errors.StoreError, match=r"memory\.db"):
         open_store(key=RAW).log.read(ALICE)
 
 

@@ -1,7 +1,5 @@
 """The engines do the same, whatever is asked of them in whatever order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing

@@ -1,7 +1,5 @@
 """The in-memory engine, which is the oracle of the others: its searches are compared with arithmetic written out."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """An interrupt, wherever it comes, leaves the file free for other threads and processes."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -9,20 +7,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
-from hybrid_memory import Scope
-from hybrid_memory.log.event import EventKind
+from hybrid_memory import EventKind, Scope
 from hybrid_memory.log.port import Draft
 from tests.doubles import PATIENCE
 from tests.interrupts import interrupted
-from tests.stores.conftest import DIM
-
-if TYPE_CHECKING:
-    from tests.stores.conftest import OpenStore, Store
+from tests.stores.conftest import DIM, OpenStore, Store
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 """What is raised where a generator is closed is swallowed."""

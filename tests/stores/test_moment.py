@@ -1,7 +1,5 @@
 """What an engine sends with the state of a log answers as the log itself did at that moment."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 from random import Random

@@ -1,7 +1,5 @@
 """What is kept of an owner follows the store: a deletion touches what it deletes, and memory stays under its bound."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path

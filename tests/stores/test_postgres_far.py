@@ -1,11 +1,8 @@
 """A Postgres server that is far away: how often a verb waits for it, and that what was sent along is never outdated."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from itertools import count
 from typing import Any
 
 import pytest
@@ -14,25 +11,18 @@ from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.engines.postgres import PostgresConnection
 from tests.doubles import texts
 from tests.faces import Face
-from tests.postgres_server import PostgresServer
 from tests.world import user
 
-NUMBERS = count()
 QUIET: dict[str, Any] = {"embedder": "hashing", "orchestration": {"background": False, "engine_timeout": 60}}
 COLOURS = ["red", "green", "blue", "white"]
 ASKED = ["which lamp is green?", "where do I live?", "what did I buy last?"]
 
 
 @pytest.fixture
-def url(postgres_server: PostgresServer) -> str:
-    return f"{postgres_server.url}?schema=far_{next(NUMBERS)}"
-
-
-@pytest.fixture
-def opened(url: str) -> Iterator[Callable[..., HybridMemory]]:
+def opened(postgres_url: str) -> Iterator[Callable[..., HybridMemory]]:
     """Opens the store once more, as another process would."""
     with ExitStack() as stack:
-        yield lambda **more: stack.enter_context(open_memory(MemoryConfig.of({"url": url, **QUIET, **more})))
+        yield lambda **more: stack.enter_context(open_memory(MemoryConfig.of({"url": postgres_url, **QUIET, **more})))
 
 
 @pytest.fixture
@@ -87,7 +77,7 @@ def seen(alice: ScopedMemory) -> dict[str, Any]:
     }
 
 
-def test_what_another_process_did_is_seen_at_once(url: str, opened: Callable[..., HybridMemory]) -> None:
+def test_what_another_process_did_is_seen_at_once(postgres_url: str, opened: Callable[..., HybridMemory]) -> None:
     """Each of two processes shows, after whatever either did, what a third one shows that has just opened the store."""
     chance = random.Random(7)  # noqa: S311
     both = [opened().scoped(user="alice", session="s") for _ in range(2)]
@@ -117,5 +107,5 @@ def test_what_another_process_did_is_seen_at_once(url: str, opened: Callable[...
         step(both[chance.randrange(2)], number)
         chance.shuffle(both)
         shown = [seen(alice) for alice in both]
-        with open_memory(MemoryConfig.of({"url": url, **QUIET})) as third:
+        with open_memory(MemoryConfig.of({"url": postgres_url, **QUIET})) as third:
             assert shown == [seen(third.scoped(user="alice", session="s"))] * 2, (number, step)

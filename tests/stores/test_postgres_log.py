@@ -1,11 +1,8 @@
 """The log in Postgres: writers side by side, answers that are lost, connections that are cut."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from itertools import count
 
 import psycopg
 import pytest
@@ -19,25 +16,19 @@ from hybrid_memory.testing.drafts import ALICE, draft
 from tests.doubles import wait_until
 from tests.postgres_server import PostgresServer
 
-NUMBERS = count()
 BOB = Scope(user="bob")
 
 
 @pytest.fixture
-def url(postgres_server: PostgresServer) -> str:
-    return f"{postgres_server.url}?schema=log_{next(NUMBERS)}"
-
-
-@pytest.fixture
-def log(url: str) -> Iterator[PostgresLog]:
-    log = PostgresLog(PostgresConnection(url))
+def log(postgres_url: str) -> Iterator[PostgresLog]:
+    log = PostgresLog(PostgresConnection(postgres_url))
     yield log
     log.close()
 
 
-def test_a_writer_that_is_slow_to_commit_holds_up_those_of_its_owner_alone(url: str) -> None:
+def test_a_writer_that_is_slow_to_commit_holds_up_those_of_its_owner_alone(postgres_url: str) -> None:
     """Otherwise a lower position would be seen after a higher one."""
-    slow, fast = PostgresLog(PostgresConnection(url)), PostgresLog(PostgresConnection(url))
+    slow, fast = PostgresLog(PostgresConnection(postgres_url)), PostgresLog(PostgresConnection(postgres_url))
     slow.append(ALICE, [draft(0)])
     with ThreadPoolExecutor() as pool:
 
@@ -58,9 +49,9 @@ def test_a_writer_that_is_slow_to_commit_holds_up_those_of_its_owner_alone(url: 
     fast.close()
 
 
-def test_positions_are_given_out_once_while_events_are_restored(url: str) -> None:
+def test_positions_are_given_out_once_while_events_are_restored(postgres_url: str) -> None:
     """What is restored has its own positions, lower or higher than those that are given out at the same time."""
-    writer, restorer = PostgresLog(PostgresConnection(url)), PostgresLog(PostgresConnection(url))
+    writer, restorer = PostgresLog(PostgresConnection(postgres_url)), PostgresLog(PostgresConnection(postgres_url))
     (old,) = restorer.append(ALICE, [draft(0)])
     restored = restorer.read(ALICE)
 
@@ -107,7 +98,7 @@ def lose(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[int]]:
 
 
 @pytest.mark.parametrize("fixed", [True, False])
-def test_an_append_whose_answer_was_lost_is_there_once(
+def test_an_append_with_a_lost_answer_is_there_once(
     log: PostgresLog, lose: Callable[[], list[int]], fixed: bool
 ) -> None:
     log.append(ALICE, [draft(1)])
@@ -125,10 +116,10 @@ def test_an_append_whose_answer_was_lost_is_there_once(
 
 
 def test_connections_that_are_cut_again_and_again_lose_and_double_nothing(
-    postgres_server: PostgresServer, url: str
+    postgres_server: PostgresServer, postgres_url: str
 ) -> None:
     """What raises may be done, and is done once more under the same id."""
-    log = PostgresLog(PostgresConnection(url))
+    log = PostgresLog(PostgresConnection(postgres_url))
     writers, each, acknowledged = 4, 60, list[tuple[str, int]]()
 
     def write(writer: int) -> None:
@@ -157,9 +148,9 @@ def test_connections_that_are_cut_again_and_again_lose_and_double_nothing(
     log.close()
 
 
-def test_a_pool_that_is_exhausted_says_so(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pool_that_is_exhausted_says_so(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hybrid_memory.engines.postgres.pool.POOL_SECONDS", 0.1)
-    log = PostgresLog(PostgresConnection(f"{url}&pool=1"))
+    log = PostgresLog(PostgresConnection(f"{postgres_url}&pool=1"))
     with ThreadPoolExecutor() as pool:
 
         def held(_: object, __: int) -> None:

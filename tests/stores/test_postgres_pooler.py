@@ -1,7 +1,5 @@
 """Postgres behind PgBouncer in transaction mode: no transaction may depend on what an earlier one set."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from itertools import count
@@ -19,27 +17,21 @@ from hybrid_memory.ports import SemanticIndex, Use
 from hybrid_memory.testing.corpus import ALICE, BOB, DIM, EMBEDDER, START, entry_of, make_record, unit
 from tests.servers import RedisServer
 
-NUMBERS = count()
 ALL = 10_000
 ONES = unit(np.ones(DIM))
 
 
 @pytest.fixture
-def url(redis_server: RedisServer) -> str:
-    return f"{redis_server.url}?prefix=index-{next(NUMBERS)}"
-
-
-@pytest.fixture
-def index(url: str) -> Iterator[RedisIndex]:
-    index = RedisIndex(RedisConnection(url))
+def index(redis_url: str) -> Iterator[RedisIndex]:
+    index = RedisIndex(RedisConnection(redis_url))
     yield index
     index.close()
 
 
 @pytest.fixture
-def reader(url: str) -> Iterator[RedisIndex]:
+def reader(redis_url: str) -> Iterator[RedisIndex]:
     """The same index in another process."""
-    index = RedisIndex(RedisConnection(url))
+    index = RedisIndex(RedisConnection(redis_url))
     yield index
     index.close()
 
@@ -66,7 +58,7 @@ def keys_of(index: RedisIndex, server: RedisServer) -> set[bytes]:
 
 def test_two_stores_on_one_server_keep_apart(redis_server: RedisServer) -> None:
     urls = [f"{redis_server.url}{part}" for part in ("?prefix=apart", "?prefix=apart-2", "/3?prefix=apart")]
-    indexes = [RedisIndex(RedisConnection(url)) for url in urls]
+    indexes = [RedisIndex(RedisConnection(redis_url)) for redis_url in urls]
     for number, index in enumerate(indexes, start=1):
         index.upsert(ALICE, [entry_of(make_record(number, "cat"))], after=0, upto=5)
         index.put_vectors(("m", number * 8), {number: b"a"}, {b"a": unit(np.ones(number * 8))})
@@ -200,9 +192,7 @@ def test_more_removals_than_are_noted_reach_a_reader_too(index: RedisIndex, read
     assert reader.get([1, size])[0].id == size
 
 
-def test_a_server_that_lost_everything_is_believed(
-    index: RedisIndex, reader: RedisIndex, redis_server: RedisServer
-) -> None:
+def test_a_server_that_lost_all_is_believed(index: RedisIndex, reader: RedisIndex, redis_server: RedisServer) -> None:
     index.upsert(ALICE, [entry_of(make_record(n, "cat")) for n in (1, 2)], after=0, upto=2)
     assert len(reader.search(None, Where(ALICE), 5).ids) == 2
     with Redis(port=redis_server.port) as client:

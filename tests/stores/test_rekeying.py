@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -13,23 +11,19 @@ from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, Scope, open_memory
+from hybrid_memory import EventKind, HybridMemory, MemoryConfig, Message, Scope, open_memory
 from hybrid_memory.config import OrchestrationConfig
 from hybrid_memory.engines.sqlite import Database, SqliteLog
 from hybrid_memory.engines.sqlite.driver import KeyNotes
 from hybrid_memory.errors import InvalidConfigError, StoreError, StoreUnavailableError, WrongKeyError
 from hybrid_memory.index.record import Where
-from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.port import Draft
 from tests.forks import exit_code
-
-if TYPE_CHECKING:
-    from tests.stores.conftest import OpenStore
-
+from tests.stores.conftest import OpenStore
 
 pytest.importorskip("sqlcipher3")
 
@@ -40,9 +34,7 @@ REKEYER = Path(__file__).with_name("children") / "rekeyer.py"
 
 
 @pytest.mark.parametrize(("old", "new"), [(PASSPHRASE, "new"), (RAW, OTHER), ("old", lambda: RAW)])
-def test_after_rekeying_only_the_new_key_opens_the_store(
-    open_store: OpenStore, tmp_path: Path, old: Any, new: Any
-) -> None:
+def test_after_rekeying_only_the_new_key_opens_it(open_store: OpenStore, tmp_path: Path, old: Any, new: Any) -> None:
     store = open_store(key=old)
     store.fill()
     store.database.scrub()
@@ -159,12 +151,9 @@ WATCHED = ("sqlite/driver.py", "sqlite/database.py", "memory/engines.py")
 
 def opened(folder: Path, key: bytes) -> HybridMemory:
     config = MemoryConfig(
-        url=f"sqlite:///{folder / 'memory.db'}",
-        outbox=str(folder / "outbox.db"),
-        embedder="none",
-        power_safe=False,
+        url=f"sqlite:///{folder / 'memory.db'}", outbox=str(folder / "outbox.db"), embedder="none", power_safe=False,
         orchestration=OrchestrationConfig(background=False),
-    )
+    )  # fmt: skip
     return open_memory(config, key=key)
 
 
@@ -233,9 +222,7 @@ def test_wherever_it_is_killed_one_key_opens_every_file(store: Path, tmp_path: P
     assert place > 50
 
 
-def test_one_file_that_another_process_writes_keeps_the_key_of_all(
-    store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_file_that_another_process_holds_keeps_the_key_of_all(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hybrid_memory.engines.sqlite.driver.BUSY_SECONDS", 0.2)
     memory, other = opened(store, RAW), Database(store / "outbox.db", key=RAW)
 

@@ -1,7 +1,5 @@
 """What was destroyed leaves the bytes of a file, also where SQLite left copies or a scrubbing was cut short."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing

@@ -24,9 +24,7 @@ CASES = [row for row in rows("text/redaction.tsv") if row[0] != "stays"] + [("ap
 
 
 @pytest.mark.parametrize(("kind", "text", "expected"), CASES)
-def test_each_kind_is_found_where_it_is_asked_for_and_its_surroundings_stay(
-    kind: str, text: str, expected: str
-) -> None:
+def test_each_kind_is_found_where_it_is_asked_for_and_what_is_around_stays(kind: str, text: str, expected: str) -> None:
     assert redact(text) == redact(text, [kind]) == expected
     assert {found for _, _, found in findings(text)} == {kind}
     assert f"[{kind}]" not in redact(text, [other for other in KINDS if other != kind])

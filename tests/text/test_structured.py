@@ -42,9 +42,7 @@ def test_of_a_cut_off_object_the_complete_fields_come_back(
 
 
 @pytest.mark.parametrize(("kind", "text", "expected"), rows("text/structured.tsv"))
-def test_what_models_get_wrong_is_repaired_and_the_right_one_of_several_taken(
-    kind: str, text: str, expected: str
-) -> None:
+def test_what_models_get_wrong_is_repaired_and_the_right_of_several_taken(kind: str, text: str, expected: str) -> None:
     assert parse_object(text) == json.loads(expected, strict=False), kind
 
 

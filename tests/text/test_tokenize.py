@@ -71,13 +71,8 @@ def test_a_term_is_never_empty_and_needs_no_quoting(text: str) -> None:
 
 def test_the_cjk_share_counts_words_of_both_kinds_and_no_markup() -> None:
     texts = (
-        "",
-        "only words here",
-        "汉字六个在此 four words are here",
-        "只有汉字",
-        "ひらがな 한글",
-        "<a b='c'>只有汉字</a>",
-    )
+        "", "only words here", "汉字六个在此 four words are here", "只有汉字", "ひらがな 한글", "<a b='c'>只有汉字</a>",
+    )  # fmt: skip
     assert [cjk_share(text) for text in texts] == [0, 0, pytest.approx(0.5), 1, 1, 1]
 
 
@@ -129,13 +124,8 @@ def test_a_line_is_cut_into_its_sentences(row: tuple[str, ...]) -> None:
 
 def test_lines_and_list_items_are_pieces() -> None:
     assert sentences("Plan:\n1. Buy milk.\n2. Go home. Sleep.\n\n- one\n  - two") == [
-        "Plan:",
-        "1. Buy milk.",
-        "2. Go home.",
-        "Sleep.",
-        "- one",
-        "- two",
-    ]
+        "Plan:", "1. Buy milk.", "2. Go home.", "Sleep.", "- one", "- two",
+    ]  # fmt: skip
 
 
 def test_a_code_block_is_one_piece() -> None:

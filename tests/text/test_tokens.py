@@ -12,16 +12,8 @@ from hybrid_memory import Message
 from hybrid_memory.models import tokenizers
 from hybrid_memory.models.tokenizers import SLICE_CHARS, token_counter
 from hybrid_memory.ports import TokenCounter
-from hybrid_memory.text.tokens import (
-    AUDIO_TOKENS,
-    FILE_TOKENS,
-    IMAGE_TOKENS,
-    MESSAGE_TOKENS,
-    NAME_TOKENS,
-    estimate_tokens,
-    message_tokens,
-    schema_tokens,
-)
+from hybrid_memory.text import tokens
+from hybrid_memory.text.tokens import estimate_tokens, message_tokens, schema_tokens
 
 
 def words(text: str) -> int:
@@ -55,18 +47,18 @@ def test_the_estimate_grows_with_the_text(one: str, other: str) -> None:
 
 
 def test_a_message_costs_its_framing_its_role_and_its_words() -> None:
-    assert message_tokens(Message(content="one two three"), words) == MESSAGE_TOKENS + 1 + 3
+    assert message_tokens(Message(content="one two three"), words) == tokens.MESSAGE_TOKENS + 1 + 3
     named = Message(content="one two three", name="Ann Lee")
-    assert message_tokens(named, words) == MESSAGE_TOKENS + 1 + 3 + NAME_TOKENS + 2
+    assert message_tokens(named, words) == tokens.MESSAGE_TOKENS + 1 + 3 + tokens.NAME_TOKENS + 2
 
 
 def test_tool_calls_count_with_their_arguments_and_ids() -> None:
     call = {"name": "find", "arguments": {"city": "New York", "days": 2}, "id": "c1"}
     asked = Message.model_validate({"role": "assistant", "tool_calls": [call]})
     written = '{"city":"New York","days":2}'
-    assert message_tokens(asked, len) == MESSAGE_TOKENS + len("assistant") + len("find") + len(written) + len("c1")
+    assert message_tokens(asked, len) == tokens.MESSAGE_TOKENS + len("assistant") + len("find" + written) + len("c1")
     answer = Message.model_validate({"role": "tool", "content": "sunny", "tool_call_id": "c1"})
-    assert message_tokens(answer, len) == MESSAGE_TOKENS + len("tool") + len("sunny") + len("c1")
+    assert message_tokens(answer, len) == tokens.MESSAGE_TOKENS + len("tool") + len("sunny") + len("c1")
 
 
 @pytest.mark.parametrize(
@@ -74,17 +66,17 @@ def test_tool_calls_count_with_their_arguments_and_ids() -> None:
     [
         ({"type": "text", "text": "a b c"}, 3),
         ({"block_type": "text", "text": "a b c"}, 3),
-        ({"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A " * 5000}}, IMAGE_TOKENS),
-        ({"type": "image", "source": {"type": "base64", "data": "A " * 5000}}, IMAGE_TOKENS),
-        ({"block_type": "image", "image": "A " * 5000}, IMAGE_TOKENS),
-        ({"type": "input_audio", "input_audio": {"data": "A " * 5000}}, AUDIO_TOKENS),
-        ({"type": "file", "file": {"file_data": "A " * 5000}}, FILE_TOKENS),
+        ({"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A " * 5000}}, tokens.IMAGE_TOKENS),
+        ({"type": "image", "source": {"type": "base64", "data": "A " * 5000}}, tokens.IMAGE_TOKENS),
+        ({"block_type": "image", "image": "A " * 5000}, tokens.IMAGE_TOKENS),
+        ({"type": "input_audio", "input_audio": {"data": "A " * 5000}}, tokens.AUDIO_TOKENS),
+        ({"type": "file", "file": {"file_data": "A " * 5000}}, tokens.FILE_TOKENS),
         ({"type": "other", "value": "x y"}, 2),
         ({"type": "result", "content": [{"type": "text", "text": "a b"}, {"type": "image", "data": "A A"}]}, 3 + 765),
     ],
 )
 def test_a_block_counts_by_its_words_or_at_a_flat_cost(block: dict[str, object], cost: int) -> None:
-    assert message_tokens(Message(content=[block]), words) == MESSAGE_TOKENS + 1 + cost
+    assert message_tokens(Message(content=[block]), words) == tokens.MESSAGE_TOKENS + 1 + cost
 
 
 def test_schemas_count_as_compact_json() -> None:
@@ -115,32 +107,23 @@ def exact() -> TokenCounter:
     return counter
 
 
-def test_counts_are_those_of_the_encoding_and_special_tokens_are_ordinary_text(exact: TokenCounter) -> None:
-    # Counts that OpenAI's own tokenizer gives.
+def test_counts_are_those_of_the_encoding_whatever_the_text(exact: TokenCounter) -> None:
+    """Those that OpenAI's own tokenizer gives; special tokens are ordinary text."""
     texts = (
         "tiktoken is great!", "お誕生日おめでとう", "antidisestablishmentarianism", "2 + 2 = 4", "", "<|endoftext|>",
     )  # fmt: skip
     assert [exact(text) for text in texts] == [6, 8, 6, 7, 0, 7]
     assert repr(exact) == "<token counter 'tiktoken o200k_base'>"
+    assert 7_000 < exact(" " * (10 * SLICE_CHARS) + "a") < 9_000
+    assert exact("a\ud800b") > 0
 
 
-def assert_estimates() -> None:
+@pytest.mark.parametrize("missing", ["package", "table"])
+def test_without_tiktoken_or_table_it_estimates(missing: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    if missing == "package":
+        monkeypatch.setitem(sys.modules, "tiktoken", None)
+    else:
+        monkeypatch.setattr(tokenizers, "_table_folders", lambda: iter([tmp_path]))
     counter = token_counter()
     assert counter(TEXT) == estimate_tokens(TEXT)
     assert repr(counter) == "<token counter 'estimate'>"
-
-
-def test_without_tiktoken_it_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tiktoken", None)
-    assert_estimates()
-
-
-def test_without_a_table_it_estimates(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(tokenizers, "_table_folders", lambda: iter([tmp_path]))
-    assert_estimates()
-
-
-def test_hostile_text_is_counted(exact: TokenCounter) -> None:
-    blanks = exact(" " * (10 * SLICE_CHARS) + "a")
-    assert 7_000 < blanks < 9_000
-    assert exact("a\ud800b") > 0

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 from typing import Any
@@ -119,10 +117,12 @@ def test_grep_finds_the_lines_that_python_finds(lines: list[str], pattern: str) 
     assert (got.total_matches, got.shown_matches, got.total_lines) == (len(expected), len(expected), len(lines))
 
 
-def test_grep_shows_context_and_parts_groups() -> None:
+def test_grep_shows_context_parts_groups_and_ends_after_fifty_matches() -> None:
     text = "\n".join("a x b c d y e".split())
     assert grep(text, "x|y", context=1, max_chars=100).text == "1- a\n2: x\n3- b\n--\n5- d\n6: y\n7- e"
     assert grep(text, "x|y", max_chars=100).text == "2: x\n6: y"
+    got = grep("a\n" * 60, "a", max_chars=1000)
+    assert (got.shown_matches, got.total_matches) == (50, 60)
 
 
 @given(LINES, st.integers(0, 2), st.integers(1, 40))
@@ -151,8 +151,3 @@ def test_a_pattern_that_backtracks_without_end_elsewhere_ends(pattern: str) -> N
 def test_a_pattern_that_cannot_be_searched_is_refused(pattern: str) -> None:
     with pytest.raises(InvalidInputError, match="pattern"):
         grep("text", pattern, max_chars=100)
-
-
-def test_grep_shows_at_most_fifty_matches() -> None:
-    got = grep("a\n" * 60, "a", max_chars=1000)
-    assert (got.shown_matches, got.total_matches) == (50, 60)

@@ -1,7 +1,5 @@
 """Turns and lines that summaries are made of."""
 
-from __future__ import annotations
-
 from hybrid_memory import Event, Line, Section
 from tests.world import event
 

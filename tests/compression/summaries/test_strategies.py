@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import EntryPoint
@@ -7,17 +5,7 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory import (
-    CompactionConfig,
-    HybridMemory,
-    Line,
-    MemoryConfig,
-    Message,
-    Role,
-    Section,
-    open_memory,
-    sockets,
-)
+from hybrid_memory import CompactionConfig, HybridMemory, Line, MemoryConfig, Message, Section, open_memory, sockets
 from hybrid_memory.context.lines import SummaryRoom, cost
 from hybrid_memory.context.strategies import SummaryJob, resolve_strategy
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
@@ -25,6 +13,7 @@ from hybrid_memory.testing import ScriptedModel
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory_evaluation.methods import COMPARED
 from tests.compression.summaries.conftest import span
+from tests.world import assistant
 
 STRATEGIES = {name: resolve_strategy(given) for name, given in COMPARED.items()}
 ROOM = SummaryRoom(standing=600, shown=200, fresh=200, count=estimate_tokens)
@@ -181,7 +170,7 @@ def test_a_strategy_of_ones_own_compacts_when_asked_and_in_the_background(given:
         alice.compact(keep=2)
         assert [line.text for line in alice.summary()] == ["TEA"]
         alice.assemble("saucer", wait=False)
-        alice.remember(["saucer", Message(role=Role.ASSISTANT, content="Here.")])
+        alice.remember(["saucer", assistant("Here.")])
         alice.flush()
         assert [line.text for line in alice.summary()][:2] == ["TEA", "MILK"]
         assert alice.summary().strategy == "shouting"
@@ -190,7 +179,7 @@ def test_a_strategy_of_ones_own_compacts_when_asked_and_in_the_background(given:
 @pytest.mark.usefixtures("_installed")
 def test_a_token_counter_is_found_by_its_name() -> None:
     def with_counter(name: str) -> HybridMemory:
-        return open_memory(MemoryConfig(url="memory://", embedder="hashing"), token_counter=name)
+        return open_memory("memory://", embedder="hashing", token_counter=name)
 
     with with_counter("words") as memory:
         alice = memory.scoped(user="a", session="s")

@@ -1,7 +1,5 @@
 """A store that is copied from engine to engine is still the same store."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 
 import pytest

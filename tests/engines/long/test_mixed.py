@@ -1,7 +1,5 @@
 """Any log with any index does what the memory in this process does, through every verb."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +11,8 @@ import pytest
 
 from hybrid_memory import Hit, HybridMemory, MemoryConfig, Message, ScopedMemory, Stats, Weights, open_memory
 from hybrid_memory.documents.items import FindItems, GetItem, ListNamespaces, PutItem
-from tests.engines.conftest import MONDAY, Clock, Config
+from tests.doubles import Clock
+from tests.engines.conftest import MONDAY, Config
 from tests.faces import Face
 
 # Each log and each index at least once, and the memory in this process only as a log: it is what all are compared with.
@@ -230,7 +229,7 @@ def oracle(face: Face) -> dict[str, Any]:
 
 
 def told_in_memory(face: Face) -> dict[str, Any]:
-    clock = Clock()
+    clock = Clock(MONDAY)
     with open_memory(MemoryConfig(url="memory://", embedder="hashing"), clock=clock) as memory:
         told = Teller(memory, clock, face).play()
     # That they agree would show little if they agreed on nothing.
@@ -247,7 +246,7 @@ def told_in_memory(face: Face) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("face", "engines"), ENGINES, indirect=["face"])
 def test_every_verb_answers_as_in_memory(engines: str, new_config: Config, face: Face, oracle: dict[str, Any]) -> None:
-    clock = Clock()
+    clock = Clock(MONDAY)
     with open_memory(new_config(engines), clock=clock) as memory:
         assert_same(Teller(memory, clock, face).play(), oracle)
 

@@ -1,27 +1,21 @@
 """Servers that are killed in the middle of writes and recalls of several threads, and started again."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from hybrid_memory import Hit, HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.errors import StoreUnavailableError
 from tests.doubles import until_there, wait_until
+from tests.engines.conftest import Config
 from tests.postgres_server import PostgresServer
 from tests.servers import MilvusServer, RedisServer
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.engines.conftest import Config
 
 Server = RedisServer | MilvusServer | PostgresServer
 
@@ -146,9 +140,7 @@ def test_a_killed_server_with_log_and_index_loses_nothing(
 
 
 @pytest.mark.parametrize("engine", ["redis", "milvus", "postgres"])
-def test_recall_answers_while_the_index_is_away(
-    engine: str, new_config: Config, request: pytest.FixtureRequest
-) -> None:
+def test_recall_answers_without_the_index(engine: str, new_config: Config, request: pytest.FixtureRequest) -> None:
     """No write and no recall fails; what is found by words alone says so, and later the index has it all."""
     with open_memory(new_config(f"sqlite+{engine}")) as memory:
         crowd = Crowd(memory)

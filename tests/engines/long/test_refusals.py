@@ -1,7 +1,5 @@
 """Servers that are full, evict, or are stopped so that they never answer."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path

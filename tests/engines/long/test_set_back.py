@@ -1,22 +1,17 @@
 """A log that lost its end, or was restored from a backup, behind an index that has seen more."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, open_memory
-from hybrid_memory.memory.opening import check_store
+from hybrid_memory import HybridMemory, MemoryConfig, check_store, open_memory
+from tests.engines.conftest import Config
 from tests.servers import RedisServer
-
-if TYPE_CHECKING:
-    from tests.engines.conftest import Config
 
 SETTINGS: dict[str, Any] = {"orchestration": {"background": False}, "recall": {"count_uses": False}}
 QUERIES = ["zebra giraffe", "cat called", "斑马 长颈鹿", "where do I live"]
@@ -72,9 +67,18 @@ def warned(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     assert any("the restored log no longer has" in record.message for record in caplog.records)
 
 
-def files(config: MemoryConfig) -> tuple[Path, Path]:
-    file = Path(config.url.removeprefix("sqlite:///"))
-    return file, file.with_suffix(".backup")
+def file_of(config: MemoryConfig) -> str:
+    return config.url.removeprefix("sqlite:///")
+
+
+def set_back(config: MemoryConfig) -> None:
+    """Restore the log from a backup that lacks what was said last."""
+    with open_memory(config) as memory:
+        before(memory)
+    shutil.copy(file_of(config), f"{file_of(config)}.backup")
+    with open_memory(config) as memory:
+        lost(memory)
+    shutil.copy(f"{file_of(config)}.backup", file_of(config))
 
 
 @pytest.mark.parametrize("index", ["sqlite", "postgres", "redis", "milvus"])
@@ -83,13 +87,7 @@ def test_an_index_notices_that_its_log_was_restored_from_a_backup(
     index: str, then: Callable[[HybridMemory], None], new_config: Config, caplog: pytest.LogCaptureFixture
 ) -> None:
     config = new_config(f"sqlite+{index}", **SETTINGS)
-    file, backup = files(config)
-    with open_memory(config) as memory:
-        before(memory)
-    shutil.copy(file, backup)
-    with open_memory(config) as memory:
-        lost(memory)
-    shutil.copy(backup, file)
+    set_back(config)
     assert any("the log was restored" in finding.detail for finding in check_store(config))
     with warned(caplog), open_memory(config) as memory:
         then(memory)
@@ -102,7 +100,7 @@ def test_an_index_notices_that_its_log_was_restored_from_a_backup(
 def test_a_log_that_another_history_replaced_is_followed_anew(index: str, new_config: Config) -> None:
     """One that goes further than the index has seen, so that positions alone tell nothing."""
     config = new_config(f"sqlite+{index}", **SETTINGS)
-    file, _ = files(config)
+    file = file_of(config)
     with open_memory(config) as memory:
         before(memory)
         lost(memory)
@@ -153,13 +151,7 @@ def test_memories_that_are_open_notice_that_a_server_lost_its_last_second(
 def test_who_may_only_look_gets_answers_from_the_log_alone(new_config: Config) -> None:
     """Until somebody who may write has set the index right."""
     config = new_config("sqlite+sqlite", **SETTINGS)
-    file, backup = files(config)
-    with open_memory(config) as memory:
-        before(memory)
-    shutil.copy(file, backup)
-    with open_memory(config) as memory:
-        lost(memory)
-    shutil.copy(backup, file)
+    set_back(config)
     with open_memory(config, read_only=True) as memory:
         hits = memory.scoped(user="alice").recall("zebra in the garden", k=9)
         assert all("restored to before its index" in hit.note for hit in hits)

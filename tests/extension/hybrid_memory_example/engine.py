@@ -4,22 +4,17 @@ An append is a line. What takes something out of the log writes the file anew, s
 index lies in memory: after each opening it is derived from the log again.
 """
 
-from __future__ import annotations
-
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hybrid_memory import Event, EventKind, Scope
 from hybrid_memory.engines.in_memory import InMemoryIndex, InMemoryLog
 from hybrid_memory.ports import Appended, Draft, Engine, EventLog, SemanticIndex
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class JsonlLog(InMemoryLog):

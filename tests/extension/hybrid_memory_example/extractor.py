@@ -1,7 +1,5 @@
 """What German turns claim, by two patterns."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The best hits, where turns with all words of the query stand first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A summary of headlines: the first sentence of each turn of the user."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -94,17 +94,9 @@ def of_ten(number: int, kind: str = "own") -> Asked:
         extra["similarity"] = extra["similarity"] / 4
     ids = [str(row) for row in range(10)]
     return Asked(
-        set="made",
-        conversation="one",
-        id=str(number),
-        question="?",
-        category="any",
-        kind=kind,
-        ids=ids,
-        labels=labels,
-        wanted=[ids[number % 10]] if kind == "own" else [],
-        features=extra | features,
-    )
+        set="made", conversation="one", id=str(number), question="?", category="any", kind=kind, ids=ids, labels=labels,
+        wanted=[ids[number % 10]] if kind == "own" else [], features=extra | features,
+    )  # fmt: skip
 
 
 def test_what_tells_evidence_is_learned_and_the_sum_is_the_same_in_parts() -> None:
@@ -131,9 +123,7 @@ def test_certainty_tells_what_is_near_from_what_is_not() -> None:
     asked = [of_ten(number, kind) for number in range(40) for kind in ("own", "foreign")]
     model = learn(asked)
     certainty = learn_certainty(asked, model)
-    shares = {
-        kind: [certainty(one, model.normal(one)) for one in asked if one.kind == kind] for kind in ("own", "foreign")
-    }
+    shares = {kind: [certainty(q, model.normal(q)) for q in asked if q.kind == kind] for kind in ("own", "foreign")}
     assert auroc(shares["own"], shares["foreign"]) > 0.95
     assert all(0 <= share <= 1 for those in shares.values() for share in those)
 

@@ -6,12 +6,9 @@ from typing import Any
 import pytest
 
 NAMES = [
-    "06_profile_and_time_travel.ipynb",
-    "07_memgpt_paging.ipynb",
-    "08_scaling_out.ipynb",
-    "09_bring_your_own_chats.ipynb",
-    "10_one_memory_many_hosts.ipynb",
-]
+    "06_profile_and_time_travel.ipynb", "07_memgpt_paging.ipynb", "08_scaling_out.ipynb",
+    "09_bring_your_own_chats.ipynb", "10_one_memory_many_hosts.ipynb",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,7 +1,5 @@
 """A program of somebody who uses the library and checks types strictly: it is read by type checkers, and runs."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import assert_type

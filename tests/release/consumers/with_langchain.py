@@ -1,7 +1,5 @@
 """A program of somebody who uses the library with LangChain, and checks types strictly; it also runs."""
 
-from __future__ import annotations
-
 from typing import assert_type
 
 from langchain_core.documents import Document

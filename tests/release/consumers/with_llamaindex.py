@@ -1,7 +1,5 @@
 """A program of somebody who uses the library with LlamaIndex, and checks types strictly; it also runs."""
 
-from __future__ import annotations
-
 from typing import assert_type
 
 from llama_index.core.base.llms.types import ChatMessage
