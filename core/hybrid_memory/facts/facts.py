@@ -91,10 +91,6 @@ class Knowledge:
         with self._lock:
             return self._user is not None and not self._others.isdisjoint(names_of_user(events, self._user))
 
-    def _believes(self, event: Event) -> bool:
-        """Whether the claim's author may make it: nobody else speaks about the user by name."""
-        return self._user is None or by_the_user(event) or person_of(event.payload["subject"]) not in self._own
-
     def _as_decided(self, claim: Claim) -> Claim:
         """The claim of a sentence that somebody decided on as what they saw then, however it is read now."""
         key = claim.source, normalised(claim.sentence)
@@ -116,10 +112,13 @@ class Knowledge:
             if self._user is not None:
                 self._own |= names_of_user(events, self._user)
             for event in events:
-                if event.position <= self.last[0] or not self._believes(event):
+                if event.position <= self.last[0]:
                     continue
                 if self._user is not None and not by_the_user(event):
-                    self._others.add(person_of(event.payload["subject"]))
+                    subject = person_of(event.payload["subject"])
+                    if subject in self._own:  # nobody else speaks about the user by name
+                        continue
+                    self._others.add(subject)
                 if not visible(turn_of(event), self.hidden):
                     continue
                 claim = self._as_decided(Claim.of(event.payload))
@@ -268,7 +267,11 @@ async def facts(
     history: bool = False,
 ) -> list[Fact]:
     """The owner's facts, oldest first; new turns are read by rules first."""
-    wanted = None if category is None else _category(category)
+    try:
+        wanted = None if category is None else Category(category)
+    except ValueError:
+        allowed = ", ".join(Category)
+        raise InvalidInputError(f"unknown category {shown(category)}: choose one of {allowed}") from None
     for name, value in (("subject", subject), ("attribute", attribute)):
         if not isinstance(value, str | None):
             raise InvalidInputError(f"{name} must be text, got {shown(value)}")
@@ -294,13 +297,6 @@ async def facts(
 def is_lasting(fact: Fact) -> bool:
     """Whether a fact is more than a passing remark, which only prompts make use of."""
     return not fact.verbatim or fact.confidence >= LASTING or fact.importance >= IMPORTANT
-
-
-def _category(category: Any) -> Category:
-    try:
-        return Category(category)
-    except ValueError:
-        raise InvalidInputError(f"unknown category {shown(category)}: choose one of {', '.join(Category)}") from None
 
 
 async def knowledge(run: Runner, view: View, state: LogState | None = None) -> Knowledge:

@@ -59,7 +59,9 @@ def near_key(value: str) -> str:
     kept = [
         sign
         for place, sign in enumerate(plain)
-        if sign in "+#%" or unicodedata.category(sign)[0] not in "PZC" or _within_number(plain, place)
+        if sign in "+#%"
+        or unicodedata.category(sign)[0] not in "PZC"
+        or (sign in ".:-/" and plain[place - 1 : place].isdecimal() and plain[place + 1 : place + 2].isdecimal())
     ]
     return "".join(kept) or value.casefold()
 
@@ -70,7 +72,3 @@ def _singular(word: str) -> str:
         return word
     stem = _ENDING.sub("", _PLURAL.sub("", word))
     return f"{stem[:-2]}y" if stem.endswith("ie") else stem
-
-
-def _within_number(text: str, place: int) -> bool:
-    return text[place] in ".:-/" and text[place - 1 : place].isdecimal() and text[place + 1 : place + 2].isdecimal()

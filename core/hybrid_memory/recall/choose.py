@@ -124,7 +124,10 @@ async def best(
     diversity = services.config.recall.diversity
     if diversity:
         pool = order[: max(DIVERSE_POOL, k)]
-        order = pool[diverse(scores[pool], _likeness(measured, pool), len(pool), diversity)]
+        vectors, owner = measured.vectors[pool], measured.candidates.owner[pool]
+        # Those of different owners cannot be compared.
+        likeness = np.where(owner[:, None] == owner, (vectors @ vectors.T).astype(np.float64), 0.0)
+        order = pool[diverse(scores[pool], likeness, len(pool), diversity)]
     chosen = dict[int, Record]()
     for start in range(0, len(order), k):
         for record in await _of_owners(run, services, homes, measured, ids[order[start : start + k]]):
@@ -141,12 +144,6 @@ async def best(
     turns = await _of_owners(run, services, homes, measured, np.array(list(facts), dtype=np.int64))
     of = {turn.id: turn for turn in turns if turn.scope.owner == facts[turn.id].scope.owner}
     return [of.get(record.turn, record) for record in chosen.values()], {number: facts[number] for number in of}
-
-
-def _likeness(measured: Measured, rows: Ids) -> Array:
-    """Inner products of the candidates in these rows; 0 for different owners, which are not comparable."""
-    vectors, owner = measured.vectors[rows], measured.candidates.owner[rows]
-    return np.where(owner[:, None] == owner, (vectors @ vectors.T).astype(np.float64), 0.0)
 
 
 def diverse(scores: Array, similarity: npt.NDArray[np.floating], k: int, diversity: float) -> npt.NDArray[np.int64]:
