@@ -158,11 +158,12 @@ def tokens_of(messages: list[Message] | tuple[Message, ...], handle: ScopedMemor
 
 
 def must_fit(handle: ScopedMemory, step: Assemble) -> bool:
-    """Whether all system messages and the question, as they were said, need no more than the budget."""
+    """Whether all system messages and the question, with what was done for it so far, need no more than the budget."""
     said = handle.history(current=True)
     system = [message for message in said if message.role is Role.SYSTEM]
-    asked = [message for message in said if message.role is Role.USER][-1:]
-    question = asked if step.query is None else [Message(content=step.query)]
+    latest = max((row for row, message in enumerate(said) if message.role is Role.USER), default=len(said))
+    asked = [message for message in said[latest:] if message.role is not Role.SYSTEM]
+    question = asked if not step.query or step.query in [one.text for one in asked[:1]] else [Message(content=step.query)]
     head = [Message(role=Role.SYSTEM, content="You are a guide."), *system]
     return bool(question) and tokens_of([*head, *question], handle, tools=step.tools) <= step.max_tokens
 
