@@ -133,7 +133,7 @@ def test_chats_are_imported_from_stdin(command: Any, tmp_path: Path, monkeypatch
     assert "stdin, line 1: broken JSON" in command.err
 
 
-NAMES = st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=6)
+NAMES = st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=6).filter(str.strip)
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | WORDS,
