@@ -12,8 +12,8 @@ PARTS = {
     ("core",): Size(45_390, 194),
     ("langchain_hybrid_memory", "llamaindex_hybrid_memory", "hybrid_memory_hosts"): Size(7_396, 46),
     ("packages",): Size(5_955, 31),
-    ("tests",): Size(36_513, 235),
-    ("benchmarks",): Size(11_972, 99),
+    ("tests",): Size(36_514, 235),
+    ("benchmarks",): Size(12_296, 101),
 }
 USED_ONCE = 0.378
 RECALL = Entered(345, 49)

@@ -163,7 +163,8 @@ def must_fit(handle: ScopedMemory, step: Assemble) -> bool:
     system = [message for message in said if message.role is Role.SYSTEM]
     latest = max((row for row, message in enumerate(said) if message.role is Role.USER), default=len(said))
     asked = [message for message in said[latest:] if message.role is not Role.SYSTEM]
-    question = asked if not step.query or step.query in [one.text for one in asked[:1]] else [Message(content=step.query)]
+    same = step.query in [None, *(one.text for one in asked[:1])]
+    question = asked if same else [Message(content=step.query or "")]
     head = [Message(role=Role.SYSTEM, content="You are a guide."), *system]
     return bool(question) and tokens_of([*head, *question], handle, tools=step.tools) <= step.max_tokens
 
