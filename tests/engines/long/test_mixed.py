@@ -160,7 +160,6 @@ class Teller:
         self.do(files, "undo", "/gone.md")
         self.found("the words of files after undo", self.later, "who plays the drums", k=2)
         self.note("files", self.all_files(self.later))
-        self.note("lines", [(one.path, one.line, one.text) for one in self.do(files, "grep", "plays the")])
 
     def all_files(self, owner: ScopedMemory) -> dict[str, str]:
         files = owner.files()

@@ -1,5 +1,7 @@
 """The site in a real browser: axe-core finds no breach of WCAG A or AA, and code fits a screen of 1440 pixels."""
 
+from __future__ import annotations
+
 import os
 import shutil
 from collections.abc import Iterator
