@@ -9,10 +9,10 @@ from hybrid_memory import ScopedMemory, open_memory
 from tests.measuring_size import Entered, Size, entered, modules, private_functions_used_once, size
 
 PARTS = {
-    ("core",): Size(45_390, 194),
+    ("core",): Size(45_405, 194),
     ("langchain_hybrid_memory", "llamaindex_hybrid_memory", "hybrid_memory_hosts"): Size(7_396, 46),
     ("packages",): Size(5_955, 31),
-    ("tests",): Size(36_515, 235),
+    ("tests",): Size(36_524, 235),
     ("benchmarks",): Size(12_296, 101),
 }
 USED_ONCE = 0.378

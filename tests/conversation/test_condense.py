@@ -187,3 +187,12 @@ def test_all_pieces_of_a_text_are_the_text(texts: list[str]) -> None:
         assert joined(text, fragments(0, text)) == text.strip()
         # Each is a sentence, or several that something protected holds together.
         assert "".join("".join(piece.text.split()) for piece in fragments(0, text)) == "".join(text.split())
+
+
+def test_a_long_address_is_shown_whole_or_not_at_all(opened: Open) -> None:
+    address = "https://example.org/" + "/".join(f"part{number}" for number in range(90))
+    short = opened().condense(
+        [f"The audit is on 3 May. The log is at {address} for all."], query="audit", max_tokens=200
+    )
+    assert "3 May" in short.texts[0]
+    assert "part" not in short.texts[0].replace(address, "")

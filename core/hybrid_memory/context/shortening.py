@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,7 @@ from hybrid_memory.recall.signals import by_words
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services
-from hybrid_memory.text.sentences import chunks, sentences
+from hybrid_memory.text.sentences import chunks, pieces_of, sentences
 from hybrid_memory.text.speakers import escaped
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
@@ -396,14 +397,28 @@ class Fragment:
 
 
 def fragments(row: int, text: str) -> list[Fragment]:
-    """The sentences of a text, long ones in parts."""
-    made, end = list[Fragment](), 0
+    """The sentences of a text, long ones in parts; never splits URLs, code, quotations and other protected text."""
+    protected: list[tuple[int, int]] = []
+    at = 0
+    for piece, fixed in pieces_of(text, len, len(text) + 1):
+        if fixed:
+            protected.append((at, at + len(piece)))
+        at += len(piece)
+    spans: list[tuple[int, int]] = []
+    end = 0
     parts = (part.strip() for sentence in sentences(text) for part in chunks(sentence, len, MAX_FRAGMENT_CHARS))
     for part in filter(None, parts):
         start = text.index(part, end)
-        gap, end = text[end:start] if made else "", start + len(part)
-        made.append(Fragment(row, start, end, part, gap))
-    return made
+        end = start + len(part)
+        place = bisect_left(protected, (start, 0)) - 1
+        if spans and place >= 0 and start < protected[place][1]:
+            start = spans.pop()[0]
+        spans.append((start, end))
+    before = [0, *(end for _, end in spans)]
+    return [
+        Fragment(row, start, end, text[start:end], text[before[at] : start] if at else "")
+        for at, (start, end) in enumerate(spans)
+    ]
 
 
 def joined(text: str, kept: Sequence[Fragment]) -> str:
