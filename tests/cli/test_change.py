@@ -130,7 +130,7 @@ def test_chats_are_imported_from_stdin(command: Any, tmp_path: Path, monkeypatch
     assert log(tmp_path / "copy.db") == log(store)
     piped("no JSON")
     assert command("import", store, "-", "-u", "alice") == 2
-    assert "stdin, line 1: broken JSON" in command.err
+    assert "hybrid-memory: stdin, line 1: broken JSON" in command.err
 
 
 NAMES = st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=6).filter(str.strip)

@@ -154,14 +154,17 @@ def test_documents_are_exported_and_nothing_that_tools_execute(command: Any, sto
     folder = tmp_path / "out"
     assert command("export", store, "--markdown", folder) == 0, command.err
     written = tree(folder)
-    assert {name: written[name] for name in FREE} == FREE
+    assert {name: written[name] for name in FREE} == FREE | {"计划/2026/旅行.md": FREE["计划/2026/旅行.md"] + "\n"}
     assert written["profile.md"].startswith("- home: Rome\n")
-    assert written["blocks/task.md"] == "Book\nthe hall. 订大厅"
+    assert written["blocks/task.md"] == "Book\nthe hall. 订大厅\n"
     assert not written.keys() & set(EXECUTED)
     assert "not exported: .git/config" in command.err
     assert f"and {len(EXECUTED) - 10} more" in command.err
     assert command("export", store, "--markdown", folder, "--out", tmp_path / "all.jsonl") == 2
     assert f"not both: --markdown {folder} is the folder to write to" in command.err
+    (folder / "old.md").write_text("Gone.")
+    assert command("export", store, "--markdown", folder) == 0, command.err
+    assert "but not in the memory: old.md" in command.err
     assert command("export", store, "--markdown", store) == 2
     assert f"{store} is a file" in command.err
 

@@ -37,13 +37,20 @@ OWN = "jsonl"
 
 
 @contextmanager
-def stdin_as_file(files: Sequence[Path]) -> Iterator[list[Path]]:
-    """The files; a dash among them becomes a file with what stdin holds, as files are read more than once."""
+def stdin_as_file(files: Sequence[Path], refusals: list[str]) -> Iterator[list[Path]]:
+    """The files; a dash among them becomes a file with what stdin holds, as files are read more than once.
+
+    Errors and ``refusals`` call it stdin.
+    """
     with TemporaryDirectory() as folder:
         copy = Path(folder) / "stdin"
         if DASH in files:
             copy.write_bytes(sys.stdin.buffer.read())
-        yield [copy if file == DASH else file for file in files]
+        try:
+            yield [copy if file == DASH else file for file in files]
+        except InvalidInputError as error:
+            raise InvalidInputError(str(error).replace(str(copy), "stdin")) from error
+        refusals[:] = [refusal.replace(str(copy), "stdin") for refusal in refusals]
 
 
 def read_transcripts(paths: Sequence[Path], form: Any, refusals: list[str] | None = None) -> list[Transcript]:
@@ -154,7 +161,7 @@ def import_chats(
     Example: hybrid-memory import memory.db conversations.json --user alice
     """
     refusals: list[str] = []
-    with stdin_as_file(files) as paths:
+    with stdin_as_file(files, refusals) as paths:
         chats = read_sessions(paths, form, refusals)
     if not chats:
         raise InvalidInputError("; ".join([*refusals, TAKES]))
@@ -279,7 +286,11 @@ def write_documents(scoped: ScopedMemory, folder: Path) -> None:
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         target.unlink(missing_ok=True)  # the old file may have other names elsewhere
-        target.write_bytes(files.read(f"/{path}").encode())
+        text = files.read(f"/{path}")
+        target.write_bytes(f"{text}\n".encode() if text and not text.endswith("\n") else text.encode())
     typer.echo(f"{counted(len(paths) - len(left_out), 'file')} in {folder}", err=True)
     if left_out:
         typer.echo(f"not exported: {listed(left_out)}", err=True)
+    there = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.suffix.lower() in DOCUMENTS}
+    if others := sorted(there.difference(paths)):
+        typer.echo(f"in {folder}, but not in the memory: {listed(others)}", err=True)
