@@ -112,9 +112,11 @@ def _repeated(first: Message, questions: list[dict[str, Any]]) -> Iterator[Messa
 def _watched(seen: list[Measured]) -> Iterator[None]:
     """Keep what recall measures meanwhile."""
 
-    async def watched(*given: Any, **options: Any) -> Measured:
-        seen.append(await measure(*given, **options))
-        return seen[-1]
+    async def watched(*given: Any, **options: Any) -> Measured | None:
+        measured = await measure(*given, **options)
+        if measured is not None:
+            seen.append(measured)
+        return measured
 
     with patch.object(flow, "measure", watched):
         yield

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from operator import attrgetter
 from typing import Self
 
 import numpy as np
@@ -240,19 +241,21 @@ def _ordered(at: Array, members: Array, *, oldest: bool) -> Array:
     return signal
 
 
-def by_name(weights: Weights) -> dict[str, float]:
-    """The weight of each signal."""
-    return {name: getattr(weights, name) for name in Weights.__dataclass_fields__}
+NAMES = tuple(Weights.__dataclass_fields__)
+"""The names of the signals."""
+
+values = attrgetter(*NAMES)
+"""The weights or signals of an object with these fields, in their order."""
 
 
 def weighted_mean(signals: Mapping[str, Array], weights: Weights) -> Array:
     """``sum(weight * signal) / sum(weights)`` over the fields of `Weights`; zeros if no weight is set."""
-    each = by_name(weights)
+    each = values(weights)
     scores = np.zeros(len(signals["vector"]))
-    for name, weight in each.items():
+    for name, weight in zip(NAMES, each, strict=True):
         if weight:
             scores += weight * signals[name]
-    return scores / (sum(each.values()) or 1.0)
+    return scores / (sum(each) or 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,11 +304,14 @@ class Learned:
 
         Signals with a missing feature are left out.
         """
-        return {
-            signal: np.clip(sum((curve(features[name]) for name, curve in curves.items()), np.zeros(1)), 0.0, 1.0)
-            for signal, curves in self.curves.items()
-            if curves.keys() <= features.keys()
-        }
+        signals = {}
+        for signal, curves in self.curves.items():
+            if curves.keys() <= features.keys():
+                total: Array = np.zeros(1)
+                for name, curve in curves.items():
+                    total = total + curve(features[name])
+                signals[signal] = np.minimum(np.maximum(total, 0.0), 1.0)
+        return signals
 
     def score(
         self, query: str, signals: Mapping[str, Array], weights: Weights, texts: Callable[[Sequence[int]], list[str]]
