@@ -184,8 +184,7 @@ def by_day(
     average = 0.0
     for home in homes:
         count, mean = home.status.vectors, home.status.mean
-        if count > 1:
-            average = max(average, (count * float(mean @ mean) - 1) / (count - 1))
+        average = max(average, (count * float(mean @ mean) - 1) / (count - 1) if count > 1 else 0.0)
     likeness = (vectors @ vectors.T).astype(np.float64) - average
     asked = [offer(record.text).terms & measured.words.keys() for record in head]
     idle = measured.features["asks"][rows] + measured.features["empty"][rows]
