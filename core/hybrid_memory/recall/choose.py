@@ -254,8 +254,8 @@ async def asked_before(
         answers = {}
         for turn in records:
             if turn.kind is RecordKind.TURN and turn.ordinal and turn.scope.owner == home.view.owner:
-                needs = offer(turn.text).terms.isdisjoint(words) or estimate_tokens(turn.text) <= SHORT
-                if needs and sum(speech_act(turn.text)) < ASKING:
+                tells = sum(speech_act(turn.text)) < ASKING
+                if tells and (offer(turn.text).terms.isdisjoint(words) or estimate_tokens(turn.text) <= SHORT):
                     answers[turn.id] = turn
         before = await _before(run, home, candidates, [*answers.values()]) if answers else {}
         for number, turn in before.items():

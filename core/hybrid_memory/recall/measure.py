@@ -155,15 +155,17 @@ def _of_places(candidates: Candidates, plan: Plan, weights: Weights) -> dict[str
     by_meaning = signals.vector_signal(candidates.similarity, candidates.average)
     by_words = signals.text_signal(candidates.bm25)
     relevance = vector * by_meaning + text * by_words
-    near = signals.absolute_similarity(candidates.similarity, candidates.average, candidates.same, candidates.count)
+    beside = signals.beside(places.segments, places.ordinals, -1, 1, -2, 2)
     spans = [(span.since.timestamp(), span.until.timestamp()) for span in plan.times]
     return {
         "relevance": relevance,
         "vector": by_meaning,
         "text": by_words,
-        "similarity": near,
-        "around": signals.neighbour_signal(relevance, places.segments, places.ordinals, average=0.5 * vector),
-        "words after": signals.beside(by_words, places.segments, places.ordinals, 1)[0],
+        "similarity": signals.absolute_similarity(
+            candidates.similarity, candidates.average, candidates.same, candidates.count
+        ),
+        "around": signals.neighbour_signal(relevance, beside, average=0.5 * vector),
+        "words after": np.append(by_words, 0.0)[beside[1]],
         "segment": signals.segment_signal(relevance, places.segments),
         "importance": places.importance.astype(np.float64),
         "brevity": np.full(len(places.ids), signals.brevity(places.lengths)),
@@ -271,7 +273,8 @@ def answering(relevance: Array, speaks: Speech, segments: Numbers, ordinals: Num
     0 if the previous turn is not a candidate.
     """
     tells = (1 - speaks.asks) * (1 - speaks.empty)
-    return np.asarray(signals.beside(relevance * speaks.asks, segments, ordinals, -1)[0] * tells)
+    (previous,) = signals.beside(segments, ordinals, -1)
+    return np.asarray(np.append(relevance * speaks.asks, 0.0)[previous] * tells)
 
 
 READ_CHARS = 600
@@ -329,7 +332,7 @@ class Offer:
     """
 
     terms: frozenset[int]
-    pairs: frozenset[tuple[int, int]]
+    pairs: frozenset[int]
     times: float
     numbers: float
 
@@ -337,14 +340,15 @@ class Offer:
 @kept_by_hash(8192)
 def offer(text: str) -> Offer:
     """What a turn offers; cached, as the best candidates of one query are often those of the next."""
-    hashes, start = list(map(hash, terms(text[:TERM_CHARS]))), text[:READ_CHARS].lower()
+    found, start = terms(text[:TERM_CHARS]), text[:READ_CHARS].lower()
     words = _WORD.findall(start)
     digits = [word for word in words if "0" <= word[0] <= "9"]
     chinese = [] if start.isascii() else _CHINESE.findall(start)
     times = sum(map(_TIMES.__contains__, words)) + sum(map(bool, chinese))
     times += sum(len(word) == YEAR_DIGITS and word.isdecimal() for word in digits)
     numbers = sum(map(_NUMBERS.__contains__, words)) + len(digits) + sum(not time for time in chinese)
-    return Offer(frozenset(hashes), frozenset(pairwise(hashes)), min(times, MOST) / MOST, min(numbers, MOST) / MOST)
+    hashes, pairs = frozenset(map(hash, found)), frozenset(map(hash, pairwise(found)))
+    return Offer(hashes, pairs, min(times, MOST) / MOST, min(numbers, MOST) / MOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,7 +362,7 @@ class Demand:
     """
 
     terms: tuple[str, ...]
-    pairs: frozenset[tuple[int, int]]
+    pairs: frozenset[int]
     kinds: frozenset[str]
     of_self: bool
     yours: bool
@@ -369,7 +373,7 @@ def demand(query: str) -> Demand:
     words, read = terms(query), ends(query)
     return Demand(
         terms=tuple(dict.fromkeys(words)),
-        pairs=frozenset(pairwise(map(hash, words))),
+        pairs=frozenset(map(hash, pairwise(words))),
         kinds=frozenset(kind for kind, pattern in _ASKED.items() if pattern.search(read)),
         of_self=_SELF.search(read) is not None,
         yours=_YOURS.search(read) is not None,
