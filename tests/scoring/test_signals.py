@@ -53,8 +53,8 @@ def test_the_neighbour_signal_is_its_formula(candidates: tuple[Array, Numbers, N
             for step in (1, 2)
         )
         expected.append((near + 0.5 * far) / 1.5)
-    near = signals.beside(segments, ordinals, -1, 1, -2, 2)
-    assert signals.neighbour_signal(relevance, near, average) == pytest.approx(expected)
+    beside = signals.beside(segments, ordinals, -1, 1, -2, 2)
+    assert signals.neighbour_signal(relevance, beside, average) == pytest.approx(expected)
 
 
 def test_centring_takes_a_share_of_the_centroid_that_grows_with_the_store() -> None:

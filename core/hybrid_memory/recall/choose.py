@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import compress
 
@@ -195,13 +195,16 @@ def by_day(
         since = (one.at - other.at).total_seconds(), one.turn - other.turn
         if (since > (0, 0)) is not newest:
             return False
-        if _contradict(values[later], values[earlier]):
+        mine, theirs, weight = values[later], values[earlier], measured.words.__getitem__
+        if any(
+            not within(mine[name], theirs[name]) and not within(theirs[name], mine[name])
+            for name in mine.keys() & theirs.keys()
+        ):
             return True
-        if max(later, earlier) >= len(head) or not asked[earlier]:
-            return False
-        weight = measured.words.__getitem__
         return (
-            sum(map(weight, asked[earlier] & asked[later])) >= SHARED * sum(map(weight, asked[earlier]))
+            max(later, earlier) < len(head)
+            and bool(asked[earlier])
+            and sum(map(weight, asked[earlier] & asked[later])) >= SHARED * sum(map(weight, asked[earlier]))
             and likeness[later, earlier] >= ALIKE * (1 - average)
             and relevance[later] >= COMPARABLE * relevance[earlier]
             and exact[later] >= exact[earlier]
@@ -232,13 +235,6 @@ def _values(record: Record) -> dict[str, str]:
             if attribute(name).single:
                 values[name] = normalised(value)
     return values
-
-
-def _contradict(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    for name in one.keys() & other.keys():
-        if not within(one[name], other[name]) and not within(other[name], one[name]):
-            return True
-    return False
 
 
 async def asked_before(

@@ -481,31 +481,25 @@ def entities(query: str) -> tuple[Entity, ...]:
     to a particle, a verb or the end.
     """
     taken: list[tuple[int, int, EntityKind]] = []
-    for kind, start, end in _mentions(query):
-        if all(end <= first or start >= last for first, last, _ in taken):
-            taken.append((start, end, kind))
+    quoted = (match.span(match.lastindex or 0) for match in _QUOTED.finditer(query))
+    chinese = (match for match in _CHINESE_NAME.finditer(query) if match[0] not in CHINESE_STOP_WORDS)
+    for kind, found in (
+        (
+            EntityKind.QUOTED,
+            (span for span in quoted if query[slice(*span)].strip() and span[1] - span[0] <= MAX_QUOTED_CHARS),
+        ),
+        (EntityKind.PATH, (match.span() for match in _PATH.finditer(query))),
+        (EntityKind.ID, (match.span() for match in _ID.finditer(query) if not _NO_ID.fullmatch(match[0]))),
+        (EntityKind.NAME, _names(query)),
+        (EntityKind.NAME, (match.span() for match in chinese if match[0][:2] not in _NO_NAME)),
+    ):
+        for start, end in found:
+            if all(end <= first or start >= last for first, last, _ in taken):
+                taken.append((start, end, kind))
     unique: dict[str, Entity] = {}
     for start, end, kind in sorted(taken):
         unique.setdefault(folded(query[start:end]), Entity(query[start:end], kind))
     return tuple(unique.values())[:MAX_ENTITIES]
-
-
-def _mentions(query: str) -> Iterator[tuple[EntityKind, int, int]]:
-    """What may be an entity, and where; the first of those that overlap is the one."""
-    for quoted in _QUOTED.finditer(query):
-        start, end = quoted.span(quoted.lastindex or 0)
-        if query[start:end].strip() and end - start <= MAX_QUOTED_CHARS:
-            yield EntityKind.QUOTED, start, end
-    for path in _PATH.finditer(query):
-        yield EntityKind.PATH, *path.span()
-    for number in _ID.finditer(query):
-        if not _NO_ID.fullmatch(number[0]):
-            yield EntityKind.ID, *number.span()
-    for start, end in _names(query):
-        yield EntityKind.NAME, start, end
-    for name in _CHINESE_NAME.finditer(query):
-        if name[0] not in CHINESE_STOP_WORDS and name[0][:2] not in _NO_NAME:
-            yield EntityKind.NAME, *name.span()
 
 
 def folded(text: str) -> str:

@@ -23,7 +23,7 @@ from hybrid_memory.recall.hit import Hit, Signals
 from hybrid_memory.recall.measure import Measured, measure
 from hybrid_memory.recall.plan import DECIDING, Plan, Request, Timing, asks_for_last_talk
 from hybrid_memory.recall.plan import plan as planned
-from hybrid_memory.recall.signals import Curve, at_the_time, learned
+from hybrid_memory.recall.signals import Curve, learned
 from hybrid_memory.runtime import tracing
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span
@@ -121,11 +121,11 @@ async def recall(run: Runner, services: Services, request: Request, spaces: Sequ
         where, request.query, request.k, request.weights, request.intent, tuple(spaces), services.horizon, session
     )
     places, heads = list[tuple[Where, LogState]](), cache.Heads()
-    for place in (where, *(replace(where, scope=space) for space in spaces)):
-        state = await run.call(services.truth.state, place.scope.owner, HIDING)
-        places.append((place, state))
+    for scope in (where.scope, *spaces):
+        state = await run.call(services.truth.state, scope.owner, HIDING)
+        places.append((replace(where, scope=scope), state))
         if state.head:
-            heads[place.scope.owner] = state.head, state.mark
+            heads[scope.owner] = state.head, state.mark
     hits = await cache.lookup(run, services, key, heads)
     if hits is not None:
         tracing.note(cached=True)
@@ -181,7 +181,7 @@ async def _search(
         records, instead = choose.by_day(homes, measured, records, relevance, newest=about_now(plan.asked))
     questions = await choose.asked_before(run, homes, measured.words, candidates, records)
     # The same failure may have kept both the query and the new turns from their vectors.
-    others = (*(part for part in notes if part not in failure), unranked, final.failure)
+    others = [part for part in (*notes, unranked, final.failure) if part not in failure]
     note = "; ".join(filter(None, (failure, *others)))
     features, sure = measured.features, confidences(query, plan, measured, own)
     stands = sure.copy()
@@ -316,9 +316,10 @@ async def _from_log(
 
 def confidences(query: str, plan: Plan, measured: Measured, scores: Array) -> Array:
     """The probability that each candidate answers the query."""
-    asked_for = measured.columns["exact"] > 0
-    if measured.asking and (of_the_time := at_the_time(plan.timing, measured.columns["temporal"])).any():
-        asked_for |= of_the_time
+    features, asked_for = measured.features, measured.columns["exact"] > 0
+    if measured.asking and plan.timing not in {Timing.NONE, Timing.OLDEST, Timing.NEWEST}:
+        temporal = measured.columns["temporal"]  # oldest and newest do not count: there is always a first and a last
+        asked_for |= temporal > 0 if plan.timing is Timing.LAST_TALK else temporal == 1
     # The question itself, which an agent remembers before it asks, is no answer to it.
     others = np.flatnonzero(~measured.echoes)
     count = int(measured.candidates.count.max())
@@ -327,16 +328,16 @@ def confidences(query: str, plan: Plan, measured: Measured, scores: Array) -> Ar
         words = np.empty(len(scores))
         having = [frozenset(terms(measured.records[row].text)) for row in order.tolist()]
         words[order] = common_words(set(terms(query)), having)
-        beside = (measured.features["around"] > 0) & (len(others) > PAIR)
-        each = by_rule(measured.features["similarity"], words, beside)
-        return np.asarray(np.where(asked_for, np.maximum(each, EVEN), each))
-    if not len(others):
+        each = by_rule(features["similarity"], words, (features["around"] > 0) & (len(others) > PAIR))
+    elif not len(others):
         return np.zeros(len(scores))
-    features = measured.features
-    if len(others) < len(scores):
-        features = {name: column[others] for name, column in features.items()}
-    signs = evidence(features, scores[others])
-    return confidence(answered(signs, learned().certainty, learned().bias, count), scores, asked_for)
+    else:  # the probability that the query is answered, for the best candidate; for others scaled by their score
+        if len(others) < len(scores):
+            features = {name: column[others] for name, column in features.items()}
+        share = answered(evidence(features, scores[others]), learned().certainty, learned().bias, count)
+        best, worst = float(scores.max()), float(scores.min())
+        each = share * ((scores - worst) / (best - worst) if best > worst else np.ones(len(scores)))
+    return np.asarray(np.where(asked_for, np.maximum(each, EVEN), each))
 
 
 def evidence(features: Mapping[str, Array], scores: Array) -> dict[str, float]:
@@ -375,13 +376,6 @@ def answered(signs: Mapping[str, float], curves: Mapping[str, Curve], bias: floa
     for name, curve in curves.items():
         shown_by += float(np.interp(signs[name], curve.knots, curve.worth))
     return float(1.0 / (1.0 + np.exp(-np.clip(bias + few + shown_by, -50.0, 50.0))))
-
-
-def confidence(share: float, scores: Array, asked_for: npt.NDArray[np.bool_]) -> Array:
-    """The probability that the query is answered, for the best candidate; for others scaled by their score."""
-    best, worst = float(scores.max()), float(scores.min())
-    each = share * ((scores - worst) / (best - worst) if best > worst else np.ones(len(scores)))
-    return np.asarray(np.where(asked_for, np.maximum(each, EVEN), each))
 
 
 def by_rule(similarity: Array, words: Array, beside: npt.NDArray[np.bool_]) -> Array:

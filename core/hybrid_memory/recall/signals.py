@@ -14,7 +14,6 @@ from operator import attrgetter
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
 from hybrid_memory.arrays import Array, Numbers
 from hybrid_memory.config import Weights
@@ -182,16 +181,6 @@ def told_after(at: Array, spans: Sequence[tuple[float, float]], margin: float) -
         after = np.clip(1.0 - np.maximum(at - until, 0.0) / margin, 0.0, 1.0)
         signal = np.maximum(signal, np.where(at < since, 0.0, after))
     return signal
-
-
-def at_the_time(timing: Timing, temporal: Array) -> npt.NDArray[np.bool_]:
-    """Which candidates are from the requested time, by their temporal signal.
-
-    Oldest and newest do not count, as there is always a first and a last.
-    """
-    if timing in {Timing.NONE, Timing.OLDEST, Timing.NEWEST}:
-        return np.zeros(len(temporal), dtype=np.bool_)
-    return temporal > 0 if timing is Timing.LAST_TALK else temporal == 1
 
 
 def some_within(at: Array, times: Sequence[TimeSpan]) -> bool:

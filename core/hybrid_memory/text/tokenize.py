@@ -67,6 +67,8 @@ def terms(text: str) -> list[str]:
 
 def plain_terms(text: str) -> list[str]:
     """The terms of a text without regard to its language, so that those of a part of it are among its own."""
+    if text.isascii():
+        return [stem for word in _ASCII_WORD.findall(text.lower()) if (stem := _stem(word))]
     runs = _RUN.findall(unicodedata.normalize("NFKC", text.replace("’", "'")).lower().replace("’", "'"))
     return [term for run in runs for term in (_grams(run) if _is_cjk(run[0]) else [_stem(run)]) if term]
 
