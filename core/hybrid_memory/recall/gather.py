@@ -64,12 +64,13 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Candidates, columns of shape (n,).
+    """Candidates, columns of shape (n,), and what is known of their owners, columns of shape (owners,).
 
     Attributes:
         owner: the row of the owner among those searched.
-        similarity: inner product with the query, NaN without a vector; average: over all records of the owner.
-        same: inner product of the query with itself; count: of the owner's vectors.
+        similarity: inner product with the query, NaN without a vector.
+        average: the same over all records of the owner; same: inner product of the query with itself; count: of the
+            owner's vectors.
         corrected: query words that the owner never used, and the words searched for instead.
         counts: how many of the owners' records have each term of the query.
         read: records that were read so far, by id.
@@ -78,36 +79,35 @@ class Candidates:
     places: RecordColumns
     owner: Numbers
     similarity: Array
+    bm25: Array
+    exact: Array
     average: Array
     same: Array
     count: Numbers
-    bm25: Array
-    exact: Array
     corrected: dict[str, str] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     read: dict[int, Record] = field(default_factory=dict)
 
     def rows(self, keep: Ids | npt.NDArray[np.bool_]) -> Candidates:
         """A selection of the candidates."""
-        return replace(self, places=self.places.rows(keep), **{name: getattr(self, name)[keep] for name in _COLUMNS})
+        return replace(
+            self, places=self.places.rows(keep), owner=self.owner[keep], similarity=self.similarity[keep],
+            bm25=self.bm25[keep], exact=self.exact[keep],
+        )  # fmt: skip
 
     @classmethod
     def joined(cls, several: Sequence[Candidates]) -> Candidates:
-        """The candidates of several owners, concatenated."""
+        """The candidates of several owners, in the order of these."""
         if len(several) == 1:
             return several[0]
-        columns = {name: np.concatenate([getattr(part, name) for part in several]) for name in _COLUMNS}
+        names = ("owner", "similarity", "bm25", "exact", "average", "same", "count")
         return cls(
             places=RecordColumns.joined([part.places for part in several]),
             corrected={wrong: right for part in several for wrong, right in part.corrected.items()},
             counts=sum((Counter(part.counts) for part in several), Counter()),
             read={number: record for part in several for number, record in part.read.items()},
-            **columns,
+            **{name: np.concatenate([getattr(part, name) for part in several]) for name in names},
         )
-
-
-_COLUMNS = ("owner", "similarity", "average", "same", "count", "bm25", "exact")
-"""Fields of `Candidates` with a value for each of them."""
 
 
 def narrowed(view: View, where: Where) -> Where:
@@ -180,11 +180,11 @@ async def gather(run: Runner, home: Home, asked: Asked) -> Candidates:
         places=places,
         owner=np.full(size, home.number),
         similarity=explored.similarity.astype(np.float64),
-        average=np.full(size, average),
-        same=np.full(size, same),
-        count=np.full(size, count),
         bm25=bm25,
         exact=_exact(places, plan, read) if read else np.zeros(size),
+        average=np.array([average]),
+        same=np.array([same]),
+        count=np.array([count]),
         corrected=corrected,
         counts=explored.counts,
         read=read,

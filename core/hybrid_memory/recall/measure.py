@@ -108,8 +108,8 @@ async def measure(
         features = _of_places(candidates, plan, applied)
     candidates, echoes = candidates.rows(best), itself[best]
     features = dict(zip(features, np.array([*features.values()])[:, best], strict=True))
-    sizes = dict(zip(candidates.owner.tolist(), candidates.count.tolist(), strict=True))
-    total = max(sum(sizes.values()), len(records), *candidates.counts.values(), 0)
+    vectors_there = int(candidates.count[np.unique(candidates.owner)].sum())
+    total = max(vectors_there, len(records), *candidates.counts.values())
     words, unsaid = dict[int, float](), 0.0
     for term in asked.terms:
         count = max(candidates.counts.get(term, 0) - repeated, 0)
@@ -152,7 +152,8 @@ def _of_places(candidates: Candidates, plan: Plan, weights: Weights) -> dict[str
     """Features that need no words, columns of shape (n,)."""
     places, share = candidates.places, weights.vector + weights.text
     vector, text = (weights.vector / share, weights.text / share) if share else (0.0, 0.0)
-    by_meaning = signals.vector_signal(candidates.similarity, candidates.average)
+    owner, average = candidates.owner, candidates.average[candidates.owner]
+    by_meaning = signals.vector_signal(candidates.similarity, average)
     by_words = signals.text_signal(candidates.bm25)
     relevance = vector * by_meaning + text * by_words
     beside = signals.beside(places.segments, places.ordinals, -1, 1, -2, 2)
@@ -162,7 +163,7 @@ def _of_places(candidates: Candidates, plan: Plan, weights: Weights) -> dict[str
         "vector": by_meaning,
         "text": by_words,
         "similarity": signals.absolute_similarity(
-            candidates.similarity, candidates.average, candidates.same, candidates.count
+            candidates.similarity, average, candidates.same[owner], candidates.count[owner]
         ),
         "around": signals.neighbour_signal(relevance, beside, average=0.5 * vector),
         "words after": np.append(by_words, 0.0)[beside[1]],
@@ -201,10 +202,10 @@ def _beside_itself(candidates: Candidates, itself: npt.NDArray[np.bool_]) -> Can
 
     similarity, average, count = candidates.similarity, candidates.average.copy(), candidates.count.copy()
     for row in np.flatnonzero(itself & np.isfinite(similarity)).tolist():
-        owner = (candidates.average == candidates.average[row]) & (candidates.count == candidates.count[row])
-        owner &= count > 1
-        average[owner] = (average[owner] * count[owner] - similarity[row]) / (count[owner] - 1)
-        count[owner] -= 1
+        owner = candidates.owner[row]
+        if count[owner] > 1:
+            average[owner] = (average[owner] * count[owner] - similarity[row]) / (count[owner] - 1)
+            count[owner] -= 1
     bm25 = lowered(candidates.bm25)
     return replace(candidates, similarity=lowered(similarity), bm25=bm25, average=average, count=count)
 

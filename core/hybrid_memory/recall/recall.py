@@ -322,7 +322,7 @@ def confidences(query: str, plan: Plan, measured: Measured, scores: Array) -> Ar
         asked_for |= temporal > 0 if plan.timing is Timing.LAST_TALK else temporal == 1
     # The question itself, which an agent remembers before it asks, is no answer to it.
     others = np.flatnonzero(~measured.echoes)
-    count = int(measured.candidates.count.max())
+    count = int(measured.candidates.count[measured.candidates.owner].max())
     if count < FEW:
         order = np.argsort(-scores, kind="stable")
         words = np.empty(len(scores))
