@@ -136,9 +136,9 @@ async def best(
                 chosen[record.turn] = record
         if len(chosen) >= k:
             break
-    told = [turn for turn, record in chosen.items() if record.kind is RecordKind.FACT and turn in measured.row_of]
+    with_fact = [turn for turn, record in chosen.items() if record.kind is RecordKind.FACT and turn in measured.row_of]
     facts = dict[int, Record]()
-    for turn in await _of_owners(run, services, homes, measured, np.array(told, dtype=np.int64)):
+    for turn in await _of_owners(run, services, homes, measured, np.array(with_fact, dtype=np.int64)):
         if turn.scope.owner == chosen[turn.id].scope.owner:
             chosen[turn.id], facts[turn.id] = turn, chosen[turn.id]
     return [*chosen.values()], facts

@@ -108,8 +108,7 @@ async def measure(
         features = _of_places(candidates, plan, applied)
     candidates, echoes = candidates.rows(best), itself[best]
     features = dict(zip(features, np.array([*features.values()])[:, best], strict=True))
-    vectors_there = int(candidates.count[np.unique(candidates.owner)].sum())
-    total = max(vectors_there, len(records), *candidates.counts.values())
+    total = max(int(candidates.count[np.unique(candidates.owner)].sum()), len(records), *candidates.counts.values())
     words, unsaid = dict[int, float](), 0.0
     for term in asked.terms:
         count = max(candidates.counts.get(term, 0) - repeated, 0)
@@ -341,14 +340,14 @@ class Offer:
 @kept_by_hash(8192)
 def offer(text: str) -> Offer:
     """What a turn offers; cached, as the best candidates of one query are often those of the next."""
-    found, start = terms(text[:TERM_CHARS]), text[:READ_CHARS].lower()
+    stems, start = terms(text[:TERM_CHARS]), text[:READ_CHARS].lower()
     words = _WORD.findall(start)
     digits = [word for word in words if "0" <= word[0] <= "9"]
     chinese = [] if start.isascii() else _CHINESE.findall(start)
     times = sum(map(_TIMES.__contains__, words)) + sum(map(bool, chinese))
     times += sum(len(word) == YEAR_DIGITS and word.isdecimal() for word in digits)
     numbers = sum(map(_NUMBERS.__contains__, words)) + len(digits) + sum(not time for time in chinese)
-    hashes, pairs = frozenset(map(hash, found)), frozenset(map(hash, pairwise(found)))
+    hashes, pairs = frozenset(map(hash, stems)), frozenset(map(hash, pairwise(stems)))
     return Offer(hashes, pairs, min(times, MOST) / MOST, min(numbers, MOST) / MOST)
 
 

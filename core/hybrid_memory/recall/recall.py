@@ -184,15 +184,15 @@ async def _search(
     others = [part for part in (*notes, unranked, final.failure) if part not in failure]
     note = "; ".join(filter(None, (failure, *others)))
     features, sure = measured.features, confidences(query, plan, measured, own)
-    stands = sure.copy()
     for number, other in instead.items():
-        stands[measured.row_of[number]] = np.fmax(sure[measured.row_of[number]], sure[measured.row_of[other]])
+        row = measured.row_of[number]
+        sure[row] = np.fmax(sure[row], sure[measured.row_of[other]])
     values = np.array([*measured.columns.values()]).T
     behind = f"its place behind what {final.name} scored" if final.name else ""
 
     def hit(record: Record) -> Hit:
         row = measured.row_of[record.id]
-        near, certain = float(features["similarity"][row]), float(stands[row])
+        near, certain = float(features["similarity"][row]), float(sure[row])
         return Hit(
             record=record,
             score=float(final.scores[row]),
@@ -344,7 +344,8 @@ def evidence(features: Mapping[str, Array], scores: Array) -> dict[str, float]:
     """Evidence for whether the query is answered at all, from the candidates' features and scores."""
     order = np.argsort(-scores, kind="stable")
     best, several = order[0], order[:SEVERAL]
-    behind, near = order[min(MARGIN, len(order) - 1)], np.nan_to_num(features["similarity"])
+    behind, near = order[min(MARGIN, len(order) - 1)], features["similarity"]
+    near = np.where(np.isfinite(near), near, 0.0)
     return {
         "closest": float(near.max()),
         "closest few": float(np.sort(near)[-SEVERAL:].mean()),

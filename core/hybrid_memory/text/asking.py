@@ -405,5 +405,5 @@ def emptiness(vectors: Floats) -> Array:
 
 @kept_by_hash(16_384)
 def speech_act(text: str) -> tuple[float, float]:
-    """The same of one turn, by the rules alone: how empty it is, and how much of it asks."""
+    """How empty a turn is, and how much of it asks, by the rules alone; see `Speech`."""
     return (1.0, 0.0) if says_nothing(text) else (0.0, questioning_share(ends(text, READ_CHARS)))
