@@ -88,6 +88,7 @@ class BatchingEmbedder:
         cache: LruCache[bytes, Floats] | None = None,
         statistics: Statistics | None = None,
     ) -> None:
+        self.name = embedder.name
         self._embedder = embedder
         self._batch_size = batch_size
         self._concurrency = concurrency
@@ -99,10 +100,6 @@ class BatchingEmbedder:
         self._changed = Condition()
         self._texts: dict[Key, _Text] = {}
         self._running: dict[_Call, bool] = {}
-
-    @property
-    def name(self) -> str:
-        return self._embedder.name
 
     @property
     def dim(self) -> int:
@@ -136,7 +133,7 @@ class BatchingEmbedder:
 
     def _cache_key(self, key: Key) -> bytes:
         query, text = key
-        what = f"{self._embedder.name}\x00{'query' if query else 'document'}\x00{text}"
+        what = f"{self.name}\x00{'query' if query else 'document'}\x00{text}"
         return hashlib.blake2b(what.encode(errors="surrogatepass"), digest_size=16).digest()
 
     def _computed(self, keys: Sequence[Key], priority: int) -> list[_Text]:
