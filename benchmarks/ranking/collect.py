@@ -82,11 +82,11 @@ def _asked(name: str, one: dict[str, Any], strangers: list[dict[str, Any]], embe
             if kind == "own" and not evidence:
                 kind = "none"  # noqa: PLW2901
             clock.now = when(question.get("time")) or clock.now
-            wanted: list[Measured] = []
+            wanted: list[Measured | None] = []
             with _watched(wanted):
                 scoped.recall(question["question"], k=K)
-            if wanted:
-                yield _labelled((name, one["conv"]), question, kind, evidence, wanted[-1])
+            if wanted and (measured := wanted[-1]):
+                yield _labelled((name, one["conv"]), question, kind, evidence, measured)
 
 
 def _remember(memory: HybridMemory, user: str, turns: list[dict[str, Any]], repeated: list[dict[str, Any]]) -> None:
@@ -109,10 +109,10 @@ def _repeated(first: Message, questions: list[dict[str, Any]]) -> Iterator[Messa
 
 
 @contextmanager
-def _watched(seen: list[Measured]) -> Iterator[None]:
+def _watched(seen: list[Measured | None]) -> Iterator[None]:
     """Keep what recall measures meanwhile."""
 
-    async def watched(*given: Any, **options: Any) -> Measured:
+    async def watched(*given: Any, **options: Any) -> Measured | None:
         seen.append(await measure(*given, **options))
         return seen[-1]
 

@@ -45,7 +45,7 @@ async def _asked_before(services: Services, scope: Scope, records: Sequence[Reco
     run, query = InlineRunner(), "anything"
     home = Home(await in_view(run, services, scope), Where(scope.owner), services.index.status())
     found = await gather(run, home, Asked(query, None, plan(query, now=services.clock(), candidates=2)))
-    return await asked_before(run, [home], query, found, records)
+    return await asked_before(run, [home], {hash(query)}, found, records)
 
 
 @pytest.mark.parametrize(

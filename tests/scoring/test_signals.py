@@ -46,14 +46,14 @@ def test_the_text_signal_is_bounded_and_keeps_the_order(scores: Array) -> None:
 def test_the_neighbour_signal_is_its_formula(candidates: tuple[Array, Numbers, Numbers], average: float) -> None:
     relevance, segments, ordinals = candidates
     at = {(int(s), int(o)): float(r) for r, s, o in zip(relevance, segments, ordinals, strict=True)}
-    expected = []
+    expected, beside = [], signals.beside(segments, ordinals, -1, 1, -2, 2)
     for segment, ordinal in zip(segments.tolist(), ordinals.tolist(), strict=True):
         near, far = (
             (at.get((segment, ordinal - step), average) + at.get((segment, ordinal + step), average)) / 2
             for step in (1, 2)
         )
         expected.append((near + 0.5 * far) / 1.5)
-    assert signals.neighbour_signal(relevance, segments, ordinals, average) == pytest.approx(expected)
+    assert signals.neighbour_signal(relevance, beside, average) == pytest.approx(expected)
 
 
 def test_centring_takes_a_share_of_the_centroid_that_grows_with_the_store() -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from operator import attrgetter
 from threading import TIMEOUT_MAX
 from typing import ParamSpec, TypeAlias, TypeVar
 
@@ -49,6 +50,9 @@ class _Text:
         return self.key[0], self.priority >= INTERACTIVE
 
 
+_QUEUED, _PRIORITY = attrgetter("queued"), attrgetter("priority")
+
+
 @dataclass(slots=True, eq=False)
 class _Call:
     """One caller's request, and the batch that its thread embeds, for itself and for others."""
@@ -84,6 +88,7 @@ class BatchingEmbedder:
         cache: LruCache[bytes, Floats] | None = None,
         statistics: Statistics | None = None,
     ) -> None:
+        self.name = embedder.name
         self._embedder = embedder
         self._batch_size = batch_size
         self._concurrency = concurrency
@@ -95,10 +100,6 @@ class BatchingEmbedder:
         self._changed = Condition()
         self._texts: dict[Key, _Text] = {}
         self._running: dict[_Call, bool] = {}
-
-    @property
-    def name(self) -> str:
-        return self._embedder.name
 
     @property
     def dim(self) -> int:
@@ -116,32 +117,33 @@ class BatchingEmbedder:
         return self._vectors([text], query=True)[text].copy()  # others have the same one
 
     def _vectors(self, texts: Sequence[str], *, query: bool) -> dict[str, Floats]:
-        found: dict[str, Floats] = {}
+        rows: dict[str, Floats] = {}
         missing = []
         for text in dict.fromkeys(texts):
             row = self._cache.get(self._cache_key((query, text)))
             if row is None:
                 missing.append((query, text))
             else:
-                found[text] = row
+                rows[text] = row
         priority = current_priority(QUERY if query else DOCUMENT)
         for start in range(0, len(missing), self._batch_size):
-            found |= self._computed(missing[start : start + self._batch_size], priority)
-        return found
+            for made in self._computed(missing[start : start + self._batch_size], priority):
+                rows[made.key[1]] = made.row  # type: ignore[assignment]  # it has one
+        return rows
 
     def _cache_key(self, key: Key) -> bytes:
         query, text = key
         what = f"{self.name}\x00{'query' if query else 'document'}\x00{text}"
         return hashlib.blake2b(what.encode(errors="surrogatepass"), digest_size=16).digest()
 
-    def _computed(self, keys: Sequence[Key], priority: int) -> dict[str, Floats]:
-        """The vectors of distinct texts, at most a batch; meanwhile this thread embeds batches."""
+    def _computed(self, keys: Sequence[Key], priority: int) -> list[_Text]:
+        """Distinct texts, at most a batch, with their vectors; meanwhile this thread embeds batches."""
         # Others may be embedding what is wanted, or keep the embedder busy: that is not waited for any longer either.
         call = _Call(time.monotonic() + (inf if self._limit is None else self._limit.seconds))
         try:
             with self._changed:
                 now = time.monotonic()
-                waits = not self._free(interactive=priority >= INTERACTIVE) or any(self._queued())
+                waits = not self._free(interactive=priority >= INTERACTIVE) or any(map(_QUEUED, self._texts.values()))
                 for key in keys:
                     text = self._texts.get(key) or _Text(key, now + self._window if waits else now)
                     call.texts.append(text)  # first of all: what an interrupt leaves half-done is undone below
@@ -160,11 +162,7 @@ class BatchingEmbedder:
                     if text.queued and not text.calls:
                         text.queued = False
                         self._unlist(text)
-        return {text.key[1]: text.row for text in call.texts if text.row is not None}
-
-    def _queued(self) -> list[_Text]:
-        """The texts that wait, those of the highest priority first, and of one priority in their order."""
-        return sorted((text for text in self._texts.values() if text.queued), key=lambda text: -text.priority)
+        return call.texts
 
     def _free(self, *, interactive: bool) -> bool:
         """Whether another batch may start."""
@@ -176,29 +174,32 @@ class BatchingEmbedder:
         """Wait until the call has a batch to embed, or all of its vectors (False); raises the error of a text."""
         with self._changed:
             while True:
+                now, until, queued, done = time.monotonic(), call.until, False, True
                 for text in call.texts:
                     if text.error is not None:
                         raise text.error
-                if all(text.row is not None for text in call.texts):
+                    done &= text.row is not None
+                    queued |= text.queued
+                    if text.queued and text.due > now:
+                        until = min(until, text.due)
+                if done:
                     return False
-                now = time.monotonic()
-                waiting = [text for text in call.texts if text.queued]
-                if waiting and self._take(call, now):
+                if queued and self._take(call, now):
                     return True
                 if now >= call.until:
                     raise ModelError(f"embedder {self.name!r} is busy and did not answer in time")
-                pause = min(text.due if text.due > now else inf for text in waiting) if waiting else inf
-                pause = min(pause, call.until) - now
-                self._changed.wait(None if pause == inf else min(pause, TIMEOUT_MAX))
+                self._changed.wait(None if until == inf else min(until - now, TIMEOUT_MAX))
 
     def _take(self, call: _Call, now: float) -> bool:
         """Give the call the next batch, if one may start now. The lock is held."""
-        ready = [text for text in self._queued() if self._free(interactive=text.priority >= INTERACTIVE)]
-        if not ready:
+        queued = sorted(filter(_QUEUED, self._texts.values()), key=_PRIORITY, reverse=True)
+        if not queued:
             return False
-        query, interactive = lane = ready[0].lane
+        query, interactive = lane = queued[0].lane
+        if not self._free(interactive=interactive):  # nor for a lower priority
+            return False
         size = self._batch_size if self._queries is not None or not query else 1
-        batch = [text for text in ready if text.lane == lane][:size]
+        batch = [text for text in queued if text.lane == lane][:size]
         if not interactive and self._running and now < batch[0].due and len(batch) < size:
             return False
         self._running[call] = interactive
@@ -240,7 +241,7 @@ class BatchingEmbedder:
     def _rows(self, texts: Sequence[str], *, query: bool) -> Sequence[Floats]:
         self._statistics.batch(len(texts))
         if query and self._queries is None:
-            return [self._called(self._embedder.embed_query, text) for text in texts]
+            return [self._called(self._embedder.embed_query, texts[0])]  # a batch of its own
         embed = self._queries if query and self._queries is not None else self._embedder.embed_documents
         rows = list(self._called(embed, texts))
         if len(rows) != len(texts):

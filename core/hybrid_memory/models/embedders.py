@@ -215,8 +215,8 @@ def checked_rows(rows: Any, count: int, dim: int | None, name: str) -> Floats:
 
 def unit_rows(rows: npt.NDArray[np.float32]) -> Floats:
     """Each row divided by its length; a row of zeros stays zero."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    scaled: Floats = (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+    lengths = np.sqrt(np.add.reduce(rows * rows, axis=1, keepdims=True))
+    scaled: Floats = (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32, copy=False)
     return scaled
 
 

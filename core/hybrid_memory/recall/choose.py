@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +23,9 @@ from hybrid_memory.recall.measure import Measured, offer
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import kept
-from hybrid_memory.text.asking import speech
+from hybrid_memory.text.asking import speech_act
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.speakers import voice
-from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
 
 SCORE_DIGITS = 6
@@ -70,7 +70,7 @@ async def reranked(
     nothing = Reranked(own, np.zeros(len(own), dtype=np.bool_))
     if services.reranker is None:
         return nothing
-    ids = measured.ids
+    ids = measured.candidates.places.ids
     best = np.lexsort((-ids, -own))[: services.config.recall.rerank_candidates]
     texts = {}
     for record in await _of_owners(run, services, homes, measured, ids[best]):
@@ -97,11 +97,11 @@ async def _of_owners(
 
     An index of a log that was set back may have ids of another owner.
     """
-    owners = {home.view.owner for home in homes}
-    if missing := [number for number in ids.tolist() if number not in measured.read]:
-        measured.read.update({record.id: record for record in await run.call(services.index.get, missing)})
-    records = [measured.read[number] for number in ids.tolist() if number in measured.read]
-    return [record for record in records if record.scope.owner in owners]
+    numbers, read, owners = ids.tolist(), measured.candidates.read, {home.view.owner for home in homes}
+    if missing := {*numbers} - read.keys():
+        for record in await run.call(services.index.get, sorted(missing)):
+            read[record.id] = record
+    return [read[number] for number in numbers if number in read and read[number].scope.owner in owners]
 
 
 async def best(
@@ -119,7 +119,7 @@ async def best(
     A candidate turn stands for the facts extracted from it; a better fitting fact is also returned, by the turn's id,
     unless scores are to be ``plain``: then the turn has its own place.
     """
-    (scores, own), ids = ranked, measured.ids
+    (scores, own), ids = ranked, measured.candidates.places.ids
     order = np.lexsort((-ids, -np.round(own, SCORE_DIGITS), -np.round(scores, SCORE_DIGITS)))
     diversity = services.config.recall.diversity
     if diversity:
@@ -136,14 +136,12 @@ async def best(
                 chosen[record.turn] = record
         if len(chosen) >= k:
             break
-    facts = {
-        record.turn: record
-        for record in chosen.values()
-        if record.kind is RecordKind.FACT and record.turn in measured.row_of
-    }
-    turns = await _of_owners(run, services, homes, measured, np.array(list(facts), dtype=np.int64))
-    of = {turn.id: turn for turn in turns if turn.scope.owner == facts[turn.id].scope.owner}
-    return [of.get(record.turn, record) for record in chosen.values()], {number: facts[number] for number in of}
+    with_fact = [turn for turn, record in chosen.items() if record.kind is RecordKind.FACT and turn in measured.row_of]
+    facts = dict[int, Record]()
+    for turn in await _of_owners(run, services, homes, measured, np.array(with_fact, dtype=np.int64)):
+        if turn.scope.owner == chosen[turn.id].scope.owner:
+            chosen[turn.id], facts[turn.id] = turn, chosen[turn.id]
+    return [*chosen.values()], facts
 
 
 def diverse(scores: Array, similarity: npt.NDArray[np.floating], k: int, diversity: float) -> npt.NDArray[np.int64]:
@@ -179,52 +177,49 @@ def by_day(
     """
     if len(records) < 2 or not homes[0].status.vectors or homes[0].view.config.recall.diversity:  # noqa: PLR2004
         return records, {}
-    values, head = list(map(_values, records)), records[:HEAD]
+    values, head = [*map(_values, records)], records[:HEAD]
     rows = np.array([measured.row_of[record.id] for record in head])
     vectors = measured.vectors[rows]
     # The mean inner product of two different records, from that over all pairs.
-    sizes = [(home.status.vectors, float(home.status.mean @ home.status.mean)) for home in homes]
-    average = max((count * mean - 1) / (count - 1) if count > 1 else 0.0 for count, mean in sizes)
+    average = 0.0
+    for home in homes:
+        count, mean = home.status.vectors, home.status.mean
+        average = max(average, (count * float(mean @ mean) - 1) / (count - 1) if count > 1 else 0.0)
     likeness = (vectors @ vectors.T).astype(np.float64) - average
     asked = [offer(record.text).terms & measured.words.keys() for record in head]
     idle = measured.features["asks"][rows] + measured.features["empty"][rows]
     exact = measured.columns["exact"][rows]
-
-    def weight(shared: frozenset[int]) -> float:
-        return sum(measured.words[term] for term in shared)
-
-    def changes(later: int, earlier: int) -> bool:
-        one, other = values[later], values[earlier]
-        return any(
-            not (within(one[name], other[name]) or within(other[name], one[name])) for name in one & other.keys()
-        )
 
     def replaces(later: int, earlier: int) -> bool:
         one, other = records[later], records[earlier]
         since = (one.at - other.at).total_seconds(), one.turn - other.turn
         if (since > (0, 0)) is not newest:
             return False
-        if changes(later, earlier):
+        mine, theirs, weight = values[later], values[earlier], measured.words.__getitem__
+        if any(
+            not within(mine[name], theirs[name]) and not within(theirs[name], mine[name])
+            for name in mine.keys() & theirs.keys()
+        ):
             return True
-        occasions = abs(since[0]) > SEGMENT_PAUSE.total_seconds() or abs(since[1]) > TURNS_APART
         return (
             max(later, earlier) < len(head)
             and bool(asked[earlier])
-            and weight(asked[earlier] & asked[later]) >= SHARED * weight(asked[earlier])
+            and sum(map(weight, asked[earlier] & asked[later])) >= SHARED * sum(map(weight, asked[earlier]))
             and likeness[later, earlier] >= ALIKE * (1 - average)
             and relevance[later] >= COMPARABLE * relevance[earlier]
             and exact[later] >= exact[earlier]
             and idle[later] < ASKING
             and len(one.text) <= STATEMENT_CHARS
-            and occasions
+            and (abs(since[0]) > SEGMENT_PAUSE.total_seconds() or abs(since[1]) > TURNS_APART)
             and not (one.kind is other.kind is RecordKind.FACT and one.speaker != other.speaker)
         )
 
     order: list[int] = []
     instead: dict[int, int] = {}
     for row, record in enumerate(records):
-        # The first place at which something stands that it replaces.
-        place = next((place for place, other in enumerate(order) if replaces(row, other)), len(order))
+        place = 0  # the first at which something stands that it replaces
+        while place < len(order) and not replaces(row, order[place]):
+            place += 1
         if place < len(order):
             other = records[order[place]].id
             instead[record.id] = instead.get(other, other)
@@ -234,59 +229,57 @@ def by_day(
 
 def _values(record: Record) -> dict[str, str]:
     """The values of attributes with one value that the user's own words in a short turn state, by attribute."""
-    if record.origin is not Origin.USER or record.kind is not RecordKind.TURN or len(record.text) > STATEMENT_CHARS:
-        return {}
-    cut = filter(None, map(cut_value, sentences(record.text)))
-    return {name: normalised(value) for name, value in cut if attribute(name).single}
+    values: dict[str, str] = {}
+    if record.origin is Origin.USER and record.kind is RecordKind.TURN and len(record.text) <= STATEMENT_CHARS:
+        for name, value in filter(None, map(cut_value, sentences(record.text))):
+            if attribute(name).single:
+                values[name] = normalised(value)
+    return values
 
 
 async def asked_before(
-    run: Runner, homes: Sequence[Home], query: str, candidates: Candidates, records: Sequence[Record]
+    run: Runner, homes: Sequence[Home], words: Iterable[int], candidates: Candidates, records: Sequence[Record]
 ) -> dict[int, Record]:
     """The question that each of these turns answers, by the turn's id; only for turns that need it.
 
-    These are short, or share no word with the query. Only questions that a search could have found are returned.
-    ``candidates`` are all of them, including the turns.
+    These are short, or share none of the words of the query, given by hash. Only questions that a search could have
+    found are returned. ``candidates`` are all of them, including the turns.
     """
-    words, home_of = set(map(hash, terms(query))), {home.view.owner: home for home in homes}
-    turns = [record for record in records if record.kind is RecordKind.TURN and record.scope.owner in home_of]
-    turns = [turn for turn in turns if words.isdisjoint(offer(turn.text).terms) or estimate_tokens(turn.text) <= SHORT]
-    tells = speech([turn.text for turn in turns])
-    answers = {turn.id: turn for turn, idle in zip(turns, tells.asks + tells.empty, strict=True) if idle < ASKING}
-    before: dict[int, Record] = {}
+    questions, remembered = dict[int, Record](), list[tuple[float, float, int]]()
     for home in homes:
-        mine = [turn for turn in answers.values() if turn.scope.owner == home.view.owner and turn.ordinal]
-        before |= await _before(run, home, candidates, mine) if mine else {}
-    before = {
-        number: turn for number, turn in before.items() if home_of[answers[number].scope.owner].where.allows(turn)
-    }
-    if not before:
+        answers = {}
+        for turn in records:
+            if turn.kind is RecordKind.TURN and turn.ordinal and turn.scope.owner == home.view.owner:
+                tells = sum(speech_act(turn.text)) < ASKING
+                if tells and (offer(turn.text).terms.isdisjoint(words) or estimate_tokens(turn.text) <= SHORT):
+                    answers[turn.id] = turn
+        before = await _before(run, home, candidates, [*answers.values()]) if answers else {}
+        for number, turn in before.items():
+            asks = speech_act(turn.text)[1] >= ASKING and _speaker(turn) != _speaker(answers[number])
+            if asks and home.where.allows(turn):
+                questions[number] = turn
+                last = max(turn.at, turn.last_used or turn.at).timestamp()
+                remembered.append((last, turn.importance, turn.uses))
+    if not questions:
         return {}
-    questions = list(before.values())
-    fresh = np.array([max(turn.at, turn.last_used or turn.at).timestamp() for turn in questions])
-    uses = np.array([turn.uses for turn in questions], dtype=np.int64)
-    remembered = kept(homes[0].view, fresh, np.array([turn.importance for turn in questions]), uses)
-    asks = speech([turn.text for turn in questions]).asks
-    return {
-        number: turn
-        for (number, turn), share, stays in zip(before.items(), asks, remembered, strict=True)
-        if share >= ASKING and stays and _speaker(turn) != _speaker(answers[number])
-    }
+    fresh, importance, uses = np.array(remembered).T
+    return dict(compress(questions.items(), kept(homes[0].view, fresh, importance, uses)))
 
 
 async def _before(run: Runner, home: Home, candidates: Candidates, turns: Sequence[Record]) -> dict[int, Record]:
     """The previous turns, by the ids of these; candidates among them were read before."""
-    places = candidates.places
-    before = {
-        turn.id: record
-        for turn in turns
-        for number in places.ids[(places.segments == turn.segment) & (places.ordinals == turn.ordinal - 1)].tolist()
-        if (record := candidates.read.get(number)) is not None and record.kind is RecordKind.TURN
-    }
-    others = [turn for turn in turns if turn.id not in before]
-    more = await run.call(home.view.index.previous, home.view.owner, others, home.status) if others else {}
-    return before | more
+    places, before, others = candidates.places, dict[int, Record](), list[Record]()
+    for turn in turns:
+        for number in places.ids[(places.segments == turn.segment) & (places.ordinals == turn.ordinal - 1)].tolist():
+            record = candidates.read.get(number)
+            if record is not None and record.kind is RecordKind.TURN:
+                before[turn.id] = record
+        if turn.id not in before:
+            others.append(turn)
+    if others:
+        before |= await run.call(home.view.index.previous, home.view.owner, others, home.status)
+    return before
 
 
-def _speaker(record: Record) -> str:
-    return voice(record.text)[0] or record.speaker
+def _speaker(turn: Record) -> str:
+    return voice(turn.text)[0] or turn.speaker

@@ -64,50 +64,50 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Candidates, columns of shape (n,).
+    """Candidates, columns of shape (n,), and what is known of their owners, columns of shape (owners,).
 
     Attributes:
         owner: the row of the owner among those searched.
-        similarity: inner product with the query, NaN without a vector; average: over all records of the owner.
-        same: inner product of the query with itself; count: of the owner's vectors.
+        similarity: inner product with the query, NaN without a vector.
+        average: the same over all records of the owner; same: inner product of the query with itself; count: of the
+            owner's vectors.
         corrected: query words that the owner never used, and the words searched for instead.
         counts: how many of the owners' records have each term of the query.
-        read: records read on the way, by id.
+        read: records that were read so far, by id.
     """
 
     places: RecordColumns
     owner: Numbers
     similarity: Array
+    bm25: Array
+    exact: Array
     average: Array
     same: Array
     count: Numbers
-    bm25: Array
-    exact: Array
     corrected: dict[str, str] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
-    read: Mapping[int, Record] = field(default_factory=dict)
+    read: dict[int, Record] = field(default_factory=dict)
 
     def rows(self, keep: Ids | npt.NDArray[np.bool_]) -> Candidates:
         """A selection of the candidates."""
-        return replace(self, places=self.places.rows(keep), **{name: getattr(self, name)[keep] for name in _COLUMNS})
+        return replace(
+            self, places=self.places.rows(keep), owner=self.owner[keep], similarity=self.similarity[keep],
+            bm25=self.bm25[keep], exact=self.exact[keep],
+        )  # fmt: skip
 
     @classmethod
     def joined(cls, several: Sequence[Candidates]) -> Candidates:
-        """The candidates of several owners, concatenated."""
+        """The candidates of several owners, in the order of these."""
         if len(several) == 1:
             return several[0]
-        columns = {name: np.concatenate([getattr(part, name) for part in several]) for name in _COLUMNS}
+        names = ("owner", "similarity", "bm25", "exact", "average", "same", "count")
         return cls(
             places=RecordColumns.joined([part.places for part in several]),
             corrected={wrong: right for part in several for wrong, right in part.corrected.items()},
             counts=sum((Counter(part.counts) for part in several), Counter()),
             read={number: record for part in several for number, record in part.read.items()},
-            **columns,
+            **{name: np.concatenate([getattr(part, name) for part in several]) for name in names},
         )
-
-
-_COLUMNS = ("owner", "similarity", "average", "same", "count", "bm25", "exact")
-"""Fields of `Candidates` with a value for each of them."""
 
 
 def narrowed(view: View, where: Where) -> Where:
@@ -148,23 +148,18 @@ async def comparable_vector(run: Runner, services: Services, query: str, status:
     return vector, failure
 
 
-def centred(status: Status, vector: Floats | None) -> tuple[Floats | None, float, int]:
-    """The query vector for comparison, its inner product with an average record of the owner, and their number."""
-    if vector is None or not len(status.mean):
-        return None, 0.0, 0
-    middle = status.mean.astype(np.float64)
-    compared = signals.centred(vector.astype(np.float64), middle, status.vectors)
-    return compared.astype(np.float32), float(compared @ middle), status.vectors
-
-
 async def gather(run: Runner, home: Home, asked: Asked) -> Candidates:
     """The candidates on the plan's paths, with their neighbours."""
     view, plan = home.view, asked.plan
     own = terms(asked.query)
     words, corrected = await _words(run, home, asked, own)
-    vector, average, count = centred(home.status, asked.vector)
-    same = 0.0 if vector is None or asked.vector is None else float(vector @ asked.vector)
-    by_words, others = _searches(home.where, replace(asked, vector=vector), words)
+    vector, average, same, count = None, 0.0, 0.0, 0
+    middle = home.status.mean.astype(np.float64)
+    if asked.vector is not None and len(middle):
+        centred = signals.centred(asked.vector.astype(np.float64), middle, home.status.vectors)
+        vector, average, count = centred.astype(np.float32), float(centred @ middle), home.status.vectors
+        same = float(vector @ asked.vector)
+    by_words, others = _searches(home.where, plan, vector, words)
     explored = await run.call(
         view.index.explore,
         [*by_words, *others], home.where,
@@ -185,11 +180,11 @@ async def gather(run: Runner, home: Home, asked: Asked) -> Candidates:
         places=places,
         owner=np.full(size, home.number),
         similarity=explored.similarity.astype(np.float64),
-        average=np.full(size, average),
-        same=np.full(size, same),
-        count=np.full(size, count),
         bm25=bm25,
-        exact=_exact(places, plan, read),
+        exact=_exact(places, plan, read) if read else np.zeros(size),
+        average=np.array([average]),
+        same=np.array([same]),
+        count=np.array([count]),
         corrected=corrected,
         counts=explored.counts,
         read=read,
@@ -205,37 +200,41 @@ async def _words(run: Runner, home: Home, asked: Asked, words: list[str]) -> tup
     doubted = sorted(doubtful(ends(asked.query)), key=len, reverse=True)[:SPELT_WORDS]
     owner = home.where.scope.owner
     corrected = await run.call(home.view.index.corrections, doubted, owner, home.status) if doubted else {}
-    synonyms = [term for others in asked.plan.synonyms.values() for other in others for term in terms(other)]
-    return [corrected.get(word, word) for word in words] + synonyms, corrected
+    if corrected:
+        words = [corrected.get(word, word) for word in words]
+    for others in asked.plan.synonyms.values():
+        for other in others:
+            words = [*words, *terms(other)]
+    return words, corrected
 
 
-def _searches(where: Where, asked: Asked, words: Sequence[str]) -> tuple[list[Search], list[Search]]:
-    plan = asked.plan
-    spans = [
-        replace(
-            where,
-            since=max(filter(None, (where.since, span.since))),
-            until=min(filter(None, (where.until, span.until))),
-        )
-        for span in plan.times
-    ]
-    paths = [(where, plan.vector, plan.text)] + [(span, plan.temporal, plan.temporal) for span in spans]
-    by_words = [Search(words, span, limit) for span, _, limit in paths if words and limit]
-    others = [Search(asked.vector, span, limit) for span, limit, _ in paths if asked.vector is not None and limit]
-    named = list(dict.fromkeys(term for entity in plan.entities if entity.verbatim for term in terms(entity.text)))
-    # Where the query is nothing but the name, the text path asks the same.
-    if plan.exact and named and set(named) != set(words):
-        others.append(Search(named, where, plan.exact))
+def _searches(
+    where: Where, plan: Plan, vector: Floats | None, words: Sequence[str]
+) -> tuple[list[Search], list[Search]]:
+    """The searches by words, and the others."""
+    paths = [(where, plan.vector, plan.text)]
+    for span in plan.times:
+        since, until = max(filter(None, (where.since, span.since))), min(filter(None, (where.until, span.until)))
+        paths.append((replace(where, since=since, until=until), plan.temporal, plan.temporal))
+    by_words, others = list[Search](), list[Search]()
+    for place, by_meaning, by_text in paths:
+        if words and by_text:
+            by_words.append(Search(words, place, by_text))
+        if vector is not None and by_meaning:
+            others.append(Search(vector, place, by_meaning))
+    if plan.exact:
+        named = list(dict.fromkeys(term for entity in plan.entities if entity.verbatim for term in terms(entity.text)))
+        # Where the query is nothing but the name, the text path asks the same.
+        if named and set(named) != set(words):
+            others.append(Search(named, where, plan.exact))
     if plan.temporal:
-        others += [Search(None, span, plan.temporal) for span in spans or [where]]
+        others += [Search(None, place, plan.temporal) for place, *_ in paths[1:] or paths]
     return by_words, others
 
 
 def _exact(places: RecordColumns, plan: Plan, read: Mapping[int, Record]) -> Array:
     """The share of the plan's entities that each record contains literally; neighbours are not checked."""
     share = np.zeros(len(places.ids))
-    if not read:
-        return share
     names = [folded(entity.text) for entity in plan.entities if entity.verbatim]
     for row, number in enumerate(places.ids.tolist()):
         if (record := read.get(number)) is not None:

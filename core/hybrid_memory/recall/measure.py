@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import compress, pairwise
+from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -41,43 +41,31 @@ MARGIN = 7 * signals.DAY
 """For how long after a time its events are still reported."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Measured:
-    """Candidates that may become hits.
+    """Candidates that may become hits, at least one.
 
     Attributes:
         candidates: their places and matches.
-        records: their records, in the same order.
-        columns: the signals, of shape (n,) in [0, 1]; features: what they were made from.
+        records: their records, in the same order; row_of: the row of each, by id.
+        columns: the signals, of shape (n,) in [0, 1], in the order of `Weights`; features: what they were made from.
         weights: as applied for this query.
         vectors: of the records, of shape (n, dim), zeros without one.
         echoes: which records only repeat the query.
         words: the weight of each term of the query by its rarity, by the term's hash.
+        asking: whether the query asks for something.
     """
 
     candidates: Candidates
     records: Sequence[Record]
+    row_of: Mapping[int, int]
     columns: dict[str, Array]
     features: dict[str, Array]
     weights: Weights
     vectors: Floats
     echoes: npt.NDArray[np.bool_]
-    words: Mapping[int, float] = field(default_factory=dict)
-
-    @property
-    def ids(self) -> Ids:
-        """The ids of the records."""
-        return self.candidates.places.ids
-
-    @cached_property
-    def row_of(self) -> dict[int, int]:
-        """The row of each record, by id."""
-        return {number: row for row, number in enumerate(self.ids.tolist())}
-
-    @cached_property
-    def read(self) -> dict[int, Record]:
-        """All records that were read for this query, by id."""
-        return {**self.candidates.read, **{record.id: record for record in self.records}}
+    words: Mapping[int, float]
+    asking: bool
 
 
 async def measure(
@@ -90,8 +78,8 @@ async def measure(
     weights: Weights | None,
     plan: Plan,
     k: int,
-) -> Measured:
-    """The best candidates, at least k if there are as many, with their signals.
+) -> Measured | None:
+    """The best candidates, at least k if there are as many, with their signals; None if they were deleted meanwhile.
 
     Words are read only for candidates that are best without them, so that the cost does not grow with their number.
     """
@@ -99,46 +87,47 @@ async def measure(
     usual, asked, asking = given or learned().weights, demand(query), asking_share(query) > 0
     if given is None and not asking and len(asked.terms) <= SEARCH_TERMS:
         # What recognizes the answer to a question counts less for a keyword query.
-        less = {name: LESS * getattr(usual, name) for name in ("statement", "speaker", "kind")}
-        usual = replace(usual, **less)
+        usual = replace(usual, statement=LESS * usual.statement, speaker=LESS * usual.speaker, kind=LESS * usual.kind)
     applied = _applied(usual, candidates, plan)
     features = _of_places(candidates, plan, applied)
     rough = signals.weighted_mean(_columns(services, candidates, features, plan), applied)
-    best = np.sort(np.lexsort((-candidates.places.ids, -rough))[: max(READ, k)])
-    read, vectors = await _read(run, services, homes, candidates, best)
     ids = candidates.places.ids
-    # Another process may have deleted some meanwhile.
-    there = np.array([number in read for number in ids[best].tolist()], dtype=np.bool_)
-    best, vectors, text = best[there], vectors[there], query.strip()
-    same = [number for number, record in read.items() if text in record.text and record.text.strip() == text]
-    itself = np.isin(ids, same) if same else np.zeros(len(ids), dtype=np.bool_)
-    if itself.any() and asking:
+    best = np.sort(np.lexsort((-ids, -rough))[: max(READ, k)])
+    read, vectors = await _read(run, services, homes, candidates, best)
+    if len(read) < len(best):  # another process has deleted some meanwhile
+        there = np.isin(ids[best], list(read))
+        best, vectors = best[there], vectors[there]
+    if not read:
+        return None
+    records, text = [read[number] for number in ids[best].tolist()], query.strip()
+    itself = np.zeros(len(ids), dtype=np.bool_)
+    itself[best] = [text in record.text and record.text.strip() == text for record in records]
+    repeated = int(np.count_nonzero(itself))
+    if repeated and asking:
         candidates = _beside_itself(candidates, itself)
         features = _of_places(candidates, plan, applied)
-    candidates, itself = candidates.rows(best), itself[best]
-    features = {name: column[best] for name, column in features.items()}
-    if not len(best):
-        return Measured(candidates, [], {}, features, applied, vectors, itself)
-    records = [read[number] for number in candidates.places.ids.tolist()]
-    sizes = dict(zip(candidates.owner.tolist(), candidates.count.tolist(), strict=True))
-    total = max(sum(sizes.values()), len(records), *candidates.counts.values(), 0)
+    candidates, echoes = candidates.rows(best), itself[best]
+    features = dict(zip(features, np.array([*features.values()])[:, best], strict=True))
+    total = max(int(candidates.count[np.unique(candidates.owner)].sum()), len(records), *candidates.counts.values())
+    words, unsaid = dict[int, float](), 0.0
+    for term in asked.terms:
+        count = max(candidates.counts.get(term, 0) - repeated, 0)
+        words[hash(term)] = rarity = idf(max(total, count), count)
+        unsaid += 0.0 if count else rarity
+    features["never said"] = np.full(len(records), unsaid / (sum(words.values()) or 1.0))
     embedder = "" if services.embedder is None else services.embedder.name
     speaks = speech([record.text for record in records], vectors, embedder)
-    repeated = int(itself.sum())
-    having = {term: max(candidates.counts.get(term, 0) - repeated, 0) for term in asked.terms}
-    words = {hash(term): idf(max(total, count), count) for term, count in having.items()}
-    unsaid = sum(words[hash(term)] for term, count in having.items() if not count) / (sum(words.values()) or 1.0)
     features |= _of_words(query, asked, records, speaks, words)
-    features["never said"] = np.full(len(records), unsaid)
     features["repeats"] = features["asks"] * features["covered"]
     places = candidates.places
     features["answers"] = answering(features["relevance"], speaks, places.segments, places.ordinals)
     columns = _columns(services, candidates, features, plan)
     if not given:  # adjustments that are the same for all candidates have no effect
-        spreads = zip(columns, np.ptp(np.array([*columns.values()]), axis=1), strict=True)
-        even = {name for name, spread in spreads if spread < signals.ROUNDING} - {"vector", "text"}
-        applied = replace(applied, **dict.fromkeys(even, 0.0))
-    return Measured(candidates, records, columns, features, applied, vectors, itself, words)
+        even = np.ptp(np.array([*columns.values()]), axis=1) < signals.ROUNDING
+        applied = replace(applied, **dict.fromkeys({*compress(columns, even)} - {"vector", "text"}, 0.0))
+    row_of = dict(zip(places.ids.tolist(), range(len(records)), strict=True))
+    candidates.read.update(read)
+    return Measured(candidates, records, row_of, columns, features, applied, vectors, echoes, words, asking)
 
 
 def _applied(weights: Weights, candidates: Candidates, plan: Plan) -> Weights:
@@ -146,7 +135,7 @@ def _applied(weights: Weights, candidates: Candidates, plan: Plan) -> Weights:
     if not np.isfinite(candidates.similarity).any():
         weights = replace(weights, vector=0.0, text=weights.vector + weights.text)
     brevity = signals.brevity(candidates.places.lengths)
-    applied = signals.by_name(weights) | {
+    applied = dict(zip(signals.NAMES, signals.values(weights), strict=True)) | {
         "neighbours": weights.neighbours * brevity,
         "segment": weights.segment * brevity,
         "importance": weights.importance * brevity,
@@ -162,18 +151,21 @@ def _of_places(candidates: Candidates, plan: Plan, weights: Weights) -> dict[str
     """Features that need no words, columns of shape (n,)."""
     places, share = candidates.places, weights.vector + weights.text
     vector, text = (weights.vector / share, weights.text / share) if share else (0.0, 0.0)
-    by_meaning = signals.vector_signal(candidates.similarity, candidates.average)
+    owner, average = candidates.owner, candidates.average[candidates.owner]
+    by_meaning = signals.vector_signal(candidates.similarity, average)
     by_words = signals.text_signal(candidates.bm25)
     relevance = vector * by_meaning + text * by_words
-    near = signals.absolute_similarity(candidates.similarity, candidates.average, candidates.same, candidates.count)
+    beside = signals.beside(places.segments, places.ordinals, -1, 1, -2, 2)
     spans = [(span.since.timestamp(), span.until.timestamp()) for span in plan.times]
     return {
         "relevance": relevance,
         "vector": by_meaning,
         "text": by_words,
-        "similarity": near,
-        "around": signals.neighbour_signal(relevance, places.segments, places.ordinals, average=0.5 * vector),
-        "words after": signals.beside(by_words, places.segments, places.ordinals, 1)[0],
+        "similarity": signals.absolute_similarity(
+            candidates.similarity, average, candidates.same[owner], candidates.count[owner]
+        ),
+        "around": signals.neighbour_signal(relevance, beside, average=0.5 * vector),
+        "words after": np.append(by_words, 0.0)[beside[1]],
         "segment": signals.segment_signal(relevance, places.segments),
         "importance": places.importance.astype(np.float64),
         "brevity": np.full(len(places.ids), signals.brevity(places.lengths)),
@@ -186,7 +178,7 @@ def _columns(services: Services, candidates: Candidates, features: Mapping[str, 
     """The signals: fixed ones, those learned from the features, and that of a deciding time."""
     places = candidates.places
     now, half_life = services.clock().timestamp(), services.config.recall.half_life.total_seconds()
-    columns = dict.fromkeys(Weights.__dataclass_fields__, np.zeros(len(places.ids)))
+    columns = dict.fromkeys(signals.NAMES, np.zeros(len(places.ids)))
     columns |= {
         "vector": features["vector"],
         "text": features["text"],
@@ -209,10 +201,10 @@ def _beside_itself(candidates: Candidates, itself: npt.NDArray[np.bool_]) -> Can
 
     similarity, average, count = candidates.similarity, candidates.average.copy(), candidates.count.copy()
     for row in np.flatnonzero(itself & np.isfinite(similarity)).tolist():
-        owner = (candidates.average == candidates.average[row]) & (candidates.count == candidates.count[row])
-        owner &= count > 1
-        average[owner] = (average[owner] * count[owner] - similarity[row]) / (count[owner] - 1)
-        count[owner] -= 1
+        owner = candidates.owner[row]
+        if count[owner] > 1:
+            average[owner] = (average[owner] * count[owner] - similarity[row]) / (count[owner] - 1)
+            count[owner] -= 1
     bm25 = lowered(candidates.bm25)
     return replace(candidates, similarity=lowered(similarity), bm25=bm25, average=average, count=count)
 
@@ -221,15 +213,16 @@ async def _read(
     run: Runner, services: Services, homes: Sequence[Home], candidates: Candidates, rows: Ids
 ) -> tuple[dict[int, Record], Floats]:
     """The records in these rows, by id, and the vector of each row, zeros without one."""
-    read: dict[int, Record] = {}
-    vectors = np.zeros((len(rows), max(len(home.status.mean) for home in homes)), dtype=np.float32)
+    read, vectors = dict[int, Record](), np.zeros((len(rows), 0), dtype=np.float32)
     for home in homes:
         mine = candidates.owner[rows] == home.number
         if mine.any():
-            ids = candidates.places.ids[rows[mine]]
-            fetched = await run.call(services.index.fetch, ids, home.where.scope.owner)
-            read |= {record.id: record for record in fetched.records}
-            if fetched.present.any() and vectors.shape[1]:  # else they are of an embedder that is not there
+            fetched = await run.call(services.index.fetch, candidates.places.ids[rows[mine]], home.where.scope.owner)
+            for record in fetched.records:
+                read[record.id] = record
+            if fetched.present.any() and home.status.vectors:  # else they are of an embedder that is not there
+                if not vectors.shape[1]:
+                    vectors = np.zeros((len(rows), fetched.vectors.shape[1]), dtype=np.float32)
                 vectors[mine] = fetched.vectors
     return read, vectors
 
@@ -238,38 +231,39 @@ def _of_words(
     query: str, asked: Demand, records: Sequence[Record], speaks: Speech, weights: Mapping[int, float]
 ) -> dict[str, Array]:
     """Features of the words of the best candidates, columns of shape (n,); ``weights`` are of the query's terms."""
-    offers, speakers = [offer(record.text) for record in records], {record.speaker for record in records}
-    people = named(query, speakers)
-    helper = np.array([float(record.origin is Origin.ASSISTANT) for record in records])
-    times, numbers = np.array([each.times for each in offers]), np.array([each.numbers for each in offers])
+    people = named(query, set(map(attrgetter("speaker"), records)))
     # The share of the query's terms that each record has, weighted by rarity, and the share of adjacent pairs.
     every, among = sum(weights.values()) or 1.0, frozenset(weights)
-    names = {speaker: offer(speaker).terms & among for speaker in speakers}
-    common = [
-        (each.terms & among) | names[record.speaker] if record.kind is RecordKind.TURN else each.terms & among
-        for each, record in zip(offers, records, strict=True)
-    ]
-    covered = [sum(map(weights.__getitem__, terms)) / every for terms in common]
+    names: dict[str, frozenset[int]] = {}
+    rows = []
+    for record in records:
+        offered, speaker, about = offer(record.text), record.speaker, 0.5
+        common = offered.terms & among
+        if record.kind is RecordKind.TURN:
+            if speaker not in names:
+                names[speaker] = offer(speaker).terms & among
+            common |= names[speaker]
+        covered = sum(map(weights.__getitem__, common)) / every
+        # 1 for people the query names, or facts about a user who asks about themselves; 0.5 if it names nobody.
+        if people:
+            about = float(speaker in people)
+        elif asked.of_self and record.kind is RecordKind.FACT and speaker == USER:
+            about = 1.0
+        shared = len(offered.pairs & asked.pairs)
+        rows.append((about, record.origin is Origin.ASSISTANT, offered.times, offered.numbers, covered, shared))
+    about_named, helper, times, numbers, coverage, pairs = np.array(rows, dtype=np.float64).T
     return {
         "empty": speaks.empty,
         "asks": speaks.asks,
-        "named": np.array(
-            [
-                # 1 for people the query names, or facts about a user who asks about themselves; 0.5 if it names nobody.
-                float(record.speaker in people)
-                if people
-                else (1.0 if asked.of_self and record.kind is RecordKind.FACT and record.speaker == USER else 0.5)
-                for record in records
-            ]
-        ),
+        "named": about_named,
         "assistant": helper,
         "times": times,
         "numbers": numbers,
         "time for a time": times * ("time" in asked.kinds),
         "number for a number": numbers * ("number" in asked.kinds),
         "assistant of yours": helper * asked.yours,
-        "covered": np.array(covered, dtype=np.float64),
-        "phrase": np.array([len(each.pairs & asked.pairs) for each in offers]) / max(len(asked.pairs), 1),
+        "covered": coverage,
+        "phrase": pairs / max(len(asked.pairs), 1),
     }
 
 
@@ -279,7 +273,8 @@ def answering(relevance: Array, speaks: Speech, segments: Numbers, ordinals: Num
     0 if the previous turn is not a candidate.
     """
     tells = (1 - speaks.asks) * (1 - speaks.empty)
-    return np.asarray(signals.beside(relevance * speaks.asks, segments, ordinals, -1)[0] * tells)
+    (previous,) = signals.beside(segments, ordinals, -1)
+    return np.asarray(np.append(relevance * speaks.asks, 0.0)[previous] * tells)
 
 
 READ_CHARS = 600
@@ -337,7 +332,7 @@ class Offer:
     """
 
     terms: frozenset[int]
-    pairs: frozenset[tuple[int, int]]
+    pairs: frozenset[int]
     times: float
     numbers: float
 
@@ -345,14 +340,15 @@ class Offer:
 @kept_by_hash(8192)
 def offer(text: str) -> Offer:
     """What a turn offers; cached, as the best candidates of one query are often those of the next."""
-    hashes, start = list(map(hash, terms(text[:TERM_CHARS]))), text[:READ_CHARS].lower()
+    stems, start = terms(text[:TERM_CHARS]), text[:READ_CHARS].lower()
     words = _WORD.findall(start)
     digits = [word for word in words if "0" <= word[0] <= "9"]
     chinese = [] if start.isascii() else _CHINESE.findall(start)
     times = sum(map(_TIMES.__contains__, words)) + sum(map(bool, chinese))
     times += sum(len(word) == YEAR_DIGITS and word.isdecimal() for word in digits)
     numbers = sum(map(_NUMBERS.__contains__, words)) + len(digits) + sum(not time for time in chinese)
-    return Offer(frozenset(hashes), frozenset(pairwise(hashes)), min(times, MOST) / MOST, min(numbers, MOST) / MOST)
+    hashes, pairs = frozenset(map(hash, stems)), frozenset(map(hash, pairwise(stems)))
+    return Offer(hashes, pairs, min(times, MOST) / MOST, min(numbers, MOST) / MOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,7 +362,7 @@ class Demand:
     """
 
     terms: tuple[str, ...]
-    pairs: frozenset[tuple[int, int]]
+    pairs: frozenset[int]
     kinds: frozenset[str]
     of_self: bool
     yours: bool
@@ -377,7 +373,7 @@ def demand(query: str) -> Demand:
     words, read = terms(query), ends(query)
     return Demand(
         terms=tuple(dict.fromkeys(words)),
-        pairs=frozenset(pairwise(map(hash, words))),
+        pairs=frozenset(map(hash, pairwise(words))),
         kinds=frozenset(kind for kind, pattern in _ASKED.items() if pattern.search(read)),
         of_self=_SELF.search(read) is not None,
         yours=_YOURS.search(read) is not None,

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any, Self, TypeVar
 
 from hybrid_memory.config import Weights
@@ -114,7 +115,7 @@ def checked_query(query: str) -> str:
 
 def _members(name: str, kind: type[E], given: Collection[E | str]) -> frozenset[E]:
     try:
-        return frozenset(kind(each) for each in given)
+        return frozenset(map(kind, given))
     except ValueError:
         allowed = ", ".join(kind)
         raise InvalidInputError(f"{name} must be a collection of these: {allowed}; got {shown(given)}") from None
@@ -266,12 +267,13 @@ def plan(
     query = ends(query)
     kind, cue = intent(query) if route is Intent.AUTO else (route, "")
     named = entities(query)
+    kinds = set(map(attrgetter("kind"), named))
     # Where a text asks or refers to earlier talk, its other sentences tell what happened, at times nobody asks for.
     asking = [part for part in sentences(query) if asks(part) or _PATTERNS[Intent.CONTEXTUAL].search(part)]
     asked = "\n".join(asking) or (query if len(query) <= MAX_ORDERED_CHARS else "")
     begun = {(span.since, span.until): span for span in reversed(find_times(asked, now)) if span.since <= now}
     times = tuple(sorted(begun.values(), key=lambda span: span.start))[:MAX_TIMES]
-    by_time = timing(asked, times, now=now, named=any(entity.kind is EntityKind.NAME for entity in named))
+    by_time = timing(asked, times, now=now, named=EntityKind.NAME in kinds)
     return Plan(
         intent=kind,
         cue=cue,
@@ -280,7 +282,7 @@ def plan(
         times=times,
         vector=candidates * 3 // 2 if kind is Intent.REASONING else candidates,
         text=candidates,
-        exact=EXACT if any(entity.verbatim for entity in named) else 0,
+        exact=EXACT if kinds - {EntityKind.NAME} else 0,
         temporal=TEMPORAL if by_time or kind is Intent.CONTEXTUAL else 0,
         timing=by_time,
         synonyms=_synonyms(query, synonyms) if synonyms else {},
@@ -478,7 +480,7 @@ def entities(query: str) -> tuple[Entity, ...]:
     single word at the start of a sentence, a day or a month. A Chinese name is a surname with one or two characters up
     to a particle, a verb or the end.
     """
-    taken: list[tuple[int, int, Entity]] = []
+    taken: list[tuple[int, int, EntityKind]] = []
     quoted = (match.span(match.lastindex or 0) for match in _QUOTED.finditer(query))
     chinese = (match for match in _CHINESE_NAME.finditer(query) if match[0] not in CHINESE_STOP_WORDS)
     for kind, found in (
@@ -493,10 +495,11 @@ def entities(query: str) -> tuple[Entity, ...]:
     ):
         for start, end in found:
             if all(end <= first or start >= last for first, last, _ in taken):
-                taken.append((start, end, Entity(query[start:end], kind)))
-    ordered = [entity for _, _, entity in sorted(taken, key=lambda each: each[:2])]
-    unique = {folded(entity.text): entity for entity in reversed(ordered)}
-    return tuple(entity for entity in ordered if unique[folded(entity.text)] is entity)[:MAX_ENTITIES]
+                taken.append((start, end, kind))
+    unique: dict[str, Entity] = {}
+    for start, end, kind in sorted(taken):
+        unique.setdefault(folded(query[start:end]), Entity(query[start:end], kind))
+    return tuple(unique.values())[:MAX_ENTITIES]
 
 
 def folded(text: str) -> str:

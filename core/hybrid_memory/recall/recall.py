@@ -23,7 +23,7 @@ from hybrid_memory.recall.hit import Hit, Signals
 from hybrid_memory.recall.measure import Measured, measure
 from hybrid_memory.recall.plan import DECIDING, Plan, Request, Timing, asks_for_last_talk
 from hybrid_memory.recall.plan import plan as planned
-from hybrid_memory.recall.signals import Curve, at_the_time, learned
+from hybrid_memory.recall.signals import Curve, learned
 from hybrid_memory.runtime import tracing
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span
@@ -31,7 +31,7 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import HIDING, in_a_moment, in_view, kept
-from hybrid_memory.text.asking import about_before, about_now, asking_share
+from hybrid_memory.text.asking import about_before, about_now
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import shown
 
@@ -120,18 +120,19 @@ async def recall(run: Runner, services: Services, request: Request, spaces: Sequ
     key = cache.question(
         where, request.query, request.k, request.weights, request.intent, tuple(spaces), services.horizon, session
     )
-    places = [where, *(replace(where, scope=space) for space in spaces)]
-    states = [await run.call(services.truth.state, place.scope.owner, HIDING) for place in places]
-    heads = {
-        place.scope.owner: (state.head, state.mark) for place, state in zip(places, states, strict=True) if state.head
-    }
+    places, heads = list[tuple[Where, LogState]](), cache.Heads()
+    for scope in (where.scope, *spaces):
+        state = await run.call(services.truth.state, scope.owner, HIDING)
+        places.append((replace(where, scope=scope), state))
+        if state.head:
+            heads[scope.owner] = state.head, state.mark
     hits = await cache.lookup(run, services, key, heads)
     if hits is not None:
         tracing.note(cached=True)
         return hits
     since = services.state(cache.RecallProjection).answers.cleared
     try:
-        hits, failed = await _search(run, services, request, list(zip(places, states, strict=True)))
+        hits, failed = await _search(run, services, request, places)
     except StoreUnavailableError as error:
         _log.warning("%s; recalling from the log alone", error)
         tracing.note(tier=Tier.EPISODIC.value)
@@ -165,45 +166,49 @@ async def _search(
     if plan.timing is Timing.CLEAR and not signals.some_within(candidates.places.at, plan.times):
         plan = replace(plan, timing=Timing.VAGUE)  # there are no records from then: another time may be meant
     measured = await measure(run, services, homes, query, candidates, weights=request.weights, plan=plan, k=request.k)
-    if not len(measured.ids):
+    if measured is None:
         return [], failed
     own, unranked = await _scores(run, services, query, measured)
     final = await choose.reranked(run, services, query, own, measured=measured, homes=homes)
     weights = request.weights or settings.weights or signals.learned().weights
-    plain = not any(weight for name, weight in signals.by_name(weights).items() if name not in {"vector", "text"})
+    _vector, _text, *adjustments = signals.values(weights)
+    plain = not any(adjustments)
     records, facts = await choose.best(run, services, homes, measured, (final.scores, own), k=request.k, plain=plain)
     instead: dict[int, int] = {}
     if not plain and plan.timing not in DECIDING and (about_now(plan.asked) or about_before(plan.asked)):
         rows = [measured.row_of[facts.get(record.id, record).id] for record in records]
         relevance = measured.features["relevance"][rows]
         records, instead = choose.by_day(homes, measured, records, relevance, newest=about_now(plan.asked))
+    questions = await choose.asked_before(run, homes, measured.words, candidates, records)
     # The same failure may have kept both the query and the new turns from their vectors.
-    others = (*(part for part in notes if part not in failure), unranked, final.failure)
-    note = "; ".join(part for part in (failure, *others) if part)
-    questions = await choose.asked_before(run, homes, query, replace(candidates, read=measured.read), records)
-    near = measured.features["similarity"]
-    sure = confidences(query, plan, measured, own)
+    others = [part for part in (*notes, unranked, final.failure) if part not in failure]
+    note = "; ".join(filter(None, (failure, *others)))
+    features, sure = measured.features, confidences(query, plan, measured, own)
+    for number, other in instead.items():
+        row = measured.row_of[number]
+        sure[row] = np.fmax(sure[row], sure[measured.row_of[other]])
+    values = np.array([*measured.columns.values()]).T
     behind = f"its place behind what {final.name} scored" if final.name else ""
 
     def hit(record: Record) -> Hit:
         row = measured.row_of[record.id]
-        certain = np.fmax(sure[row], sure[measured.row_of[instead.get(record.id, record.id)]])
+        near, certain = float(features["similarity"][row]), float(sure[row])
         return Hit(
             record=record,
             score=float(final.scores[row]),
-            signals=Signals(**{name: float(column[row]) for name, column in measured.columns.items()}),
+            signals=Signals(*values[row].tolist()),
             weights=measured.weights,
             note=note,
             plan=plan,
             ranker="" if unranked else services.ranker.name,
             reranker=final.name if final.by_model[row] else behind,
             own=float(own[row]) if final.name else None,
-            similarity=float(near[row]) if np.isfinite(near[row]) else None,
-            confidence=float(certain) if np.isfinite(certain) else None,
+            similarity=near if math.isfinite(near) else None,
+            confidence=certain if math.isfinite(certain) else None,
             asked=questions.get(record.id),
         )
 
-    hits = [_supported(hit(one), hit(facts[one.id])) if one.id in facts else hit(one) for one in records]
+    hits = [_supported(hit(record), hit(facts[record.id])) if record.id in facts else hit(record) for record in records]
     return hits if plain else _descending(hits), failed or bool(unranked or final.failure)
 
 
@@ -232,9 +237,10 @@ async def _scores(run: Runner, services: Services, query: str, measured: Measure
     columns, weights = measured.columns, measured.weights
     try:
         scores = await run.call(services.ranker.score, query, columns, weights, texts)
-        if np.shape(scores) == measured.ids.shape and 0 <= np.min(scores) <= np.max(scores) <= 1:  # NaN is not either
+        fits = np.shape(scores) == (len(measured.records),)
+        if fits and 0 <= np.min(scores) <= np.max(scores) <= 1:  # NaN is not either
             return scores, ""
-        reason = f"{services.ranker.name or services.ranker!r} did not return {len(measured.ids)} scores in 0 to 1"
+        reason = f"{services.ranker.name or services.ranker!r} did not return {len(measured.records)} scores in 0 to 1"
     except ModelError as error:
         reason = str(error)
     _log.warning("%s; ranking by the signals alone", reason)
@@ -310,34 +316,36 @@ async def _from_log(
 
 def confidences(query: str, plan: Plan, measured: Measured, scores: Array) -> Array:
     """The probability that each candidate answers the query."""
-    asked_for = measured.columns["exact"] > 0
-    if (of_the_time := at_the_time(plan.timing, measured.columns["temporal"])).any() and asking_share(query):
-        asked_for |= of_the_time
+    features, asked_for = measured.features, measured.columns["exact"] > 0
+    if measured.asking and plan.timing not in {Timing.NONE, Timing.OLDEST, Timing.NEWEST}:
+        temporal = measured.columns["temporal"]  # oldest and newest do not count: there is always a first and a last
+        asked_for |= temporal > 0 if plan.timing is Timing.LAST_TALK else temporal == 1
     # The question itself, which an agent remembers before it asks, is no answer to it.
     others = np.flatnonzero(~measured.echoes)
-    count = int(measured.candidates.count.max())
+    count = int(measured.candidates.count[measured.candidates.owner].max())
     if count < FEW:
         order = np.argsort(-scores, kind="stable")
         words = np.empty(len(scores))
         having = [frozenset(terms(measured.records[row].text)) for row in order.tolist()]
         words[order] = common_words(set(terms(query)), having)
-        beside = (measured.features["around"] > 0) & (len(others) > PAIR)
-        each = by_rule(measured.features["similarity"], words, beside)
-        return np.asarray(np.where(asked_for, np.maximum(each, EVEN), each))
-    if not len(others):
+        each = by_rule(features["similarity"], words, (features["around"] > 0) & (len(others) > PAIR))
+    elif not len(others):
         return np.zeros(len(scores))
-    features = measured.features
-    if len(others) < len(scores):
-        features = {name: column[others] for name, column in features.items()}
-    signs = evidence(features, scores[others])
-    return confidence(answered(signs, learned().certainty, learned().bias, count), scores, asked_for)
+    else:  # the probability that the query is answered, for the best candidate; for others scaled by their score
+        if len(others) < len(scores):
+            features = {name: column[others] for name, column in features.items()}
+        share = answered(evidence(features, scores[others]), learned().certainty, learned().bias, count)
+        best, worst = float(scores.max()), float(scores.min())
+        each = share * ((scores - worst) / (best - worst) if best > worst else np.ones(len(scores)))
+    return np.asarray(np.where(asked_for, np.maximum(each, EVEN), each))
 
 
 def evidence(features: Mapping[str, Array], scores: Array) -> dict[str, float]:
     """Evidence for whether the query is answered at all, from the candidates' features and scores."""
     order = np.argsort(-scores, kind="stable")
     best, several = order[0], order[:SEVERAL]
-    behind, near = order[min(MARGIN, len(order) - 1)], np.nan_to_num(features["similarity"])
+    behind, near = order[min(MARGIN, len(order) - 1)], features["similarity"]
+    near = np.where(np.isfinite(near), near, 0.0)
     return {
         "closest": float(near.max()),
         "closest few": float(np.sort(near)[-SEVERAL:].mean()),
@@ -365,15 +373,10 @@ def answered(signs: Mapping[str, float], curves: Mapping[str, Curve], bias: floa
         count: the number of vectors in the store.
     """
     few = SMALLER * math.log(max(LEARNED_FROM / max(count, 1), 1.0))
-    total = bias + few + sum(float(np.interp(signs[name], curve.knots, curve.worth)) for name, curve in curves.items())
-    return float(1.0 / (1.0 + np.exp(-np.clip(total, -50.0, 50.0))))
-
-
-def confidence(share: float, scores: Array, asked_for: npt.NDArray[np.bool_]) -> Array:
-    """The probability that the query is answered, for the best candidate; for others scaled by their score."""
-    best, worst = float(scores.max()), float(scores.min())
-    each = share * ((scores - worst) / (best - worst) if best > worst else np.ones(len(scores)))
-    return np.asarray(np.where(asked_for, np.maximum(each, EVEN), each))
+    shown_by = 0.0
+    for name, curve in curves.items():
+        shown_by += float(np.interp(signs[name], curve.knots, curve.worth))
+    return float(1.0 / (1.0 + np.exp(-np.clip(bias + few + shown_by, -50.0, 50.0))))
 
 
 def by_rule(similarity: Array, words: Array, beside: npt.NDArray[np.bool_]) -> Array:

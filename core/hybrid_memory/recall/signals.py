@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from operator import attrgetter
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
 from hybrid_memory.arrays import Array, Numbers
 from hybrid_memory.config import Weights
@@ -110,42 +110,43 @@ def brevity(lengths: Numbers) -> float:
     return min(1.0, BRIEF_CHARS / mean) ** 2 if mean > 0 else 1.0
 
 
-def neighbour_signal(relevance: Array, segments: Numbers, ordinals: Numbers, average: float) -> Array:
+def beside(segments: Numbers, ordinals: Numbers, *steps: int) -> Numbers:
+    """The row of the record so many places on, at most 2, in the same segment, or n; of shape (steps, n)."""
+    count = len(ordinals)
+    keys = segments * (int(ordinals.max(initial=0)) + 5) + ordinals + 2
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    near = ordered + np.array(steps)[:, None]
+    place = np.searchsorted(ordered, near)
+    rows = np.empty(near.shape, dtype=np.int64)
+    rows[:, order] = np.where(np.append(ordered, -1)[place] == near, np.append(order, count)[place], count)
+    return rows
+
+
+def neighbour_signal(relevance: Array, near: Numbers, average: float) -> Array:
     """``(near + 0.5 * far) / 1.5``: mean relevance of the turns one and two places before and after, in the segment.
 
-    Places without a candidate count as ``average``.
+    ``near`` has their rows: before, after, further before and further after; see `beside`. Places without a candidate
+    count as ``average``.
     """
-    around = beside(relevance, segments, ordinals, -1, 1, -2, 2, absent=average)
-    before, after, further_before, further_after = around
-    near, far = (before + after) / 2, (further_before + further_after) / 2
-    return np.asarray((near + SECOND_NEIGHBOUR * far) / (1 + SECOND_NEIGHBOUR))
-
-
-def beside(signal: Array, segments: Numbers, ordinals: Numbers, *steps: int, absent: float = 0.0) -> Array:
-    """The signal of the record so many places on, at most 2, in the same segment; ``absent`` if there is none.
-
-    Of shape (steps, n).
-    """
-    if not len(signal):
-        return np.zeros((len(steps), 0))
-    keys = segments * (int(ordinals.max()) + 5) + ordinals + 2
-    order = np.argsort(keys, kind="stable")
-    ordered, near = keys[order], keys + np.array(steps)[:, None]
-    place = np.minimum(np.searchsorted(ordered, near), len(keys) - 1)
-    return np.where(ordered[place] == near, signal[order[place]], absent)
+    before, after, further_before, further_after = np.append(relevance, average)[near]
+    close, far = (before + after) / 2, (further_before + further_after) / 2
+    return np.asarray((close + SECOND_NEIGHBOUR * far) / (1 + SECOND_NEIGHBOUR))
 
 
 def segment_signal(relevance: Array, segments: Numbers) -> Array:
     """The mean of the two highest relevances in the record's segment; of a segment of one, its own."""
     if not len(relevance):
         return np.zeros(0)
-    _, inverse = np.unique(segments, return_inverse=True)
-    order = np.lexsort((-relevance, inverse))
-    group = inverse[order]
-    starts = np.searchsorted(group, np.arange(group[-1] + 1))
-    kept = np.arange(len(group)) - starts[group] < BEST_OF_SEGMENT
-    total = np.bincount(group[kept], weights=relevance[order][kept])
-    return np.asarray((total / np.bincount(group[kept]))[inverse])
+    order = np.lexsort((-relevance, segments))
+    ordered, best_first = segments[order], relevance[order]
+    begins = np.append(True, ordered[1:] != ordered[:-1])
+    group = np.cumsum(begins) - 1
+    kept = np.arange(len(group)) - np.flatnonzero(begins)[group] < BEST_OF_SEGMENT
+    total = np.bincount(group[kept], weights=best_first[kept])
+    signal = np.empty(len(group))
+    signal[order] = (total / np.bincount(group[kept]))[group]
+    return signal
 
 
 def recency_signal(age: Array, half_life: float) -> Array:
@@ -180,16 +181,6 @@ def told_after(at: Array, spans: Sequence[tuple[float, float]], margin: float) -
         after = np.clip(1.0 - np.maximum(at - until, 0.0) / margin, 0.0, 1.0)
         signal = np.maximum(signal, np.where(at < since, 0.0, after))
     return signal
-
-
-def at_the_time(timing: Timing, temporal: Array) -> npt.NDArray[np.bool_]:
-    """Which candidates are from the requested time, by their temporal signal.
-
-    Oldest and newest do not count, as there is always a first and a last.
-    """
-    if timing in {Timing.NONE, Timing.OLDEST, Timing.NEWEST}:
-        return np.zeros(len(temporal), dtype=np.bool_)
-    return temporal > 0 if timing is Timing.LAST_TALK else temporal == 1
 
 
 def some_within(at: Array, times: Sequence[TimeSpan]) -> bool:
@@ -240,19 +231,21 @@ def _ordered(at: Array, members: Array, *, oldest: bool) -> Array:
     return signal
 
 
-def by_name(weights: Weights) -> dict[str, float]:
-    """The weight of each signal."""
-    return {name: getattr(weights, name) for name in Weights.__dataclass_fields__}
+NAMES = tuple(Weights.__dataclass_fields__)
+"""The names of the signals."""
+
+values = attrgetter(*NAMES)
+"""The weights or signals of an object with these fields, in their order."""
 
 
 def weighted_mean(signals: Mapping[str, Array], weights: Weights) -> Array:
     """``sum(weight * signal) / sum(weights)`` over the fields of `Weights`; zeros if no weight is set."""
-    each = by_name(weights)
+    each = values(weights)
     scores = np.zeros(len(signals["vector"]))
-    for name, weight in each.items():
+    for name, weight in zip(NAMES, each, strict=True):
         if weight:
             scores += weight * signals[name]
-    return scores / (sum(each.values()) or 1.0)
+    return scores / (sum(each) or 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,11 +294,14 @@ class Learned:
 
         Signals with a missing feature are left out.
         """
-        return {
-            signal: np.clip(sum((curve(features[name]) for name, curve in curves.items()), np.zeros(1)), 0.0, 1.0)
-            for signal, curves in self.curves.items()
-            if curves.keys() <= features.keys()
-        }
+        signals = {}
+        for signal, curves in self.curves.items():
+            if curves.keys() <= features.keys():
+                total: Array = np.zeros(1)
+                for name, curve in curves.items():
+                    total = total + curve(features[name])
+                signals[signal] = np.minimum(np.maximum(total, 0.0), 1.0)
+        return signals
 
     def score(
         self, query: str, signals: Mapping[str, Array], weights: Weights, texts: Callable[[Sequence[int]], list[str]]

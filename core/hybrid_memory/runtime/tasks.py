@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import count
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from hybrid_memory.errors import InvalidInputError
@@ -115,8 +116,8 @@ class Condition(threading.Condition):
 
     if not TYPE_CHECKING:
         # Looked up by ``with`` before anything is locked.
-        __enter__ = property(lambda self: self._lock.__enter__)
-        __exit__ = property(lambda self: self._lock.__exit__)
+        __enter__ = property(attrgetter("_lock.__enter__"))
+        __exit__ = property(attrgetter("_lock.__exit__"))
 
     def wait(self, timeout: float | None = None) -> Any:
         """Whether it was notified; if interrupted, raises the exception with the lock still held."""

@@ -82,9 +82,11 @@ def asking_share(text: str) -> float:
 
     A question without content words ("How are you?") asks nothing, unless it is about the speaker ("Who am I?").
     """
-    parts = sentences(text[:MAX_CHARS])
-    total = sum(map(len, parts))
-    return sum(len(part) for part in parts if asks(part)) / total if total else 0.0
+    asking = total = 0
+    for part in sentences(text[:MAX_CHARS]):
+        total += len(part)
+        asking += len(part) if asks(part) else 0
+    return asking / total if total else 0.0
 
 
 def asks(sentence: str) -> bool:
@@ -372,7 +374,7 @@ def speech(texts: Sequence[str], vectors: Floats | None = None, embedder: str = 
     Vectors, of shape (n, dim), count only for an embedder with known reference vectors; rows may be zeros, and dim 0
     as long as an owner has no vector.
     """
-    read = np.array([_of(text) for text in texts], dtype=np.float64).reshape(-1, 2)
+    read = np.array([*map(speech_act, texts)], dtype=np.float64).reshape(-1, 2)
     empty = read[:, 0]
     if vectors is not None and tells(embedder) and vectors.any():
         short = np.array([len(text) <= SHORT_CHARS for text in texts]) & np.any(vectors, axis=1)
@@ -402,6 +404,6 @@ def emptiness(vectors: Floats) -> Array:
 
 
 @kept_by_hash(16_384)
-def _of(text: str) -> tuple[float, float]:
-    """How empty a text is, and how much of it asks."""
+def speech_act(text: str) -> tuple[float, float]:
+    """How empty a turn is, and how much of it asks, by the rules alone; see `Speech`."""
     return (1.0, 0.0) if says_nothing(text) else (0.0, questioning_share(ends(text, READ_CHARS)))

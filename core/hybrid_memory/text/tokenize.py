@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -67,6 +67,8 @@ def terms(text: str) -> list[str]:
 
 def plain_terms(text: str) -> list[str]:
     """The terms of a text without regard to its language, so that those of a part of it are among its own."""
+    if text.isascii():
+        return [stem for word in _ASCII_WORD.findall(text.lower()) if (stem := _stem(word))]
     runs = _RUN.findall(unicodedata.normalize("NFKC", text.replace("’", "'")).lower().replace("’", "'"))
     return [term for run in runs for term in (_grams(run) if _is_cjk(run[0]) else [_stem(run)]) if term]
 
@@ -189,8 +191,9 @@ def is_known(term: str) -> bool:
     return all(_BITS[place >> 3] >> (place & 7) & 1 for place in places(term, 8 * len(_BITS)))
 
 
-def places(term: str, size: int) -> list[int]:
+def places(term: str, size: int) -> Iterator[int]:
     """The bits of a term in a filter of this size."""
     digest = hashlib.blake2b(term.encode(), digest_size=16).digest()
     first, step = int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little") | 1
-    return [(first + number * step) % size for number in range(HASHES)]
+    for number in range(HASHES):
+        yield (first + number * step) % size
