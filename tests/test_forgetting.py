@@ -30,7 +30,7 @@ from hybrid_memory.store.erasure import STREAM_BATCH
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.doubles import FaultyEmbedder, texts
 from tests.faces import Face, Open
-from tests.world import holding, rows
+from tests.world import cases, holding, rows
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
 CANARY = "zirconquokka"
@@ -243,22 +243,7 @@ def test_what_is_kept_of_others_stays_when_somebody_forgets(opened: Open, monkey
         assert len(set(filled)) == 1, "those of the owner follow the store"
 
 
-HIDDEN = [
-    {"content": "Nice.", "metadata": {"place": "Zirconquokka Lane"}},
-    {"content": "Nice.", "metadata": {"zirconquokka": 1}},
-    {"content": "Nice.", "name": "Zirconquokka"},
-    {"content": "Nice.", "extra": {"trace": [{"note": "the zirconquokka"}]}},
-    {"content": [{"type": "text", "text": "Look."},
-                 {"type": "image_url", "image_url": {"url": "https://example.org/zircon%71uokka.png"}}]},
-    {"content": [{"type": "text", "text": "Look."}, {"type": "file", "file_id": "f1", "filename": "zirconquokka.pdf"}]},
-    {"content": [{"type": "text", "text": "Look."},
-                 {"type": "image_url", "image_url": {"url": "https://example.org/1.png"}, "alt": "A ZIRCONQUOKKA"}]},
-    {"content": "The zir\u200bcon\u00adquo\u2060kka."},
-    {"content": "The \uff5a\uff49\uff52\uff43\uff4f\uff4e\uff51\uff55\uff4f\uff4b\uff4b\uff41."},
-    {"content": "The Z\ufe0fIRCON\u034fQUOKKA."},
-    {"role": "assistant", "tool_calls": [{"name": "look_up", "arguments": {"of": {"zirconquokka": []}}, "id": "1"}]},
-    {"role": "assistant", "tool_calls": [{"name": "zirconquokka", "arguments": {}, "id": "1"}]},
-]  # fmt: skip
+HIDDEN = cases("forgetting.json", "hidden")
 
 
 @pytest.mark.parametrize("message", HIDDEN)

@@ -13,6 +13,7 @@ from hybrid_memory.testing.models import Fault
 from hybrid_memory_evaluation.probing import MAX_PER_KIND, probes_of
 from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind, holds
 from hybrid_memory_evaluation.probing.writing import Written, written_probes
+from tests.world import cases, column
 
 
 def user(text: str) -> dict[str, Any]:
@@ -136,25 +137,9 @@ PATHS = st.sampled_from(
 NAMES = st.sampled_from(
     ["Ada", "Odense", "Redis", "《三体》", "陈晓", "KD48213", "4500元", "3月5日", "the", "x", "5", "a.b@c.org"]
 )
-SAID = [
-    "My name is {a}.", "I live in {a}.", "I moved to {a}.", "I like {a} and {b}.", "I have to call {a} tomorrow.",
-    "I have called {a}.", "We decided to use {a} for {b} because {c} is too slow.",
-    "Let's go with {a} instead of {b}.", "The issue is that `{a}` breaks {b} on every {c}.",
-    "Which one would you like for {a} and {b}?", "My order number is {a}, see https://example.org/{b}.",
-    "TODO: write to {a} about the {b}.", "请帮我订{a}，我住在{b}。", "我喜欢{a}，我对{b}过敏。",
-    "我们决定用{a}代替{b}，因为{c}太贵。", "问题在于`{a}`每次都会弄坏{b}和{c}。", "提醒我去买{a}和{b}。",
-    "订单号是{a}，接下来还要{b}。", "{a} weighed 12 kg when {b} met {c} at the harbour.",
-]  # fmt: skip
-COMMANDS = [
-    "touch {p}", "rm {p}", "mv {p} {q}", "cat > {p} <<'EOF'\nx\nEOF", "sed -i s/a/b/ {p}", "python {p}",
-    "python -m pytest {p} -q", "git checkout {p}",
-]  # fmt: skip
-OUTPUTS = [
-    "", "ok", "Traceback (most recent call last):\n{a}Error: {b} is not there",
-    "FAILED {p}::test_{a} - AssertionError\n=== 1 failed, 6 passed in 0.52s ===", "=== 7 passed in 0.10s ===",
-    "bash: {p}: No such file or directory", '{{"order_id": "{a}7", "city": "{b}", "owner": {{"email": "{c}"}}}}',
-    "<returncode>1</returncode>\n<output>\n{a}</output>",
-]  # fmt: skip
+SAID = column("evaluation/probes.tsv", "said")
+COMMANDS = column("evaluation/probes.tsv", "commands")
+OUTPUTS = column("evaluation/probes.tsv", "outputs")
 
 
 @st.composite
@@ -253,14 +238,9 @@ def test_what_holds_becomes_a_probe_with_the_turns_that_it_was_made_from() -> No
 
 @pytest.mark.parametrize(
     "wrong",
-    [
-        {"turns": [4]}, {"turns": [99]}, {"turns": [0]}, {"turns": [6]}, {"turns": []}, {"turns": ["2"]},
-        {"turns": [True]}, {"turns": 2}, {"keys": ["Osprey"]}, {"keys": ["Heron", "Osprey"]}, {"keys": ["Hero"]},
-        {"keys": ["room 14"]}, {"keys": []}, {"keys": [""]}, {"keys": [7]}, {"keys": None}, {"keys": ["Heron"] * 9},
-        {"kind": "trivia"}, {"kind": ["recall"]}, {"question": ""}, {"question": 7}, {"answer": "  "},
-    ],
+    [*cases("evaluation/probes.json", "wrong"), {"keys": ["Heron"] * 9}],
     ids=repr,
-)  # fmt: skip
+)
 def test_what_does_not_hold_is_refused_and_counted(wrong: dict[str, Any]) -> None:
     probes, refused = written({"probes": [{**GOOD, **wrong}, WHY]})
     assert [probe.keys for probe in probes] == [("Thursday", "tape robot")]

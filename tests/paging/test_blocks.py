@@ -10,6 +10,7 @@ from hybrid_memory import Block, HybridMemory, PagingConfig, ScopedMemory
 from hybrid_memory.config import RedactionConfig
 from hybrid_memory.errors import InvalidInputError
 from tests.faces import Face, Open
+from tests.world import cases
 
 BAD_LABELS = ["", "two words", "human\n", "a/b", "<human>", "x" * 65, "e\u0301", None, 7, ["human"]]
 LATE_VERBS: list[tuple[str, dict[str, Any]]] = [
@@ -67,18 +68,14 @@ def test_a_label_is_checked_before_anything_changes(face: Face, alice: ScopedMem
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"value": 7}, "value must be str, got 7"), ({"value": None}, "value must be str"),
-        ({"value": "\ud800"}, "value cannot be stored: lone surrogate"),
+        *cases("paging/blocks.json", "put"),
         ({"description": b"x"}, "description must be str"),
-        ({"description": "\udfff"}, "description cannot be stored"), ({"max_chars": 0}, "max_chars must be"),
-        ({"max_chars": -1}, "max_chars must be"), ({"max_chars": "40"}, "max_chars must be"),
-        ({"max_chars": 1.5}, "max_chars must be"),
         ({"value": "x" * 41, "max_chars": 40}, "would have 41 of 40 characters"),
         ({"value": "🙂" * 3, "max_chars": 2}, "would have 3 of 2 characters"),
         ({"value": "x" * 2001}, "would have 2001 of 2000 characters"),
     ],
     ids=repr,
-)  # fmt: skip
+)
 def test_a_bad_put_is_refused(face: Face, alice: ScopedMemory, human: Block, wrong: dict[str, Any], told: str) -> None:
     for label in ("human", "new"):
         with pytest.raises(InvalidInputError, match=told):
@@ -90,21 +87,7 @@ def test_a_bad_put_is_refused(face: Face, alice: ScopedMemory, human: Block, wro
 @pytest.mark.parametrize(
     ("edit", "told"),
     [
-        ({}, "exactly one of append=, old= "),
-        ({"append": "x", "value": "y"}, "exactly one of"),
-        ({"append": "x", "old": "Ada", "new": "Bo"}, "exactly one of"),
-        ({"append": 7}, "append must be str.*, got 7"),
-        ({"append": " \n"}, "append is empty"),
-        ({"append": "\ud800"}, "text cannot be stored"),
-        ({"value": ["x"]}, "value must be str"),
-        ({"old": "", "new": "x"}, "old is empty"),
-        ({"old": "Ada", "new": None}, "new must be str"),
-        (
-            {"old": "Bob", "new": "x"},
-            "'Bob' does not occur in the block 'human': quote a part of it exactly; it says:\nName: Ada$",
-        ),
-        ({"old": "ada", "new": "x"}, "'ada' does not occur in the block 'human'"),
-        ({"old": "a", "new": "x"}, "'a' occurs 2 times in the block 'human': quote a longer part"),
+        *cases("paging/blocks.json", "edit"),
         ({"append": "x" * 31}, "the block 'human' would have 41 of 40 characters: shorten what it says first"),
         ({"old": "Ada", "new": "x" * 35}, "would have 41 of 40"),
         ({"value": "x" * 41}, "would have 41 of 40"),
