@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -85,3 +87,11 @@ def undisturbed(*, url: str = "memory://", **models: Any) -> HybridMemory:
     quiet = {"background": False}
     config = {"url": url, "recall": {"count_uses": False}, "learning": quiet, "orchestration": quiet}
     return open_memory(MemoryConfig.of(config), **models)
+
+
+def copied(file: Path, name: str) -> Path:
+    """The store of this file as it stands, in another one beside it."""
+    copy = file.with_name(name)
+    with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(copy)) as target:
+        source.backup(target)
+    return copy
