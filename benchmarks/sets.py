@@ -74,11 +74,12 @@ class Clock:
         return self.now
 
 
-def dialogue(turns: Sequence[Mapping[str, Any]], *, prefix: str = "") -> list[Message]:
-    """The turns as alternating messages of user and assistant, with a prefix to their ids."""
+def dialogue(turns: Sequence[Mapping[str, Any]], *, prefix: str | None = None) -> list[Message]:
+    """The turns as alternating messages of user and assistant, under their ids, or numbered behind a prefix."""
+    names = [str(turn["id"]) if prefix is None else f"{prefix}{row}" for row, turn in enumerate(turns)]
     return [
-        Message(role="assistant" if row % 2 else "user", content=turn["text"], id=f"{prefix}{row}")  # type: ignore[arg-type]
-        for row, turn in enumerate(turns)
+        Message(role="assistant" if row % 2 else "user", content=turn["text"], id=name)  # type: ignore[arg-type]
+        for row, (turn, name) in enumerate(zip(turns, names, strict=True))
     ]
 
 
