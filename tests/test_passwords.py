@@ -20,19 +20,11 @@ from hybrid_memory.engines.redis.connection import RedisConnection
 from hybrid_memory.errors import HybridMemoryError, InvalidConfigError
 from hybrid_memory.urls import cleaned, shown_url, without_passwords
 from tests.servers import RedisServer, free_port
+from tests.world import column
 
 SPECIAL = "/@#%?:&=+[]\\'\" ~é密\n"
 PASSWORDS = st.text(st.sampled_from("Zq7" + SPECIAL), min_size=1, max_size=12).map(lambda text: f"Zq{text}7X")
-FORMS = [
-    "{scheme}://user:{password}@host:6379/0?prefix=name",
-    "{scheme}://:{password}@host",
-    "{scheme}://{password}@host:6379",
-    "{scheme}://host:6379/0?password={password}",
-    "{scheme}://host/0?prefix=a&key={password}&table=b",
-    "{scheme}://us@er:{password}@[::1]:1/db#x",
-    "{scheme}://host/0#{password}",
-    "{scheme}:///:{password}@host",
-]
+FORMS = column("passwords.tsv", "forms")
 URLS = st.builds(
     lambda form, scheme, password, encoded: (
         form.format(scheme=scheme, password=quote(password, safe="") if encoded else password),

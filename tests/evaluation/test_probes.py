@@ -24,61 +24,15 @@ def assistant(text: str) -> dict[str, Any]:
     return {"role": "assistant", "content": text}
 
 
-def step(said: str, name: str, output: str, **arguments: Any) -> list[dict[str, Any]]:
-    call = {"name": name, "arguments": arguments, "id": "call"}
-    return [
-        {"role": "assistant", "content": said, "tool_calls": [call]},
-        {"role": "tool", "content": output, "tool_call_id": "call"},
-    ]
-
-
-def chat(*parts: dict[str, Any] | list[dict[str, Any]]) -> Transcript:
-    flat = [message for part in parts for message in (part if isinstance(part, list) else [part])]
-    return Transcript.of([{**message, "id": f"m{row}"} for row, message in enumerate(flat)])
+def chat(*messages: dict[str, Any]) -> Transcript:
+    return Transcript.of([{**message, "id": f"m{row}"} for row, message in enumerate(messages)])
 
 
 def told(probes: list[Probe]) -> list[tuple[str, str, tuple[str, ...]]]:
     return [(str(probe.kind), probe.question, probe.keys) for probe in probes]
 
 
-CRASH = 'Traceback (most recent call last):\n  File "repro.py", line 1\nTimeoutError: read timed out after 30 seconds'
-FAILED = "FAILED tests/test_fetch.py::test_backoff - AssertionError\n=== 1 failed, 6 passed in 0.52s ==="
-
-CODING = chat(
-    user("Please add retries to the downloader so that timeouts are survived."),
-    step("I'll look at the code first.", "bash", "def fetch(url): ...", command="cat src/fetch.py"),
-    step(
-        "I'll write a short script that reproduces it.", "bash", "", command="cat > repro.py <<'EOF'\nfetch('x')\nEOF"
-    ),
-    step("", "bash", CRASH, command="python repro.py"),
-    step(
-        "Let's change what waits for the server.",
-        "str_replace",
-        "Edited.",
-        path="src/fetch.py",
-        old_str="a",
-        new_str="b",
-    ),
-    step("", "bash", FAILED, command="cd . && python -m pytest tests/test_fetch.py -q"),
-    user("We decided to use exponential backoff instead of a fixed delay, because servers throttle us."),
-    assistant("The issue is that `fetch_once` swallows the original exception silently."),
-    step("I'll remove the script again.", "bash", "", command="rm repro.py && touch NOTES.md"),
-    user("Thanks, go on."),
-    assistant("All right."),
-)
-
-CHINESE = chat(
-    user("我叫陈晓。我住在杭州。帮我规划一下五月去黄山的旅行。"),
-    assistant("好的，请问您的预算是多少？"),
-    user("这次旅行的预算总共是4500元左右。"),
-    assistant("明白了。您想坐高铁还是自己开车去黄山？"),
-    user("我们决定坐高铁，因为停车费太贵。"),
-    assistant("好的，已经记下了。"),
-    user("我要记得买一把登山杖。"),
-    assistant("没问题。"),
-    user("我搬到苏州了。"),
-    assistant("恭喜乔迁！"),
-)
+CODING, CHINESE = (chat(*cases("evaluation/probes.json", name)) for name in ("coding", "chinese"))
 
 
 def test_a_coding_run_is_asked_about_its_files_errors_tests_and_decisions() -> None:

@@ -37,15 +37,7 @@ def test_a_block_is_put_edited_in_three_ways_and_removed(face: Face, alice: Scop
     assert face(alice).blocks() == {}
     put = face(alice.block("任务-1.a")).put(description="What to do.", max_chars=50)
     assert (put.value, put.revision, put.change, put.max_chars, put.read_only) == ("", 1, "put", 50, False)
-    steps: list[tuple[dict[str, Any], str, str]] = [
-        ({"append": "Book a room."}, "append", "Book a room."),
-        ({"append": "订蛋糕🎂"}, "append", "Book a room.\n订蛋糕🎂"),
-        ({"old": "a room", "new": "the hall"}, "replace", "Book the hall.\n订蛋糕🎂"),
-        ({"old": "\n订蛋糕🎂"}, "replace", "Book the hall."),
-        ({"value": "All done."}, "rethink", "All done."),
-        ({"value": ""}, "rethink", ""),
-        ({"append": "Again."}, "append", "Again."),
-    ]
+    steps: list[tuple[dict[str, Any], str, str]] = cases("paging/blocks.json", "steps")
     for number, (edit, change, text) in enumerate(steps, start=2):
         edited = face(alice.block("任务-1.a")).edit(**edit)
         assert (edited.value, edited.change, edited.revision) == (text, change, number)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hybrid_memory.context.payloads import digest, page
 from hybrid_memory.log.media import digest_media, is_media
-from tests.world import rows
+from tests.world import cases, rows
 
 PNG = b64encode(b"\x89PNG\r\n\x1a\n" + bytes(100)).decode()
 JPEG = b64encode(b"\xff\xd8\xff\xe0" + bytes(99)).decode()
@@ -190,17 +190,6 @@ def test_a_media_block_is_told_by_type_and_size(block: dict[str, Any], told: str
     assert digest_media(block) == f"[{told}]"
 
 
-@pytest.mark.parametrize(
-    "block",
-    [
-        {"type": "text", "text": "data:image/png;base64,AAAA"},
-        {"type": "tool_use", "id": "1", "name": "image", "input": {"url": "u"}},
-        {"type": "reasoning", "reasoning": "think"},
-        {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "words"}},
-        {"type": "image"},
-        {"type": ["image"]},
-        {},
-    ],
-)
+@pytest.mark.parametrize("block", cases("compression/offload/digest.json", "none"))
 def test_other_blocks_are_no_media(block: dict[str, Any]) -> None:
     assert not is_media(block)
