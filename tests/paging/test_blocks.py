@@ -1,13 +1,11 @@
 """Blocks of working context: put, edited, undone, looked back on, and shown in prompts."""
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hybrid_memory import Block, HybridMemory, PagingConfig, ScopedMemory
-from hybrid_memory.config import RedactionConfig
 from hybrid_memory.errors import InvalidInputError
 from tests.faces import Face, Open
 from tests.world import cases
@@ -140,22 +138,6 @@ def test_undo_goes_back_change_by_change(face: Face, alice: ScopedMemory, human:
     assert values(alice) == {"human": "Name: Ada"}
     changes = "put append put remove undo undo undo append undo remove undo".split()
     assert [block.change for block in alice.block("human").history()] == changes
-
-
-def test_what_is_to_be_redacted_never_comes_into_a_block(face: Face, opened: Open, tmp_path: Path) -> None:
-    memory = opened(redaction=RedactionConfig(kinds=("email", "card")))
-    alice = memory.scoped(user="alice")
-    face(alice.block("human")).put("Mail: ada@example.org", description="Of ada@example.org")
-    face(alice.block("human")).edit(append="Other mail: eve@example.org")
-    face(alice.block("human")).edit(old="Other mail", new="For ida@example.org, other mail")
-    face(alice.block("card")).put()
-    face(alice.block("card")).edit(value="It is 4111 1111 1111 1111.")
-    said = [f"{one.value} {one.description}" for label in ("human", "card") for one in alice.block(label).history()]
-    assert "example.org" not in "".join(said)
-    assert "1111" not in "".join(said)
-    assert alice.blocks()["human"].value.startswith("Mail: ")
-    face(memory).close()
-    assert b"example.org" not in (tmp_path / "memory.db").read_bytes()
 
 
 def test_blocks_beyond_their_share_are_cut_in_the_prompt_only(face: Face, alice: ScopedMemory) -> None:
