@@ -253,8 +253,9 @@ def items(memory: HybridMemory) -> None:
 def block(memory: HybridMemory) -> None:
     block = memory.scoped(user="u").block("notes")
     block.put(SECRET, description=MAIL)
-    for edit in ({"append": f"And {SECRET}"}, {"old": "And My", "new": f"For {MAIL} my"}, {"value": SECRET}):
-        block.edit(**edit)
+    block.edit(append=f"And {SECRET}")
+    block.edit(old="And My", new=f"For {MAIL} my")
+    block.edit(value=SECRET)
 
 
 def quarantined(memory: HybridMemory) -> None:

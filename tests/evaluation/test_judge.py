@@ -68,18 +68,9 @@ def test_exactly_the_criteria_of_the_kind_are_asked_for_reasoning_first(kind: Pr
 
 
 MALFORMED = {
-    "too high": filled(5.01),
-    "negative": filled(-0.5),
+    **{name: filled(score) for name, score in cases("evaluation/judge.json", "score").items()},
     "not a number": filled(math.nan),
     "infinite": filled(math.inf),
-    "boolean": filled(True),
-    "word": filled("four"),
-    "fraction": filled("4/5"),
-    "NaN as text": filled("nan"),
-    "text too high": filled("40"),
-    "underscored": filled("0_4"),
-    "nothing": filled(None),
-    "list": filled([4]),
     "huge": filled(10**400),
     "one criterion is missing": {name: entry for name, entry in filled().items() if name != NAMES[3]},
     "one is a bare number": filled(**{NAMES[0]: 4}),
