@@ -248,42 +248,38 @@ HIDDEN = cases("forgetting.json", "hidden")
 
 @pytest.mark.parametrize("message", HIDDEN)
 @pytest.mark.parametrize("query", [CANARY, "Zircon\u00adquokka"])
-def test_words_are_found_wherever_a_message_holds_them(query: str, message: dict[str, Any]) -> None:
-    with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
-        alice = memory.scoped(user="alice", session="s1")
-        (name,) = alice.remember({"role": "user", **message}).ids
-        alice.remember({"content": "Nice.", "metadata": {"place": "Rome"}})
-        assert alice.forget(query=query, dry_run=True).ids == (name,)
-        assert alice.forget(query=query).ids == (name,)
-        assert [message.text for message in alice.history()] == ["Nice."]
+def test_words_are_found_wherever_a_message_holds_them(
+    alice: ScopedMemory, query: str, message: dict[str, Any]
+) -> None:
+    (name,) = alice.remember({"role": "user", **message}).ids
+    alice.remember({"content": "Nice.", "metadata": {"place": "Rome"}})
+    assert alice.forget(query=query, dry_run=True).ids == (name,)
+    assert alice.forget(query=query).ids == (name,)
+    assert [message.text for message in alice.history()] == ["Nice."]
 
 
 @pytest.mark.parametrize("row", rows("whole_words.tsv"), ids=" ".join)
-def test_words_are_whole_where_a_script_separates_them(row: tuple[str, ...]) -> None:
+def test_words_are_whole_where_a_script_separates_them(alice: ScopedMemory, row: tuple[str, ...]) -> None:
     """The query, what goes by it, and behind the arrow what stays."""
     arrow = row.index("=>")
     query, goes, stays = row[0], row[1:arrow], list(row[arrow + 1 :])
-    with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
-        alice = memory.scoped(user="alice", session="s1")
-        alice.block("notes").put("\n".join([*goes, *stays]))
-        alice.remember([*goes, *stays])
-        planned = alice.forget(query=query, dry_run=True)
-        assert [line.partition("user: ")[2] for line in planned.turns] == [" ".join(text.split()) for text in goes]
-        assert alice.forget(query=query).turns == ()
-        assert texts(alice.history()) == stays
-        assert alice.blocks()["notes"].value == "\n".join(stays)
+    alice.block("notes").put("\n".join([*goes, *stays]))
+    alice.remember([*goes, *stays])
+    planned = alice.forget(query=query, dry_run=True)
+    assert [line.partition("user: ")[2] for line in planned.turns] == [" ".join(text.split()) for text in goes]
+    assert alice.forget(query=query).turns == ()
+    assert texts(alice.history()) == stays
+    assert alice.blocks()["notes"].value == "\n".join(stays)
 
 
-def test_what_is_no_text_is_not_searched_for_words() -> None:
-    with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
-        alice = memory.scoped(user="alice", session="s1")
-        picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "QUOKKAzircon" * 40}}
-        sound = {"type": "input_audio", "input_audio": {"data": "zirconQUOKKA" * 40, "format": "wav"}}
-        alice.remember({"content": [{"type": "text", "text": "Look."}, picture, sound]})
-        assert alice.forget(query="quokka").ids == ()
-        for nothing in ("\u200b", "\u00ad \u2060"):
-            with pytest.raises(InvalidInputError):
-                alice.forget(query=nothing)
+def test_what_is_no_text_is_not_searched_for_words(alice: ScopedMemory) -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "QUOKKAzircon" * 40}}
+    sound = {"type": "input_audio", "input_audio": {"data": "zirconQUOKKA" * 40, "format": "wav"}}
+    alice.remember({"content": [{"type": "text", "text": "Look."}, picture, sound]})
+    assert alice.forget(query="quokka").ids == ()
+    for nothing in ("\u200b", "\u00ad \u2060"):
+        with pytest.raises(InvalidInputError):
+            alice.forget(query=nothing)
 
 
 def test_blocks_from_before_an_instant_go_with_the_turns(memory: HybridMemory, face: Face) -> None:
@@ -398,15 +394,13 @@ def test_folds_that_were_joined_are_not_read_again(monkeypatch: pytest.MonkeyPat
         assert texts[-1] == [f"https://x.org/part_{chr(97 + number)}" for number in range(23) if number != 2]
 
 
-def test_a_query_reads_in_batches() -> None:
-    with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
-        alice = memory.scoped(user="alice", session="s1")
-        alice.remember([f"Room {number}." for number in range(1_200)])
-        memory.flush()
-        services = memory._runtime.services
-        services.log = counted = Counted(services.truth)
-        assert len(alice.forget(query="room 1199").ids) == 1
-        assert counted.most <= STREAM_BATCH
+def test_a_query_reads_in_batches(memory: HybridMemory, alice: ScopedMemory) -> None:
+    alice.remember([f"Room {number}." for number in range(1_200)])
+    memory.flush()
+    services = memory._runtime.services
+    services.log = counted = Counted(services.truth)
+    assert len(alice.forget(query="room 1199").ids) == 1
+    assert counted.most <= STREAM_BATCH
 
 
 class HeldUpError(Exception):
