@@ -1,12 +1,11 @@
 """What is forgotten is gone: from every verb, and from every byte of the store."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ from hybrid_memory.engines.sqlite import SqliteIndex
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.index.record import Where
-from hybrid_memory.log.port import Appended, Draft, Payloads
+from hybrid_memory.log.port import Draft
 from hybrid_memory.log.views import DelegatingLog
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.recall.cache import RecallProjection
@@ -327,21 +326,16 @@ REPEATING = {EventKind.CLAIM, EventKind.RECALLED, EventKind.COMPACTION}
 
 
 class Counted(DelegatingLog):
-    """Counts the events that are read, and keeps what is written anew."""
+    """Counts the events that are read."""
 
     seen = 0
     most = 0
-    rewritten: Payloads = MappingProxyType({})
 
     def read(self, scope: Scope, **which: Any) -> list[Event]:
         events = super().read(scope, **which)
         self.seen += len(events)
         self.most = max(self.most, len(events))
         return events
-
-    def erase(self, owner: Scope, positions: Sequence[int], rewritten: Payloads, *rest: Any, **named: Any) -> Appended:
-        self.rewritten = rewritten
-        return super().erase(owner, positions, rewritten, *rest, **named)
 
 
 def test_forgetting_one_turn_reads_each_fold_and_the_turns_behind_it_once() -> None:

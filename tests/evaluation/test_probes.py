@@ -175,8 +175,8 @@ def talk(said: Sequence[tuple[str, str]] = ENGLISH) -> Transcript:
     return Transcript.of([{"role": role, "content": text} for role, text in said])
 
 
-def written(*answers: str | Mapping[str, Any], truncated: int = 5, count: int = 2) -> Written:
-    return written_probes(talk(), truncated, as_language_model(ScriptedModel(answers)), count=count)
+def written(*answers: str | Mapping[str, Any]) -> Written:
+    return written_probes(talk(), 5, as_language_model(ScriptedModel(answers)), count=2)
 
 
 def test_what_holds_becomes_a_probe_with_the_turns_that_it_was_made_from() -> None:

@@ -258,9 +258,9 @@ def test_all_members_edit_one_block(face: Face, memory: HybridMemory, team: Spac
     assert face(team.block("task")).history()[-1].author == "user='bob'"
 
 
-def at_once(work: Callable[[int], Any], threads: int = THREADS) -> list[Any]:
-    with ThreadPoolExecutor(threads, "at once") as pool:
-        return list(pool.map(work, range(threads)))
+def at_once(work: Callable[[int], Any]) -> list[Any]:
+    with ThreadPoolExecutor(THREADS, "at once") as pool:
+        return list(pool.map(work, range(THREADS)))
 
 
 def refusal(owner: ScopedMemory, **edit: Any) -> str:
