@@ -21,7 +21,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, only its folder is on the path
 
 from benchmarks.sets import MAX_TOKENS, count_tokens, load
-from benchmarks.tables import parser, write
+from benchmarks.tables import Table, parser, write
 from benchmarks.vectors import KeptVectors
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory_evaluation import Evaluation, Probe, ProbeKind, Report, Transcript, found_methods
@@ -109,6 +109,7 @@ def _chat(one: dict[str, Any], turns: list[dict[str, Any]]) -> Transcript:
     )
 
 
+COLUMNS = ("method", "survival", "reach", "finished", "ratio", "tokens", "a task", "reuse", "over", "invalid", "ms")
 SETS = {"miniswe": coding, "tau_airline": service, "longmemeval_oracle": questions}
 
 
@@ -137,19 +138,16 @@ def run(data: Path, name: str, options: argparse.Namespace, embedder: KeptVector
 def show(name: str, report: Report) -> None:
     """The table of one set."""
     chats, tokens = len(report.transcripts), sum(chat["tokens"] for chat in report.transcripts)
-    print(f"\n{name}: {chats} conversations of {tokens / chats:,.0f} tokens, {len(report.probes)} probes, {MAX_TOKENS}")
-    columns = ("survival", "reach", "finished", "ratio", "tokens", "a task", "reuse", "over", "invalid", "ms")
-    print(f"{'':<28}" + "".join(f"{column:>10}" for column in columns))
+    size = f"{chats} conversations of {tokens / chats:,.0f} tokens, {len(report.probes)} probes, {MAX_TOKENS}"
+    table = Table(f"{name}: {size}", COLUMNS, note="\n".join(f"failed: {failure}" for failure in report.failures))
     for one in report.methods:
-        task = "-" if one.task is None else f"{one.task:,.0f}"
-        reuse = "-" if one.reuse is None else f"{one.reuse:.2f}"
         cells = (
-            f"{one.survival:.3f}", f"{one.reach:.3f}", f"{one.finished:.3f}", f"{one.ratio:.1f}", f"{one.context:,.0f}",
-            task, reuse, f"{one.over}/{one.prompts}", f"{one.invalid}", f"{one.milliseconds or 0:.1f}",
+            one.method, one.survival, one.reach, one.finished, f"{one.ratio:.1f}", round(one.context),
+            None if one.task is None else round(one.task), one.reuse, f"{one.over}/{one.prompts}", one.invalid,
+            f"{one.milliseconds or 0:.1f}",
         )  # fmt: skip
-        print(f"{one.method:<28}" + "".join(f"{cell:>10}" for cell in cells))
-    for failure in report.failures:
-        print(f"failed: {failure}")
+        table.rows.append(dict(zip(COLUMNS, cells, strict=True)))
+    table.show()
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, only its folder is on the path
 
-from benchmarks.sets import load
+from benchmarks.sets import dialogue, load
 from benchmarks.tables import parser
 from hybrid_memory import HybridMemory, open_memory
 from hybrid_memory.recall import gather
@@ -49,11 +49,7 @@ def main() -> None:
 def filled(memory: HybridMemory, conversations: list[dict[str, Any]]) -> None:
     """Write every conversation as turns of an owner of its own, and index them."""
     for conversation in conversations:
-        turns = [
-            {"role": "user" if row % 2 == 0 else "assistant", "content": turn["text"], "id": turn["id"]}
-            for row, turn in enumerate(conversation["turns"])
-        ]
-        memory.scoped(user=conversation["conv"]).remember(turns)
+        memory.scoped(user=conversation["conv"]).remember(dialogue(conversation["turns"]))
     memory.flush(progress=False)
 
 

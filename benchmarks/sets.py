@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -72,11 +74,12 @@ class Clock:
         return self.now
 
 
-def dialogue(turns: Sequence[Mapping[str, Any]], *, prefix: str = "") -> list[Message]:
-    """The turns as alternating messages of user and assistant, with a prefix to their ids."""
+def dialogue(turns: Sequence[Mapping[str, Any]], *, prefix: str | None = None) -> list[Message]:
+    """The turns as alternating messages of user and assistant, under their ids, or numbered behind a prefix."""
+    names = [str(turn["id"]) if prefix is None else f"{prefix}{row}" for row, turn in enumerate(turns)]
     return [
-        Message(role="assistant" if row % 2 else "user", content=turn["text"], id=f"{prefix}{row}")  # type: ignore[arg-type]
-        for row, turn in enumerate(turns)
+        Message(role="assistant" if row % 2 else "user", content=turn["text"], id=name)  # type: ignore[arg-type]
+        for row, (turn, name) in enumerate(zip(turns, names, strict=True))
     ]
 
 
@@ -85,3 +88,11 @@ def undisturbed(*, url: str = "memory://", **models: Any) -> HybridMemory:
     quiet = {"background": False}
     config = {"url": url, "recall": {"count_uses": False}, "learning": quiet, "orchestration": quiet}
     return open_memory(MemoryConfig.of(config), **models)
+
+
+def copied(file: Path, name: str) -> Path:
+    """The store of this file as it stands, in another one beside it."""
+    copy = file.with_name(name)
+    with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(copy)) as target:
+        source.backup(target)
+    return copy

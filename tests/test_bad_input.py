@@ -7,6 +7,7 @@ import pytest
 from hybrid_memory import HybridMemory, Message, Scope, ScopedMemory, errors, open_memory
 from tests.doubles import texts
 from tests.faces import Face, Open
+from tests.world import cases
 
 NAIVE = datetime(2024, 5, 1)  # noqa: DTZ001 - the mistake under test
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -49,18 +50,17 @@ def test_a_taken_id_leaves_the_store_unchanged(face: Face, memory: HybridMemory,
 
 
 ASKED: list[tuple[Any, dict[str, Any], str]] = [
-    ("", {}, "empty"), (" \n", {}, "empty"), (None, {}, "query"), (7, {}, "query"), ("cat", {"k": 0}, "got 0"),
-    ("cat", {"k": -1}, "got -1"), ("cat", {"k": -(10**5000)}, "a int"),
-    ("cat", {"k": 2**63}, "int of 64 bits, got 9223"), ("cat", {"scope": "house"}, "house"),
-    ("cat", {"scope": "session"}, "session"), ("cat", {"since": NAIVE}, "since"), ("cat", {"until": NAIVE}, "until"),
-    ("cat", {"since": "yesterday"}, "since"), ("cat", {"since": NOON, "until": NOON.replace(year=2000)}, "after until"),
-    ("cat", {"kinds": ["nonsense"]}, "nonsense"), ("cat", {"metadata": {"tags": ["a"]}}, "tags"),
-    ("cat", {"metadata": {"tags": {"a": 1}}}, "tags"), ("cat", {"metadata": {"score": float("nan")}}, "score"),
+    *cases("bad_input.json", "asked"),
+    ("cat", {"k": -(10**5000)}, "a int"),
+    ("cat", {"k": 2**63}, "int of 64 bits, got 9223"),
+    ("cat", {"since": NAIVE}, "since"),
+    ("cat", {"until": NAIVE}, "until"),
+    ("cat", {"since": NOON, "until": NOON.replace(year=2000)}, "after until"),
+    ("cat", {"metadata": {"score": float("nan")}}, "score"),
     ("cat", {"metadata": {"score": 2**64}}, "int .* of 64 bits"),
     ("cat", {"metadata": {"when": {1}}}, "when"),
-    ("cat", {"metadata": {"when": "\ud800"}}, "surrogate"), ("cat", {"metadata": {1: "odd key"}}, "odd key"),
-    ("cat", {"metadata": ["tags"]}, "metadata"),
-]  # fmt: skip
+    ("cat", {"metadata": {1: "odd key"}}, "odd key"),
+]
 
 
 def test_recall_refuses_what_it_cannot_answer(face: Face, memory: HybridMemory) -> None:

@@ -13,7 +13,7 @@ from hybrid_memory import CompactionConfig, LearningConfig, MemoryConfig, Recall
 from hybrid_memory.config import ArchiveConfig, IndexConfig, OrchestrationConfig, RedactionConfig, RetentionConfig, yaml
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.urls import shown_url
-from tests.world import rows
+from tests.world import cases, rows
 
 FILE: Final = """\
 url: redis://localhost:6379/0
@@ -202,19 +202,7 @@ def test_a_memory_opens_from_a_yaml_path(tmp_path: Path, as_path: bool) -> None:
         assert memory.stats().embedder == "hashing-256"
 
 
-@pytest.mark.parametrize(
-    ("settings", "told"),
-    [
-        ({"ulr": "memory://"}, "ulr"), ({"recall": {"wieghts": {}}}, "recall.wieghts"),
-        ({"recall": {"weights": {"vektor": 1}}}, "vektor"), ({"recall": {"weights": {"vector": -1}}}, "weights"),
-        ({"recall": {"diversity": 1.5}}, "diversity"), ({"embedder": 4}, "embedder"),
-        ({"index": {"algorithm": "ivf"}}, "index.algorithm"), ({"archive": {"after": 0}}, "archive.after"),
-        ({"cache_megabytes": -1}, "cache_megabytes"), ({"recall": {"candidates": 0}}, "candidates"),
-        ({"recall": {"half_life": 0}}, "half_life"), ({"recall": {"cache_ttl": -1}}, "cache_ttl"),
-        ({"orchestration": {"cache": -1}}, "orchestration.cache"), ({"url": None}, "url"),
-    ],
-    ids=repr,
-)  # fmt: skip
+@pytest.mark.parametrize(("settings", "told"), cases("config.json", "settings"), ids=repr)
 def test_a_wrong_setting_is_named(settings: dict[str, Any], told: str) -> None:
     with pytest.raises(InvalidConfigError, match=told):
         MemoryConfig(**settings)

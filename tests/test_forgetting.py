@@ -1,12 +1,11 @@
 """What is forgotten is gone: from every verb, and from every byte of the store."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ from hybrid_memory.engines.sqlite import SqliteIndex
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.index.record import Where
-from hybrid_memory.log.port import Appended, Draft, Payloads
+from hybrid_memory.log.port import Draft
 from hybrid_memory.log.views import DelegatingLog
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.recall.cache import RecallProjection
@@ -30,7 +29,7 @@ from hybrid_memory.store.erasure import STREAM_BATCH
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.doubles import FaultyEmbedder, texts
 from tests.faces import Face, Open
-from tests.world import holding, rows
+from tests.world import cases, holding, rows
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
 CANARY = "zirconquokka"
@@ -243,62 +242,43 @@ def test_what_is_kept_of_others_stays_when_somebody_forgets(opened: Open, monkey
         assert len(set(filled)) == 1, "those of the owner follow the store"
 
 
-HIDDEN = [
-    {"content": "Nice.", "metadata": {"place": "Zirconquokka Lane"}},
-    {"content": "Nice.", "metadata": {"zirconquokka": 1}},
-    {"content": "Nice.", "name": "Zirconquokka"},
-    {"content": "Nice.", "extra": {"trace": [{"note": "the zirconquokka"}]}},
-    {"content": [{"type": "text", "text": "Look."},
-                 {"type": "image_url", "image_url": {"url": "https://example.org/zircon%71uokka.png"}}]},
-    {"content": [{"type": "text", "text": "Look."}, {"type": "file", "file_id": "f1", "filename": "zirconquokka.pdf"}]},
-    {"content": [{"type": "text", "text": "Look."},
-                 {"type": "image_url", "image_url": {"url": "https://example.org/1.png"}, "alt": "A ZIRCONQUOKKA"}]},
-    {"content": "The zir\u200bcon\u00adquo\u2060kka."},
-    {"content": "The \uff5a\uff49\uff52\uff43\uff4f\uff4e\uff51\uff55\uff4f\uff4b\uff4b\uff41."},
-    {"content": "The Z\ufe0fIRCON\u034fQUOKKA."},
-    {"role": "assistant", "tool_calls": [{"name": "look_up", "arguments": {"of": {"zirconquokka": []}}, "id": "1"}]},
-    {"role": "assistant", "tool_calls": [{"name": "zirconquokka", "arguments": {}, "id": "1"}]},
-]  # fmt: skip
+HIDDEN = cases("forgetting.json", "hidden")
 
 
 @pytest.mark.parametrize("message", HIDDEN)
 @pytest.mark.parametrize("query", [CANARY, "Zircon\u00adquokka"])
-def test_words_are_found_wherever_a_message_holds_them(query: str, message: dict[str, Any]) -> None:
-    with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
-        alice = memory.scoped(user="alice", session="s1")
-        (name,) = alice.remember({"role": "user", **message}).ids
-        alice.remember({"content": "Nice.", "metadata": {"place": "Rome"}})
-        assert alice.forget(query=query, dry_run=True).ids == (name,)
-        assert alice.forget(query=query).ids == (name,)
-        assert [message.text for message in alice.history()] == ["Nice."]
+def test_words_are_found_wherever_a_message_holds_them(
+    alice: ScopedMemory, query: str, message: dict[str, Any]
+) -> None:
+    (name,) = alice.remember({"role": "user", **message}).ids
+    alice.remember({"content": "Nice.", "metadata": {"place": "Rome"}})
+    assert alice.forget(query=query, dry_run=True).ids == (name,)
+    assert alice.forget(query=query).ids == (name,)
+    assert [message.text for message in alice.history()] == ["Nice."]
 
 
 @pytest.mark.parametrize("row", rows("whole_words.tsv"), ids=" ".join)
-def test_words_are_whole_where_a_script_separates_them(row: tuple[str, ...]) -> None:
+def test_words_are_whole_where_a_script_separates_them(alice: ScopedMemory, row: tuple[str, ...]) -> None:
     """The query, what goes by it, and behind the arrow what stays."""
     arrow = row.index("=>")
     query, goes, stays = row[0], row[1:arrow], list(row[arrow + 1 :])
-    with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
-        alice = memory.scoped(user="alice", session="s1")
-        alice.block("notes").put("\n".join([*goes, *stays]))
-        alice.remember([*goes, *stays])
-        planned = alice.forget(query=query, dry_run=True)
-        assert [line.partition("user: ")[2] for line in planned.turns] == [" ".join(text.split()) for text in goes]
-        assert alice.forget(query=query).turns == ()
-        assert texts(alice.history()) == stays
-        assert alice.blocks()["notes"].value == "\n".join(stays)
+    alice.block("notes").put("\n".join([*goes, *stays]))
+    alice.remember([*goes, *stays])
+    planned = alice.forget(query=query, dry_run=True)
+    assert [line.partition("user: ")[2] for line in planned.turns] == [" ".join(text.split()) for text in goes]
+    assert alice.forget(query=query).turns == ()
+    assert texts(alice.history()) == stays
+    assert alice.blocks()["notes"].value == "\n".join(stays)
 
 
-def test_what_is_no_text_is_not_searched_for_words() -> None:
-    with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
-        alice = memory.scoped(user="alice", session="s1")
-        picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "QUOKKAzircon" * 40}}
-        sound = {"type": "input_audio", "input_audio": {"data": "zirconQUOKKA" * 40, "format": "wav"}}
-        alice.remember({"content": [{"type": "text", "text": "Look."}, picture, sound]})
-        assert alice.forget(query="quokka").ids == ()
-        for nothing in ("\u200b", "\u00ad \u2060"):
-            with pytest.raises(InvalidInputError):
-                alice.forget(query=nothing)
+def test_what_is_no_text_is_not_searched_for_words(alice: ScopedMemory) -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "QUOKKAzircon" * 40}}
+    sound = {"type": "input_audio", "input_audio": {"data": "zirconQUOKKA" * 40, "format": "wav"}}
+    alice.remember({"content": [{"type": "text", "text": "Look."}, picture, sound]})
+    assert alice.forget(query="quokka").ids == ()
+    for nothing in ("\u200b", "\u00ad \u2060"):
+        with pytest.raises(InvalidInputError):
+            alice.forget(query=nothing)
 
 
 def test_blocks_from_before_an_instant_go_with_the_turns(memory: HybridMemory, face: Face) -> None:
@@ -346,21 +326,16 @@ REPEATING = {EventKind.CLAIM, EventKind.RECALLED, EventKind.COMPACTION}
 
 
 class Counted(DelegatingLog):
-    """Counts the events that are read, and keeps what is written anew."""
+    """Counts the events that are read."""
 
     seen = 0
     most = 0
-    rewritten: Payloads = MappingProxyType({})
 
     def read(self, scope: Scope, **which: Any) -> list[Event]:
         events = super().read(scope, **which)
         self.seen += len(events)
         self.most = max(self.most, len(events))
         return events
-
-    def erase(self, owner: Scope, positions: Sequence[int], rewritten: Payloads, *rest: Any, **named: Any) -> Appended:
-        self.rewritten = rewritten
-        return super().erase(owner, positions, rewritten, *rest, **named)
 
 
 def test_forgetting_one_turn_reads_each_fold_and_the_turns_behind_it_once() -> None:
@@ -413,15 +388,13 @@ def test_folds_that_were_joined_are_not_read_again(monkeypatch: pytest.MonkeyPat
         assert texts[-1] == [f"https://x.org/part_{chr(97 + number)}" for number in range(23) if number != 2]
 
 
-def test_a_query_reads_in_batches() -> None:
-    with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
-        alice = memory.scoped(user="alice", session="s1")
-        alice.remember([f"Room {number}." for number in range(1_200)])
-        memory.flush()
-        services = memory._runtime.services
-        services.log = counted = Counted(services.truth)
-        assert len(alice.forget(query="room 1199").ids) == 1
-        assert counted.most <= STREAM_BATCH
+def test_a_query_reads_in_batches(memory: HybridMemory, alice: ScopedMemory) -> None:
+    alice.remember([f"Room {number}." for number in range(1_200)])
+    memory.flush()
+    services = memory._runtime.services
+    services.log = counted = Counted(services.truth)
+    assert len(alice.forget(query="room 1199").ids) == 1
+    assert counted.most <= STREAM_BATCH
 
 
 class HeldUpError(Exception):

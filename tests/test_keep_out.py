@@ -231,7 +231,7 @@ def test_what_is_forgotten_is_forgotten_in_its_echoes_too(alice: ScopedMemory, f
 
 
 MAIL, CARD = "ann.quokka@example.org", "4111 1111 1111 1111"
-SECRET = f"Write to {MAIL} or use {CARD}."
+SECRET = f"My email is {MAIL}, and my card is {CARD}."
 
 
 def file_block(memory: HybridMemory) -> None:
@@ -248,6 +248,14 @@ def question(memory: HybridMemory) -> None:
 def items(memory: HybridMemory) -> None:
     value = {"about": SECRET, "nested": [{"mail": MAIL}]}
     memory.items("agent").batch([PutItem(("people",), "ann", value, texts=(SECRET,))])
+
+
+def block(memory: HybridMemory) -> None:
+    block = memory.scoped(user="u").block("notes")
+    block.put(SECRET, description=MAIL)
+    block.edit(append=f"And {SECRET}")
+    block.edit(old="And My", new=f"For {MAIL} my")
+    block.edit(value=SECRET)
 
 
 def quarantined(memory: HybridMemory) -> None:
@@ -267,7 +275,7 @@ WRITES: dict[str, Callable[[HybridMemory], Any]] = {
     "offload": lambda memory: memory.scoped(user="u").offload(f"{SECRET} " * 30),
     "question": question,
     "item": items,
-    "block": lambda memory: memory.scoped(user="u").block("notes").put(SECRET),
+    "block": block,
     "file": lambda memory: memory.scoped(user="u").files().write("/notes/ann.md", SECRET),
     "quarantined": quarantined,
     "mirror": lambda memory: memory.scoped(user="u", session="s").mirror([Message(content=SECRET, name=MAIL, id="1")]),

@@ -128,12 +128,3 @@ def test_the_prompt_shows_what_was_learned_before_the_session(memory: HybridMemo
     assert text.count("jazz") == 1, "what was said in the session stands in its turn"
     assert "Acme" in later.assemble("What do you know about me?", max_tokens=800).text
     assert "Ann" not in later.assemble("What do you know about me?", k=0, max_tokens=800, profile="").text
-
-
-def test_redaction_reaches_log_index_and_facts(opened: Open) -> None:
-    alice = opened(redaction={"kinds": ("email",)}).scoped(user="alice", session="s")
-    alice.remember("My email is bob@example.com.")
-    alice.flush()
-    assert not [hit for hit in alice.recall("email", k=5) if "bob@" in hit.record.text]
-    assert not [fact for fact in alice.facts(history=True) if "bob@" in fact.value]
-    assert alice.history()[0].text == "My email is [email]."

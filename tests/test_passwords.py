@@ -20,19 +20,11 @@ from hybrid_memory.engines.redis.connection import RedisConnection
 from hybrid_memory.errors import HybridMemoryError, InvalidConfigError
 from hybrid_memory.urls import cleaned, shown_url, without_passwords
 from tests.servers import RedisServer, free_port
+from tests.world import column, rows
 
 SPECIAL = "/@#%?:&=+[]\\'\" ~é密\n"
 PASSWORDS = st.text(st.sampled_from("Zq7" + SPECIAL), min_size=1, max_size=12).map(lambda text: f"Zq{text}7X")
-FORMS = [
-    "{scheme}://user:{password}@host:6379/0?prefix=name",
-    "{scheme}://:{password}@host",
-    "{scheme}://{password}@host:6379",
-    "{scheme}://host:6379/0?password={password}",
-    "{scheme}://host/0?prefix=a&key={password}&table=b",
-    "{scheme}://us@er:{password}@[::1]:1/db#x",
-    "{scheme}://host/0#{password}",
-    "{scheme}:///:{password}@host",
-]
+FORMS = column("passwords.tsv", "forms")
 URLS = st.builds(
     lambda form, scheme, password, encoded: (
         form.format(scheme=scheme, password=quote(password, safe="") if encoded else password),
@@ -105,39 +97,17 @@ def test_a_store_that_cannot_be_opened_shows_no_password(
     assert_hidden(told(caught.value), password)
 
 
-POSTGRES = "postgresql://ann:secret@127.0.0.1:1/memory"
-WRONG: dict[Callable[[str], object], list[tuple[str, str]]] = {
-    ClickHouseArchive: [
-        ("postgres://host/db", "'postgres'"), ("clickhouse", "'clickhouse'|clickhouse://"),
-        ("clickhouse:///db", "host"), ("clickhouse://host:99999/db", "[Pp]ort"),
-        ("clickhouse://bob:secret@host:x/db", "[Pp]ort"), ("clickhouse://host/a/b", "one database"),
-        ("clickhouse://host/db?tabel=x", "only option"), ("clickhouse://host/db?table=", "letters"),
-        ("clickhouse://host/db?table=a`b", "letters"), ("chdb://folder", "chdb:///"), ("chdb:///", "chdb:///"),
-    ],
-    Address.read: [
-        ("redis://localhost", "cannot read"), ("milvus://", "end in .db"), ("milvus:///folder", "end in .db"),
-        ("milvus+tls:///folder.db", "end in .db"),
-        ("milvus://ann:secret@host:nine", "port"), ("milvus://ann:secret@host/?prefix=a-b", "prefix"),
-        ("milvus://host/?perfix=a", "cannot read"), ("milvus://host/data base", "name"),
-    ],
-    PostgresConnection: [
-        (f"{POSTGRES}?schema=Robert'); DROP TABLE", "schema of a Postgres URL"),
-        (f"{POSTGRES}?schema={'a' * 60}", "schema of a Postgres URL"), (f"{POSTGRES}?pool=0", "number of connections"),
-        (f"{POSTGRES}?pool=many", "number of connections"), (f"{POSTGRES}?no_such_option=1", "is not a Postgres URL"),
-    ],
-    RedisConnection: [
-        ("rediss+tls://host", "begins with one of"), ("redis://host:no", "not a Redis URL"),
-        ("redis://host/zero", "number of a database"), ("redis://host?prefix=a b", "prefix"),
-        ("redis://host?prefix={a}", "prefix"), ("redis://host?prefix=", "prefix"),
-        ("redis://ann:secret@host?timeout=3", "is prefix"),
-    ],
+OPENS: dict[str, Callable[[str], object]] = {
+    "clickhouse": ClickHouseArchive, "milvus": Address.read, "postgres": PostgresConnection, "redis": RedisConnection,
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("opens", "url", "match"), [(one, *row) for one, several in WRONG.items() for row in several])
-def test_a_wrong_url_is_refused_without_its_password(opens: Callable[[str], object], url: str, match: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "url", "match"), [(kind, *row) for kind in OPENS for row in rows("passwords.tsv", kind)]
+)
+def test_a_wrong_url_is_refused_without_its_password(kind: str, url: str, match: str) -> None:
     with pytest.raises(InvalidConfigError, match=match) as caught:
-        opens(url)
+        OPENS[kind](url)
     assert "secret" not in str(caught.value)
 
 
@@ -147,16 +117,7 @@ def test_what_was_shown_cannot_be_opened_by_mistake(tmp_path: object) -> None:
 
 
 def test_what_is_no_password_is_shown() -> None:
-    for url in (
-        "sqlite:///memory.db",
-        "sqlite:////home/ann@work/a:b/memory.db",
-        "memory://",
-        "redis://host:6379/0?prefix=name",
-        "clickhouse://host:8123/db?table=name",
-        "milvus:///folder.db",
-        "redis://[::1]:6379/0",
-        "memory.db",
-    ):
+    for url in column("passwords.tsv", "open"):
         assert shown_url(url) == url
     assert shown_url("redis://ann:secret@host:6379/0?prefix=n") == "redis://***@host:6379/0?prefix=n"
     assert without_passwords({"to": ["read a@b, then c"]}) == {"to": ["read a@b, then c"]}

@@ -1,6 +1,6 @@
 import itertools
 from collections import Counter
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, cast
 
 from hypothesis import given
@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from hybrid_memory import Event, EventKind, Message, Record, Role, Scope
 from hybrid_memory.context.queue import Queue, Unit, cut, queue
+from hybrid_memory.engines.in_memory import InMemoryLog
 from hybrid_memory.index.derive import Derived, derive
 from hybrid_memory.log.views import VisibleLog, joined, visible
-from tests.world import assistant, calls, event, result, user
+from tests.world import NOON, assistant, calls, event, result, user
 
 
 def system(text: str = "be brief") -> Message:
@@ -91,9 +92,6 @@ def test_a_cut_keeps_what_fits(history: list[Message], data: st.DataObject, budg
         assert not fits(units[folded - 1 :]), "inside a round as few as possible go"
 
 
-NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
-
-
 def event_at(position: int, *, session: str | None = "s1", after: timedelta = timedelta(0), **payload: Any) -> Event:
     return Event(
         position=position, id=f"e{position}", scope=Scope(user="alice", session=session), kind=EventKind.MESSAGE,
@@ -141,26 +139,11 @@ ALICE = Scope(user="alice")
 KINDS = [EventKind.MESSAGE, EventKind.COMPACTION]
 
 
-class Log:
-    """Events at the positions 1, 3, 5, ...; counts how often it is read."""
-
-    sends_tail = False
-
-    def __init__(self, size: int) -> None:
-        self.events = [
-            Event(2 * row + 1, f"e{row}", ALICE, KINDS[row % 7 == 0], NOON + timedelta(hours=row), {})
-            for row in range(size)
-        ]
-        self.reads = 0
-
-    def read(self, scope: Scope, *, after: int = 0, upto: int | None = None, limit: int | None = None, newest: bool = False, kinds: Any = (), **_: Any) -> list[Event]:  # fmt: skip # noqa: E501
-        assert scope == ALICE
-        self.reads += 1
-        found = [e for e in self.events if e.position > after and (upto is None or e.position <= upto)]
-        found = [e for e in found if not kinds or e.kind in kinds]
-        if limit is None:
-            return found
-        return found[max(0, len(found) - limit) :] if newest else found[:limit]
+ROWS = [
+    Event(2 * row + 1, f"e{row}", ALICE, KINDS[row % 7 == 0], NOON + timedelta(hours=row), {}) for row in range(450)
+]
+LOG = InMemoryLog()
+LOG.restore(ALICE, ROWS)
 
 
 STRETCHES = st.lists(
@@ -178,10 +161,9 @@ STRETCHES = st.lists(
 def test_a_read_gives_the_visible_events_and_no_others(  # noqa: PLR0917
     hidden: tuple[tuple[int, int], ...], after: int, upto: int | None, limit: int | None, newest: bool, kinds: Any
 ) -> None:  # fmt: skip
-    log = Log(450)
     expected = [
         event_at
-        for event_at in log.events
+        for event_at in ROWS
         if not any(first <= event_at.position <= last for first, last in hidden)
         and event_at.position > after
         and (upto is None or event_at.position <= upto)
@@ -189,6 +171,7 @@ def test_a_read_gives_the_visible_events_and_no_others(  # noqa: PLR0917
     ]
     if limit is not None:
         expected = expected[max(0, len(expected) - limit) :] if newest else expected[:limit]
-    seen = VisibleLog(log, hidden)  # type: ignore[arg-type]
-    assert seen.read(ALICE, after=after, upto=upto, limit=limit, newest=newest, kinds=kinds) == expected
+    assert (
+        VisibleLog(LOG, hidden).read(ALICE, after=after, upto=upto, limit=limit, newest=newest, kinds=kinds) == expected
+    )
     assert all(visible(event_at.position, hidden) for event_at in expected)

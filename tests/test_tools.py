@@ -15,6 +15,7 @@ from hybrid_memory.text.tokens import estimate_tokens, schema_tokens
 from hybrid_memory.tools import MAX_TOKENS, MEMORY_TOOLS, SERVER_TOOLS, Answer, tools_named
 from tests.doubles import line_to, texts
 from tests.faces import Face
+from tests.world import cases
 
 TOOLS = {tool.name.removeprefix("memory_"): tool for tool in SERVER_TOOLS}
 MARCH = datetime(2026, 3, 5, 12, tzinfo=UTC)
@@ -56,23 +57,10 @@ def test_what_is_remembered_already_is_not_written_again(alice: ScopedMemory, us
 
 
 WRONG: list[tuple[str, dict[str, Any], str]] = [
-    ("recall", {"query": " "}, "empty"), ("recall", {}, "query"),
-    ("recall", {"query": "tide", "k": 99}, "less than or equal to 10"),
-    ("recall", {"query": "tide", "since": "last week"}, "such as '2026-05-03'"),
-    ("recall", {"query": "tide", "since": "2026-05-03", "until": "2026-01-01"}, "after until"),
-    ("recall", {"query": "tide", "until": "9999-12-31"}, "such as '2026-05-03'"),
-    ("remember", {"text": ""}, "empty"), ("remember", {"text": "\ud800"}, "surrogate"),
-    ("remember", {"text": "a", "importance": 7}, "or equal to 1"), ("remember", {"text": "a" * 4001}, "at most 4,000"),
-    ("update", {"handle": "#99", "text": "b"}, "has no event with"),
-    ("update", {"handle": "#1-2", "text": "b"}, "is a range"),
-    ("update", {"handle": "#1", "text": " "}, "empty"), ("forget", {"handles": []}, "at least 1"),
-    ("forget", {"handles": ["#1", "everything"]}, "not a handle"),
-    ("forget", {"handles": ["#99"]}, "has no event with"),
-    ("forget", {"handles": ["#1"], "code": "yes"}, "does not match"),
-    ("fetch", {"handle": "the first"}, "not a handle"), ("fetch", {"handle": "#9-3"}, "ascend"),
-    ("fetch", {"handle": "#1", "where": "900-901"}, "lines"), ("fetch", {"handle": "#1", "pattern": "("}, "pattern"),
+    *cases("tools.json", "wrong"),
+    ("remember", {"text": "a" * 4001}, "at most 4,000"),
     *(("fetch", {"handle": name}, "") for name in ("#4-2", "#700-800", "12 to 40", "#0-0")),
-]  # fmt: skip
+]
 
 
 def test_a_wrong_call_is_answered_and_changes_nothing(alice: ScopedMemory, use: Use) -> None:

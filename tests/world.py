@@ -24,6 +24,11 @@ def column(name: str, kind: str | None = None) -> list[str]:
     return [cell for (cell,) in rows(name, kind)]
 
 
+def cases(name: str, kind: str) -> Any:
+    """The cases of a kind in a table of JSON below ``tests``."""
+    return json.loads((TESTS / name).read_text("utf-8"))[kind]
+
+
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 ALICE = Scope(user="alice", session="s")
 

@@ -7,29 +7,11 @@ from itertools import chain
 from benchmarks.acting.policies import Rule
 from benchmarks.acting.prompts import Call
 from benchmarks.acting.reading import DEPOSITS, LOCKERS
-from benchmarks.acting.tasks import Checks, Host, Language, Say, Task
+from benchmarks.acting.tasks import WORDS, Checks, Host, Language, Say, Task
 from benchmarks.acting.texts import chatter, report
 
-CHOICES: dict[Language, tuple[str, str, str, str, str, str]] = {
-    "en": (
-        "Perhaps we take the Calibri typeface for the poster.",
-        "No: for the poster we decided on the Heron typeface.",
-        "The poster goes to the printer on October 9.",
-        "Which typeface did we decide on for the poster, and when does it go to the printer?",
-        r"decided on the (\w+) typeface", r"printer on (October 9)",
-    ),
-    "zh": (
-        "海报也许用楷体。", "不，海报我们决定用苍鹭字体。", "海报十月九号送去印刷。",
-        "海报我们决定用什么字体？什么时候送去印刷？", "决定用(苍鹭)字体", "(十月九号)送去印刷",
-    ),
-}  # fmt: skip
-CHARTS: dict[Language, tuple[str, str, str, str]] = {
-    "en": (
-        "Here is the chart of March.", "March: 412 umbrellas sold", "How many umbrellas did we sell in March?",
-        r"(\d+) umbrellas",
-    ),
-    "zh": ("这是三月的图表。", "三月：售出412把雨伞", "三月我们卖了多少把雨伞？", r"售出(\d+)把雨伞"),
-}  # fmt: skip
+CHOICES: dict[Language, tuple[str, str, str, str, str, str]] = WORDS["choices"]
+CHARTS: dict[Language, tuple[str, str, str, str]] = WORDS["charts"]
 
 
 def long_chat(language: Language, host: Host, turns: int, max_tokens: int | None) -> Task:

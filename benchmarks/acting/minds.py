@@ -5,76 +5,15 @@ from collections.abc import Iterator
 
 from benchmarks.acting.policies import UNKNOWN, Reply, Rule, read_on
 from benchmarks.acting.prompts import Call, Prompt
-from benchmarks.acting.tasks import Checks, Host, Language, Pause, Say, Step, Task
+from benchmarks.acting.tasks import WORDS, Checks, Host, Language, Pause, Say, Step, Task
 
-FACTS: dict[tuple[Language, str], tuple[str, str, str, str]] = {
-    ("en", "allergy"): (
-        "I am allergic to hazelnuts, by the way.", "Which nuts am I allergic to?",
-        r"allergic to:? (hazelnuts)", "hazelnuts",
-    ),
-    ("en", "train"): (
-        "On June 12 I take the night train to Porto.", "Where does my night train go in June?",
-        r"night train to (\w+)", "Porto",
-    ),
-    ("en", "decision"): (
-        "For the poster we decided on the Heron typeface.", "Which typeface did we decide on for the poster?",
-        r"the (\w+) typeface", "Heron",
-    ),
-    ("zh", "allergy"): ("对了，我对榛子过敏。", "我对什么坚果过敏？", "(?:对|过敏：)(榛子)", "榛子"),
-    ("zh", "train"): ("六月十二号我坐夜车去波尔图。", "六月我的夜车去哪里？", "夜车去(波尔图)", "波尔图"),
-    ("zh", "decision"): ("海报我们决定用苍鹭字体。", "海报我们决定用什么字体？", "决定用(苍鹭)字体", "苍鹭"),
-}  # fmt: skip
+FACTS: dict[Language, dict[str, tuple[str, str, str, str]]] = WORDS["facts"]
 """What is said, what is asked a week later, where it stands, and the answer."""
 
-SMALL: dict[Language, tuple[str, ...]] = {
-    "en": ("It rains again today.", "I painted the fence green."),
-    "zh": ("今天又下雨了。", "我把栅栏漆成了绿色。"),
-}
-
-HOMES: dict[Language, dict[str, str | tuple[str, ...]]] = {
-    "en": {
-        "before": "I live in Ghent.",
-        "after": "I moved to Leuven last month.",
-        "ask": "Which city do I live in now?",
-        "find": (
-            "moved to (Ghent|Leuven)",
-            r"(?:[Hh]ome|[Ll]ives in|[Cc]ity)\W+(Ghent|Leuven)",
-            "live in (Ghent|Leuven)",
-        ),
-        "answer": "Leuven",
-        "never": "Ghent",
-    },
-    "zh": {
-        "before": "我住在南京。", "after": "我上个月搬到了杭州。", "ask": "我现在住在哪个城市？",
-        "find": ("搬到了?(杭州|南京)", "(?:家|住址|居住地|现居|住在|城市)[：:] ?(杭州|南京)", "住在(杭州|南京)"),
-        "answer": "杭州", "never": "南京",
-    },
-}  # fmt: skip
-
-DONE: dict[Language, dict[str, str]] = {
-    "en": {
-        "order": "Delete the staging database.", "when": r"[Dd]elete the (\w+) database",
-        "ask": "Which database did I want to delete on Monday?", "asked": "Which database did I want",
-        "idle": "Is the staging database in your list of databases?",
-        "mail": "Send a mail to Tomas: the ladders are here.", "mail_when": r"[Ss]end a mail to (\w+): ([\w ]+)",
-        "mailed": "Did the mail to Tomas about the ladders go out?", "mailed_when": "Did the mail to (Tomas)",
-    },
-    "zh": {
-        "order": "请删除 staging 数据库。", "when": r"请删除 (\w+) 数据库", "ask": "星期一我想删除哪个数据库？",
-        "asked": "我想删除哪个数据库", "idle": "数据库列表里有 staging 数据库吗？", "mail": "请给张伟发邮件：梯子到了",
-        "mail_when": "请给(张伟)发邮件：(梯子到了)", "mailed": "给张伟的那封关于梯子的邮件发出去了吗？",
-        "mailed_when": "给(张伟)的那封",
-    },
-}  # fmt: skip
-
-
-TASTES: dict[Language, tuple[str, str, str, str, str]] = {
-    "en": ("I love sushi and avoid pork.", "Which food do I avoid?", r"avoids?:? ([^\n.]+)", "pork", "sushi"),
-    "zh": (
-        "我爱吃寿司，不吃猪肉。", "我不吃什么？", "(?:不吃|忌口|避免|回避)[：:]?((?!什么)[^\\n。？]+)", "猪肉",
-        "寿司",
-    ),
-}  # fmt: skip
+SMALL: dict[Language, tuple[str, ...]] = WORDS["small"]
+HOMES: dict[Language, dict[str, str | tuple[str, ...]]] = WORDS["homes"]
+DONE: dict[Language, dict[str, str]] = WORDS["done"]
+TASTES: dict[Language, tuple[str, str, str, str, str]] = WORDS["tastes"]
 """What is said and asked, where it is told what is avoided, what is avoided, and what is not."""
 
 
@@ -96,7 +35,7 @@ def tastes(language: Language, host: Host) -> Task:
 
 def next_week(language: Language, host: Host, fact: str) -> Task:
     """Asked in another thread, a week later."""
-    said, asked, find, answer = FACTS[language, fact]
+    said, asked, find, answer = FACTS[language][fact]
     script = [Say(said, thread="monday"), *(Say(text, thread="monday") for text in SMALL[language])]
     return Task(
         "next-week", language, host, variant=fact, transcript=host == "chain" and language == "en",

@@ -4,57 +4,17 @@ from collections.abc import Iterator
 
 from benchmarks.acting.policies import Rule
 from benchmarks.acting.prompts import Call
-from benchmarks.acting.tasks import Checks, Host, Language, Say, Task
+from benchmarks.acting.tasks import WORDS, Checks, Host, Language, Say, Task
 from benchmarks.acting.texts import lines, report
 
-LOCKERS: dict[Language, dict[str, str]] = {
-    "en": {
-        "fact": "The deposit for locker {number} is {amount} EUR.",
-        "ask": "Read stock.txt. What is the deposit for locker 318?", "when": r"deposit for locker 318\?",
-        "find": r"locker 318 is ([\d.]+) EUR", "seek": "locker 318",
-        "again": "And for locker 542, according to the same file?", "again_when": r"for locker 542, according",
-        "again_find": r"locker 542 is ([\d.]+) EUR", "again_seek": "locker 542",
-    },
-    "zh": {
-        "fact": "{number}号储物柜的押金是{amount}欧元。", "ask": "请读 stock.txt。318号储物柜的押金是多少？",
-        "when": "318号储物柜的押金是多少？", "find": r"318号储物柜的押金是([\d.]+)欧元", "seek": "318号储物柜",
-        "again": "同一个文件里，542号储物柜的呢？", "again_when": "542号储物柜的呢",
-        "again_find": r"542号储物柜的押金是([\d.]+)欧元", "again_seek": "542号储物柜",
-    },
-}  # fmt: skip
+LOCKERS: dict[Language, dict[str, str]] = WORDS["lockers"]
 DEPOSITS = {"207": "12.30", "318": "47.50", "431": "31.20", "542": "63.80"}
 
-PLANS: dict[Language, dict[str, str]] = {
-    "en": {
-        "line": "Rent of hall {hall}: {rent} EUR a month.",
-        "ask": "Read plan_a.txt and plan_b.txt. What is the rent of hall 77 in each of them?",
-        "when": "rent of hall 77 in each",
-        "find": r"hall 77: ({rent}) EUR",
-        "answer": "Plan A {0} EUR, plan B {1} EUR.",
-    },
-    "zh": {
-        "line": "{hall}号厅的租金：每月{rent}欧元。",
-        "ask": "请读 plan_a.txt 和 plan_b.txt。两份方案里77号厅的租金各是多少？",
-        "when": "77号厅的租金各是多少",
-        "find": "77号厅的租金：每月({rent})欧元",
-        "answer": "方案A是{0}欧元，方案B是{1}欧元。",
-    },
-}
+PLANS: dict[Language, dict[str, str]] = WORDS["plans"]
 RENTS = ("1840", "2215")
 """Of hall 77 in both plans."""
 
-LOGS: dict[Language, dict[str, str]] = {
-    "en": {
-        "run": "Run the tests. How many failed?", "run_when": r"^Run the tests", "count": "3 of 1480 tests failed",
-        "detail": "test_ledger_rounding passed in 812 ms", "again": "How long did test_ledger_rounding take?",
-        "again_when": "did test_ledger_rounding take",
-    },
-    "zh": {
-        "run": "运行测试。有几个失败了？", "run_when": "^运行测试", "count": "1480个测试中有3个失败",
-        "detail": "test_ledger_rounding passed in 812 ms", "again": "test_ledger_rounding 用了多长时间？",
-        "again_when": "test_ledger_rounding 用了多长",
-    },
-}  # fmt: skip
+LOGS: dict[Language, dict[str, str]] = WORDS["logs"]
 
 
 def document(language: Language, host: Host, tokens: int, max_tokens: int | None = None) -> Task:

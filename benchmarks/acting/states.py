@@ -5,43 +5,27 @@ from collections.abc import Iterator
 
 from benchmarks.acting.policies import Reply, Rule, gossip
 from benchmarks.acting.prompts import Call, Prompt
-from benchmarks.acting.tasks import Checks, Edit, Language, Pause, Regenerate, Remove, Return, Say, Subagent, Task
+from benchmarks.acting.tasks import (
+    WORDS,
+    Checks,
+    Edit,
+    Language,
+    Pause,
+    Regenerate,
+    Remove,
+    Return,
+    Say,
+    Subagent,
+    Task,
+)
 
-BOATS: dict[Language, tuple[str, str, str, str]] = {
-    "en": ("I bought a boat.", "Suggest a name for it.", "How often did I ask for a name?", "Albatross"),
-    "zh": ("我买了一条船。", "请给它起个名字。", "我一共请你起了几次名字？", "信天翁号"),
-}
-PINS: dict[Language, tuple[str, str, str, str]] = {
-    "en": ("My PIN is 4821.", "I like green tea.", "What do you know about me?", "green tea"),
-    "zh": ("我的密码是4821。", "我喜欢绿茶。", "你知道我的哪些事？", "绿茶"),
-}
-BUDGETS: dict[Language, tuple[str, str, str, str]] = {
-    "en": ("Our budget is {} EUR.", "We celebrate in the old mill.", "What is our budget?", r"budget is (\d+) EUR"),
-    "zh": ("我们的预算是{}欧元。", "我们在老磨坊庆祝。", "我们的预算是多少？", r"预算是(\d+)欧元"),
-}
-MEETINGS: dict[Language, tuple[str, str, str, str]] = {
-    "en": (
-        "We meet in Lisbon.", "No, better: we meet in Oslo.", "Where do we meet?",
-        r"we meet in (\w+)|We meet in (\w+)",
-    ),
-    "zh": ("我们在里斯本见面。", "还是换一下：我们在奥斯陆见面。", "我们在哪里见面？", "我们在(里斯本|奥斯陆)见面"),
-}  # fmt: skip
+BOATS: dict[Language, tuple[str, str, str, str]] = WORDS["boats"]
+PINS: dict[Language, tuple[str, str, str, str]] = WORDS["pins"]
+BUDGETS: dict[Language, tuple[str, str, str, str]] = WORDS["budgets"]
+MEETINGS: dict[Language, tuple[str, str, str, str]] = WORDS["meetings"]
 CITIES: dict[Language, tuple[str, str]] = {"en": ("Lisbon", "Oslo"), "zh": ("里斯本", "奥斯陆")}
 
-RESEARCH: dict[Language, dict[str, str]] = {
-    "en": {
-        "ask": "Ask the researcher when the old mill is open.",
-        "when": "Ask the researcher when the (old mill) is open", "question": "Research task: opening hours of the {0}",
-        "sub": "Research task: opening hours of the (old mill)", "text": "The old mill is open from 9 to 17.",
-        "find": "open from (9 to 17)", "then": "Thanks. And what was my first question?",
-    },
-    "zh": {
-        "ask": "请问一下研究员，老磨坊几点开放。", "when": "请问一下研究员，(老磨坊)几点开放",
-        "question": "调研任务：{0}的开放时间", "sub": "调研任务：(老磨坊)的开放时间",
-        "text": "老磨坊的开放时间是9点到17点。", "find": "开放时间是(9点到17点)",
-        "then": "谢谢。我的第一个问题是什么？",
-    },
-}  # fmt: skip
+RESEARCH: dict[Language, dict[str, str]] = WORDS["research"]
 
 
 def regeneration(language: Language, *, checkpointer: bool) -> Task:

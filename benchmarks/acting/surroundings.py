@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 from benchmarks.acting.models import Watched
 from benchmarks.acting.tasks import Say, Task
 from benchmarks.acting.world import World
+from benchmarks.sets import Clock
 from hybrid_memory import HybridMemory, LearningConfig, MemoryConfig, open_memory
 
 System = Literal["ours", "bare", "summarization", "stock", "langmem"]
@@ -27,17 +28,6 @@ STEP = timedelta(minutes=1)
 def installed(system: System) -> bool:
     """Whether what it needs is there."""
     return system != "langmem" or find_spec(system) is not None
-
-
-@dataclass
-class Clock:
-    """Stands still until it is moved."""
-
-    now: datetime = BEGINNING
-
-    def __call__(self) -> datetime:
-        """The time."""
-        return self.now
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +60,7 @@ class Surroundings:
     world: World
     watched: Watched
     subagent: Watched | None = None
-    clock: Clock = field(default_factory=Clock)
+    clock: Clock = field(default_factory=lambda: Clock(BEGINNING))
     store: Any = None
     summarising: Summarising = field(default_factory=Summarising)
     options: Mapping[str, Any] = field(default_factory=dict)

@@ -1,8 +1,10 @@
 """What a task is: what a user says to an agent, and what must come of it."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from benchmarks.acting.policies import Rule
 from benchmarks.acting.prompts import Call
@@ -15,6 +17,9 @@ HOSTS: dict[Host, str] = {
 }  # fmt: skip
 MAIN = "main"
 """The thread that is meant where none is named."""
+
+WORDS: dict[str, Any] = json.loads(Path(__file__).with_name("words.json").read_text("utf-8"))
+"""What users say in the tasks, where it stands in prompts and what is answered, by subject and language."""
 
 IDENTITY: dict[Language, str] = {"en": "You are a helpful assistant.", "zh": "你是一个乐于助人的助手。"}
 

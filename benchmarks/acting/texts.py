@@ -4,30 +4,11 @@ import random
 from collections.abc import Sequence
 
 from benchmarks.acting.prompts import count_tokens
-from benchmarks.acting.tasks import Language
+from benchmarks.acting.tasks import WORDS, Language
 
-_NAMES = {
-    "en": "Ines Tomas Priya Henrik Yusuf Clara Bruno Nadia".split(),
-    "zh": "王磊 李娜 张伟 刘洋 赵敏 孙倩".split(),
-}
-_THINGS = {
-    "en": "ladders, lamps, oak panels, paint buckets, cable drums, door frames, carpets, cabinets".split(", "),
-    "zh": "梯子 灯具 橡木板 油漆桶 电缆盘 门框 地毯 柜子".split(),
-}
-_LINES = {
-    "en": (
-        "On {day} {name} moved {number} {thing} from hall {one} to hall {two} and signed the sheet.",
-        "{name} counted {number} {thing} in hall {one}; {two} of them are to be repaired.",
-        "The supplier of the {thing} called {name} about the delivery of {number} pieces to gate {one}.",
-        "Hall {one} was swept by {name}, and the {thing} at gate {two} got new labels.",
-    ),
-    "zh": (
-        "{day}日，{name}把{number}件{thing}从{one}号厅搬到{two}号厅，并在单子上签了字。",
-        "{name}在{one}号厅清点了{number}件{thing}，其中{two}件要修理。",
-        "{thing}的供应商就{number}件货送到{one}号门一事给{name}打了电话。",
-        "{name}打扫了{one}号厅，{two}号门旁的{thing}换了新标签。",
-    ),
-}
+_NAMES = WORDS["names"]
+_THINGS = WORDS["things"]
+_LINES = WORDS["lines"]
 
 
 def lines(language: Language, tokens: int, seed: int = 0) -> list[str]:

@@ -7,19 +7,17 @@ copy of the store with 2,000 tokens, once with recall and once with ``k=0``, whi
 alternatives any. The question's own words don't count.
 """
 
-import sqlite3
 import statistics
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from benchmarks.sets import IDENTITY, MAX_TOKENS, count_tokens, dialogue, load
+from benchmarks.sets import IDENTITY, MAX_TOKENS, copied, count_tokens, dialogue, load
 from benchmarks.tables import Table
 from hybrid_memory import CompactionConfig, MemoryConfig, Message, ScopedMemory, open_memory
 from hybrid_memory.context.layout import RECALLED_TURNS
@@ -91,9 +89,7 @@ def measure(chat: Chat, filler: Sequence[Message], embedder: Any, found: Found) 
                 owner.compact()
                 if step in AFTER:
                     owner.flush(progress=False)
-                    copy = file.with_name(f"after{step}.db")
-                    with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(copy)) as target:
-                        source.backup(target)
+                    copy = copied(file, f"after{step}.db")
                     there = config.model_copy(update={"url": f"sqlite:///{copy}"})
                     with open_memory(there, embedder=embedder, token_counter=count_tokens) as then:
                         _ask(then.scoped(user="u", session="s"), chat.probes, step, found)

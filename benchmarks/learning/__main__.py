@@ -23,10 +23,10 @@ from tqdm import tqdm
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its folder, only that is on the path
 
 from benchmarks.learning import persona, preferences
-from benchmarks.sets import load, messages
+from benchmarks.sets import load, messages, undisturbed
 from benchmarks.tables import Table, parser, write
 from benchmarks.vectors import KeptVectors
-from hybrid_memory import Fact, LearningConfig, MemoryConfig, open_memory
+from hybrid_memory import Fact
 
 SETS = {"personabench": persona, "prefeval_explicit": preferences}
 COLUMNS = ("read by", "known", "found", "turns", "seconds")
@@ -50,10 +50,7 @@ def measured(data: Path, name: str, limit: int | None, embedder: KeptVectors) ->
 
 def learned(turns: Sequence[dict[str, Any]], embedder: KeptVectors | None) -> tuple[list[Fact], float]:
     """All facts that follow from the turns, with their history, and the seconds that the reading took."""
-    config = MemoryConfig(
-        url="memory://", embedder="none" if embedder is None else "auto", learning=LearningConfig(background=False)
-    )
-    with open_memory(config, embedder=embedder) as memory:
+    with undisturbed(embedder=embedder or "none") as memory:
         for session, said in messages(turns):
             memory.scoped(user="u", session=session).remember(said)
         owner = memory.scoped(user="u")

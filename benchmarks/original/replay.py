@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import sqlite3
 import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.original.chats import Chat, Fact
-from benchmarks.sets import IDENTITY, MAX_TOKENS, count_tokens
+from benchmarks.sets import IDENTITY, MAX_TOKENS, copied, count_tokens
 from benchmarks.vectors import KeptVectors
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
 from hybrid_memory.models.embedders import LocalEmbedder
@@ -169,9 +167,7 @@ class Replay:
         return self.tally
 
     def _questions(self, owner: ScopedMemory, facts: Sequence[Fact]) -> None:
-        copy = self._file.with_name("copy.db")
-        with closing(sqlite3.connect(self._file)) as source, closing(sqlite3.connect(copy)) as target:
-            source.backup(target)
+        copy = copied(self._file, "copy.db")
         with self._opened(copy) as then:
             asked = then.scoped(user="u", session="s")
             for fact in facts:

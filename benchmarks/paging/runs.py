@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from benchmarks.paging.policies import QUESTION
-from hybrid_memory import HybridMemory, LearningConfig, MemoryConfig, Message, Role, open_memory
+from benchmarks.sets import undisturbed
+from hybrid_memory import HybridMemory, Message, Role
 from hybrid_memory.models.tokenizers import token_counter
 from hybrid_memory.text.tokens import PRIMING, message_tokens
 from hybrid_memory_paging import PagedAgent
@@ -23,8 +24,7 @@ count = token_counter()
 
 def opened(embedder: Any = None) -> HybridMemory:
     """A memory that learns nothing by itself; without an embedder one of words."""
-    config = MemoryConfig(url="memory://", embedder="hashing", learning=LearningConfig(background=False))
-    return open_memory(config, embedder=embedder)
+    return undisturbed(embedder=embedder or "hashing")
 
 
 class Policy(Protocol):

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.systems import Embedder, Turn
+from benchmarks.peers.systems import Embedder, System, Turn
 
 BATCH = 5_000
 
 
-class Chroma:
+class Chroma(System):
     """A collection of a `PersistentClient`."""
 
     owner = ""
@@ -40,6 +40,3 @@ class Chroma:
         found = self._collection.query(query_embeddings=rows, n_results=k, where=where, include=["distances"])
         ids: list[str] = found["ids"][0]
         return ids
-
-    def close(self) -> None:
-        """Nothing that it offers."""

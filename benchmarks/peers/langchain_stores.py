@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from benchmarks.peers.systems import Embedder, Turn
+from benchmarks.peers.systems import Embedder, System, Turn
 
 
 class AsLangChain(Embeddings):
@@ -29,7 +29,7 @@ class AsLangChain(Embeddings):
         return row
 
 
-class _Retrieving:
+class _Retrieving(System):
     """A vector store, asked through its retriever."""
 
     def __init__(self, embedder: Embedder, _folder: Path) -> None:
@@ -40,9 +40,6 @@ class _Retrieving:
         """By the retriever; the ids stand in the metadata, which is not embedded."""
         found = self._store.as_retriever(search_kwargs={"k": k}).invoke(query)
         return [document.metadata["id"] for document in found]
-
-    def close(self) -> None:
-        """Nothing to let go of."""
 
 
 class InMemory(_Retrieving):

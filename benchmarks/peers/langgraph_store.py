@@ -7,12 +7,12 @@ from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
 from benchmarks.peers.langchain_stores import AsLangChain
-from benchmarks.peers.systems import Embedder, Turn
+from benchmarks.peers.systems import Embedder, System, Turn
 
 NAMESPACE = ("u",)
 
 
-class Store:
+class Store(System):
     """Values in one namespace; the text alone is embedded."""
 
     def __init__(self, embedder: Embedder, _folder: Path) -> None:
@@ -30,6 +30,3 @@ class Store:
     def search(self, query: str, k: int) -> list[str]:
         """By its index."""
         return [item.key for item in self._store.search(NAMESPACE, query=query, limit=k)]
-
-    def close(self) -> None:
-        """Nothing to let go of."""

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.systems import Embedder, Turn
+from benchmarks.peers.systems import Embedder, System, Turn
 
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 RUN = re.compile(rf"[{CJK}]+|[^\W{CJK}]+")
 
 
-class Words:
+class Words(System):
     """bm25s as it is, or with an English stemmer and pairs of CJK characters."""
 
     def __init__(self, _embedder: Embedder, _folder: Path, *, stemmed: bool = False) -> None:
@@ -37,9 +37,6 @@ class Words:
             return []
         rows, scores = self._index.retrieve(tokens, k=min(k, len(self._ids)), show_progress=False)
         return [self._ids[row] for row, score in zip(rows[0], scores[0], strict=True) if score > 0]
-
-    def close(self) -> None:
-        """Nothing to let go of."""
 
     def _tokens(self, texts: list[str]) -> Any:
         if self._stemmer is None:

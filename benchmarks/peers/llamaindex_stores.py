@@ -13,7 +13,7 @@ from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
 from llama_index.core.schema import TextNode
 from pydantic import PrivateAttr
 
-from benchmarks.peers.systems import Embedder, Turn
+from benchmarks.peers.systems import Embedder, System, Turn
 
 
 class AsLlamaIndex(BaseEmbedding):
@@ -40,7 +40,7 @@ class AsLlamaIndex(BaseEmbedding):
         return rows
 
 
-class Fusion:
+class Fusion(System):
     """`QueryFusionRetriever` over an index and `BM25Retriever`, by reciprocal ranks, no further queries."""
 
     def __init__(self, embedder: Embedder, _folder: Path) -> None:
@@ -70,6 +70,3 @@ class Fusion:
             llm=MockLLM(), mode=FUSION_MODES.RECIPROCAL_RANK, similarity_top_k=k, num_queries=1, use_async=False,
         )  # fmt: skip
         return [node.node.node_id for node in fusion.retrieve(query)]
-
-    def close(self) -> None:
-        """Nothing to let go of."""

@@ -8,12 +8,13 @@ from typing import Any, Literal
 
 from benchmarks.acting.policies import Obedient
 from benchmarks.acting.prompts import Prompt, Said
-from benchmarks.acting.surroundings import Clock
+from benchmarks.acting.surroundings import BEGINNING
 from benchmarks.acting.tasks import IDENTITY, Language
 from benchmarks.poisoning.attacks import TRIGGER, Attack
 from benchmarks.poisoning.carriers import CARRIERS, FOUND, HARMLESS, OPENING, UNSEEN, Stage
 from benchmarks.poisoning.hosts import ASKED, SMALL, Verdict
 from benchmarks.poisoning.judging import Gullible, Harm, accounts, harms, reached
+from benchmarks.sets import Clock
 from hybrid_memory import Context, HybridMemory, MemoryConfig, Message, PagingConfig, Role, ScopedMemory, open_memory
 
 Layout = Literal["stable", "queue", "classic"]
@@ -81,7 +82,7 @@ class PoisonedModel:
 
 def attacked(case: CoreCase, embedder: Any) -> Verdict:
     """What comes of a case."""
-    clock = Clock()
+    clock = Clock(BEGINNING)
     with opened(case, embedder, clock) as memory:
         stage = Stage(memory, case.language, case.attack.written(case.language, case.account))
         stage.say("user", OPENING[case.language])

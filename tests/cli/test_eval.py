@@ -11,6 +11,7 @@ import pytest
 from hybrid_memory import __version__
 from hybrid_memory_evaluation import METHODS
 from tests.doubles import PATIENCE
+from tests.world import cases
 
 TOLD = "Marta Lindqvist, a marine biologist; src/parser.py; PostgreSQL because several boats write at once."
 SHORT = ("--max-tokens", "400", "--embedder", "hashing")
@@ -125,18 +126,7 @@ def test_json_is_the_report_and_nothing_else(command: Any, chat: Path, tmp_path:
     assert json.loads(command.out)["methods"]
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (["--max-tokens", "100000"], "fits into 100000"),
-        (["--method", "nobody"], "no method 'nobody': choose from anchored"),
-        (["--form", "parchment"], "unknown format 'parchment'"),
-        (["--base-url", "http://127.0.0.1:9"], "a base URL needs the name of its model"),
-        (["--model", "nobody"], "must be provider:model, such as ollama:qwen3, got 'nobody'"),
-        (["--model", "nobody:home"], "'nobody:home' cannot be used: "),
-        (["--written", "3"], "need a model"),
-    ],
-)
+@pytest.mark.parametrize(("options", "told"), cases("cli/eval.json", "wrong"))
 def test_bad_input_is_told_on_one_line(command: Any, chat: Path, tmp_path: Path, options: list[str], told: str) -> None:
     assert command("eval", chat, *QUICK[2:], *options, "--out", tmp_path / "out") == 2
     (line,) = command.err.splitlines()

@@ -6,7 +6,7 @@ from hybrid_memory import Message, Role
 from hybrid_memory.artifacts.ledger import LIMITS, Ledger, render
 from hybrid_memory.artifacts.reading import read_ledger
 from tests.doubles import assert_linear
-from tests.world import rows
+from tests.world import cases, rows
 
 TABLE = "compression/ledger.tsv"
 Turn = tuple[str, str]
@@ -103,34 +103,7 @@ def said(text: str, role: str = "user") -> Message:
     return Message.of({"role": role, "content": text, "id": "m"})
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "result", "expected"),
-    [
-        ("write_file", {"path": "a.py", "content": "1"}, "ok", {"a.py": "created"}),
-        ("createFile", {"filePath": "a.py"}, "ok", {"a.py": "created"}),
-        ("write_file", '{"path": "a.py", "content": "1"}', "ok", {"a.py": "created"}),
-        ("edit_file", {"target_file": "a.py"}, "ok", {"a.py": "modified"}),
-        ("read_file", {"file_path": "a.py"}, "text", {"a.py": "read"}),
-        ("summarise", {"filename": "a.pdf"}, "text", {"a.pdf": "read"}),
-        ("delete_file", {"file": "a.py"}, "ok", {"a.py": "deleted"}),
-        ("move_file", {"source": "a.py", "destination": "b.py"}, "ok", {"a.py": "deleted", "b.py": "renamed"}),
-        ("str_replace_editor", {"command": "create", "path": "a.py", "file_text": "1"}, "ok", {"a.py": "created"}),
-        ("str_replace_editor", {"command": "str_replace", "path": "a.py"}, "edited", {"a.py": "modified"}),
-        ("str_replace_editor", {"command": "view", "path": "a.py"}, "1", {"a.py": "read"}),
-        ("str_replace_editor", {"command": "str_replace", "path": "a.py"}, "No replacement was performed", {}),
-        ("write_file", {"path": "/etc/a"}, "Error: permission denied", {}),
-        ("delete_file", {"path": "a.py"}, '{"success": false}', {}),
-        ("execute_bash", {"command": "echo 1 > a.txt"}, "", {"a.txt": "created"}),
-        ("bash", {"cmd": ["rm", "a.txt"]}, "", {"a.txt": "deleted"}),
-        ("run_ipython", {"code": "open('a.csv', 'w')"}, "", {"a.csv": "created"}),
-        ("apply_patch", {"input": "*** Begin Patch\n*** Add File: n.py\n+1\n*** Update File: o.py\n*** End Patch"},
-         "Done", {"n.py": "created", "o.py": "modified"}),
-        ("list_directory", {"path": "/repo/src"}, "a.py", {}),
-        ("get_user", {"user_id": "u_1"}, "{}", {}),
-        ("write_file", {"path": "报告.md", "content": "一"}, "已写入", {"报告.md": "created"}),
-        ("write_file", {"path": "a.py"}, None, {"a.py": "created"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "arguments", "result", "expected"), cases("compression/ledger.json", "calls"))
 def test_a_call_is_read_with_its_result(
     name: str, arguments: object, result: str | None, expected: dict[str, str]
 ) -> None:

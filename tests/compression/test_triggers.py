@@ -12,11 +12,11 @@ from hybrid_memory.ports import Floats
 SHARES = st.floats(0, 1)
 
 
-def topics(*lengths: int, near: float = 0.86, far: float = 0.78, noise: float = 0.02, seed: int = 0) -> Floats:
-    """The likeness of turns about one topic after the other; turns without a topic where near equals far."""
+def topics(*lengths: int) -> Floats:
+    """The likeness of turns about one topic after the other."""
     labels = np.repeat(np.arange(len(lengths)), lengths)
-    table = np.where(labels[:, np.newaxis] == labels, near, far)
-    table += np.random.default_rng(seed).normal(0, noise, table.shape)
+    table = np.where(labels[:, np.newaxis] == labels, 0.86, 0.78)
+    table += np.random.default_rng(0).normal(0, 0.02, table.shape)
     table = np.triu(table, 1)
     return (table + table.T + np.eye(len(labels))).astype(np.float32)
 

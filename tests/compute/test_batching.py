@@ -39,7 +39,6 @@ class Recorder:
 
     def __init__(self, during: Callable[[int, Sequence[str]], object] = lambda *_: None) -> None:
         self.calls: list[tuple[str, list[str]]] = []
-        self.threads: list[int] = []
         self.most = 0
         self._during = during
         self._inside = 0
@@ -55,7 +54,6 @@ class Recorder:
     def _embed(self, side: str, texts: Sequence[str]) -> Floats:
         with self._lock:
             self.calls.append((side, list(texts)))
-            self.threads.append(threading.get_ident())
             number = len(self.calls)
             self._inside += 1
             self.most = max(self.most, self._inside)
@@ -79,25 +77,22 @@ class QueryRecorder(Recorder):
 
 
 class Crowd:
-    """Threads that ask, in this order, while the embedder is held up in its first calls, or others by `gates`."""
+    """Threads that ask, in this order, while the embedder is held up in its first calls."""
 
-    def __init__(self, busy: int = 2, *, recorder: type[Recorder] = QueryRecorder, **settings: Any) -> None:
+    def __init__(self, busy: int = 2, **settings: Any) -> None:
         self.go = threading.Event()
-        self.gates: dict[int, threading.Event] = {}
         self.bad: set[str] = set()
         self.error: type[BaseException] = ModelError
-        self.inner = recorder(self._during)
+        self.inner = QueryRecorder(self._during)
         self.batching = BatchingEmbedder(self.inner, **settings)
         self._busy = busy
         self._pool = ThreadPoolExecutor(80)
-        self._asked = 0
         for number in range(busy):
             self.ask(f"busy {number}")
             wait_until(lambda number=number: len(self.inner.calls) == number + 1)  # type: ignore[misc]
 
     def _during(self, number: int, texts: Sequence[str]) -> None:
-        if gate := self.gates.get(number, self.go if number <= self._busy else None):
-            assert gate.wait(60)
+        assert number > self._busy or self.go.wait(60)
         if found := self.bad & set(texts):
             raise self.error(f"cannot embed {sorted(found)}")
 

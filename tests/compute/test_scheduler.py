@@ -24,6 +24,7 @@ from hybrid_memory.runtime.tasks import Job, PriorityQueue
 from tests.compute.conftest import Clock, Hold, Holding, Make
 from tests.doubles import PATIENCE, wait_until
 from tests.interrupts import interrupted
+from tests.world import cases
 
 
 def kinds(scheduler: Scheduler, kind: str = "recall") -> Any:
@@ -32,16 +33,8 @@ def kinds(scheduler: Scheduler, kind: str = "recall") -> Any:
 
 @pytest.mark.parametrize(
     ("fields", "says"),
-    [
-        ({"priority": 0}, "priority must be a whole number from 1 to 10, got 0"), ({"priority": 11}, "got 11"),
-        ({"priority": True}, "got True"), ({"priority": 5.5}, r"got 5\.5"),
-        ({"kind": ""}, "kind must be a name, such as 'recall', got ''"), ({"kind": 3}, "got 3"),
-        ({"deadline": timedelta(0)}, "deadline must be a timedelta above 0"),
-        ({"deadline": 5}, "deadline must be a timedelta above 0, got 5"),
-        ({"scope": "alice"}, "scope must be a Scope, got 'alice'"),
-        ({"work": 7}, "work must be callable without arguments, got 7"),
-    ],
-)  # fmt: skip
+    [*cases("compute/scheduler.json", "wrong"), ({"deadline": timedelta(0)}, "deadline must be a timedelta above 0")],
+)
 def test_a_task_that_makes_no_sense_is_refused_with_value_and_range(fields: dict[str, Any], says: str) -> None:
     with pytest.raises(InvalidInputError, match=says):
         Task(**{"work": int, "kind": "recall", **fields})

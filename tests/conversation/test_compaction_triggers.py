@@ -14,7 +14,7 @@ from hybrid_memory.testing.models import Fault
 from tests.conversation.conftest import OpenWith, SessionWith
 from tests.doubles import line_to
 from tests.faces import Face
-from tests.world import assistant
+from tests.world import assistant, column
 
 
 def say(face: Face, handle: ScopedMemory, text: str, answer: str = "Fine.") -> Any:
@@ -59,19 +59,8 @@ def test_density_fires_for_what_matters_and_then_waits(face: Face, session_with:
     assert fired == [[], [10, 15, 20]]
 
 
-GARDEN = [
-    "The tomato plants in the garden have yellow leaves.", "Water makes the tomato leaves in the garden yellow.",
-    "The garden soil of the tomato plants is wet.", "Compost helps the soil of tomato plants in the garden.",
-    "The tomato plants in the garden need dry soil.", "Yellow leaves of tomato plants fall on the garden soil.",
-]  # fmt: skip
-FLIGHT = [
-    "The airline cancelled the flight to Lisbon.",
-    "A ticket for the cancelled flight to Lisbon is refunded by the airline.",
-    "The airline offers a Sunday flight to Lisbon with the same ticket.",
-    "The refund of the Lisbon flight ticket takes the airline a week.",
-    "The airline has no other flight to Lisbon on this ticket.",
-    "The ticket of the Sunday flight to Lisbon costs the airline nothing.",
-]
+GARDEN = column("conversation/compaction_triggers.tsv", "garden")
+FLIGHT = column("conversation/compaction_triggers.tsv", "flight")
 
 
 @pytest.mark.parametrize("reply", ["{}", "OK.", "Thank you for telling me, I will remember this."])

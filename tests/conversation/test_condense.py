@@ -14,25 +14,10 @@ from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.conversation.conftest import OpenWith
 from tests.faces import Face, Open
+from tests.world import column
 
-ENGLISH = [
-    "The hotel was built in 1911. It has 40 rooms, and a park. My sister booked room 12 for us. Breakfast is at 7.",
-    "Trains leave every hour. The ride takes two hours, and there is a view of the lake. Buy tickets on the train.",
-]
-CHINESE = [
-    "这家酒店建于1911年。酒店有四十个房间和一个大花园。我妹妹订了12号房间。早餐七点开始。",
-    "火车每小时一班。路上大约两个小时，可以看到湖。车上可以买票。",
-]
-SENTENCES = [
-    *(piece for text in (*ENGLISH, *CHINESE) for piece in sentences(text)),
-    "```\ncode. more code.\n```",
-    "See https://example.org/a.b?c=1.",
-    "He said “No. Never.” and left.",
-    "- a list item",
-    "Ok.",
-    "1. First step",
-    '{"id": "order_4711", "total": 12.50}',
-]
+ENGLISH, CHINESE, ONES = (column("conversation/condense.tsv", kind) for kind in ("english", "chinese", "one"))
+SENTENCES = [piece for text in (*ENGLISH, *CHINESE) for piece in sentences(text)] + ONES
 
 
 class Shortener:

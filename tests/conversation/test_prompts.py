@@ -11,7 +11,7 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.conversation.conftest import OpenWith, SessionWith, laid_out, rounds
 from tests.faces import Face
-from tests.world import assistant, exchange
+from tests.world import assistant, cases, exchange
 
 GARDEN = [
     "The roses at the old wall were planted by Nora in April.",
@@ -134,29 +134,12 @@ def events(handle: ScopedMemory) -> int:
     return len(handle._runtime.services.log.read(handle.scope))
 
 
-BAD: dict[str, list[dict[str, Any]]] = {
-    "assemble": [
-        {"query": ""}, {"query": 3}, {"max_tokens": 10}, {"max_tokens": "many"}, {"k": -1}, {"layout": "wild"},
-        {"identity": None}, {"instructions": "\ud800"}, {"blocks": {"a": 1}}, {"blocks": ["a"]}, {"tools": 5},
-        {"tools": [{"a": {1}}]}, {"tools": ["look_up"]}, {"reader": 5}, {"reader": " "}, {"host": "s1"},
-        {"host": Host(**cast("Any", {"began": 5}))}, {"host": Host(**cast("Any", {"beside": ["s"]}))},
-    ],
-    "compact": [{"strategy": "magic"}, {"strategy": 5}, {"keep": 0}, {"keep": "all"}],
-    "history": [{"current": True, "limit": -1}],
-    "reset": [{"keep": 5}, {"keep": "m1"}, {"keep": ["unknown"]}],
-    "expand": [{"what": None}, {"what": ""}, {"what": "#999"}, {"what": "#2-1"}],
-    "fetch": [
-        {"result_id": "#999"}, {"result_id": 5},
-        *({"result_id": "#1", "where": where} for where in ((1,), 1.5, "9999-")),
-        *({"result_id": "#1", "max_chars": most} for most in (0, "x")),
-        {"result_id": "#1", "pattern": "("}, {"result_id": "#1", "pattern": "x", "where": "1-2"},
-        {"result_id": "#1", "pattern": "x", "context": "a"},
-    ],
-    "offload": [
-        {"text": ""}, {"text": "\ud800"}, {"text": "abc", "max_tokens": "x"}, {"text": "abc", "max_tokens": -1},
-    ],
-}  # fmt: skip
-CASES = [(verb, arguments) for verb, several in BAD.items() for arguments in several]
+CASES = [
+    *cases("conversation/prompts.json", "bad"),
+    ("assemble", {"tools": [{"a": {1}}]}),
+    ("assemble", {"host": Host(**cast("Any", {"began": 5}))}),
+    ("assemble", {"host": Host(**cast("Any", {"beside": ["s"]}))}),
+]
 
 
 @pytest.mark.parametrize(("verb", "arguments"), CASES, ids=lambda part: str(part)[:40])

@@ -17,20 +17,13 @@ from hybrid_memory.runtime.runners import InlineRunner, drive
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens, schema_tokens
 from tests.context.conftest import assert_accepted
+from tests.world import column
 
 OWNERS = count()
 TOOLS = [{"type": "function", "function": {"name": "look_up", "description": "Find a booking by its number."}}]
 COMPACTION = {"rounds": 6, "keep_rounds": 3, "keep_least": 2, "offload_tokens": 120}
 
-SENTENCES = [
-    "My name is Nora Winter and I live at 12 Elm Street.", "We decided to use the blue tiles for the bathroom.",
-    "The build of src/api/server.py fails with ImportError.", "Ok.",
-    "Um, like, can you tell me when the train to Ghent leaves?",
-    "The invoice INV-20931 over 1,250 EUR is due on 2024-07-01.",
-    "I went for a walk by the river, and it was quiet there.", "我叫陈小明，住在苏州园区星湖街8号。",
-    "记住，我对花生过敏，下次聚餐别点花生。", "会议改到下周三下午三点，在二楼。",
-    "嗯，就是那种，嗯，蓝色的窗帘好看吗？", "```py\nprint('done')\n```",
-]  # fmt: skip
+SENTENCES = column("conversation/properties.tsv", "said")
 
 
 @st.composite

@@ -9,27 +9,14 @@ import pytest
 from hybrid_memory import Message
 from hybrid_memory.errors import ModelError
 from hybrid_memory_evaluation import Probe, ProbeKind, Transcript
-
-FILLERS = (
-    "The weather was mild and the train was late again, as it is every other morning in spring.",
-    "We walked along the river and talked about films, none of which I could remember afterwards.",
-    "The bakery at the corner has new owners, and the bread tastes as it always did.",
-    "Somebody left an umbrella in the meeting room, and nobody has asked for it since.",
-)
+from tests.world import column, rows
 
 
 @pytest.fixture(scope="session")
 def chat() -> Transcript:
     """62 messages of about 1,400 tokens; what matters is said in the first six."""
-    told = [
-        ("user", "My locker at the station has the number QX4471, please keep it in mind."),
-        ("assistant", "I will keep in mind that your locker is QX4471."),
-        ("user", "We decided to use PostgreSQL for the ledger because it supports serializable transactions."),
-        ("assistant", "Noted: PostgreSQL, because of serializable transactions."),
-        ("user", "The name of my dentist is Dr. Amara Okafor."),
-        ("assistant", "Dr. Amara Okafor, understood."),
-    ]
-    told += [(role, f"{FILLERS[row % 4]} That was day {row}.") for row in range(28) for role in ("user", "assistant")]
+    told, fillers = rows("evaluation/chat.tsv", "said"), column("evaluation/chat.tsv", "filler")
+    told += [(role, f"{fillers[row % 4]} That was day {row}.") for row in range(28) for role in ("user", "assistant")]
     return Transcript.of([{"role": role, "content": text} for role, text in told], name="chat")
 
 

@@ -13,6 +13,7 @@ from hybrid_memory.testing.models import Fault
 from hybrid_memory_evaluation.probing import MAX_PER_KIND, probes_of
 from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind, holds
 from hybrid_memory_evaluation.probing.writing import Written, written_probes
+from tests.world import cases, column
 
 
 def user(text: str) -> dict[str, Any]:
@@ -23,61 +24,15 @@ def assistant(text: str) -> dict[str, Any]:
     return {"role": "assistant", "content": text}
 
 
-def step(said: str, name: str, output: str, **arguments: Any) -> list[dict[str, Any]]:
-    call = {"name": name, "arguments": arguments, "id": "call"}
-    return [
-        {"role": "assistant", "content": said, "tool_calls": [call]},
-        {"role": "tool", "content": output, "tool_call_id": "call"},
-    ]
-
-
-def chat(*parts: dict[str, Any] | list[dict[str, Any]]) -> Transcript:
-    flat = [message for part in parts for message in (part if isinstance(part, list) else [part])]
-    return Transcript.of([{**message, "id": f"m{row}"} for row, message in enumerate(flat)])
+def chat(*messages: dict[str, Any]) -> Transcript:
+    return Transcript.of([{**message, "id": f"m{row}"} for row, message in enumerate(messages)])
 
 
 def told(probes: list[Probe]) -> list[tuple[str, str, tuple[str, ...]]]:
     return [(str(probe.kind), probe.question, probe.keys) for probe in probes]
 
 
-CRASH = 'Traceback (most recent call last):\n  File "repro.py", line 1\nTimeoutError: read timed out after 30 seconds'
-FAILED = "FAILED tests/test_fetch.py::test_backoff - AssertionError\n=== 1 failed, 6 passed in 0.52s ==="
-
-CODING = chat(
-    user("Please add retries to the downloader so that timeouts are survived."),
-    step("I'll look at the code first.", "bash", "def fetch(url): ...", command="cat src/fetch.py"),
-    step(
-        "I'll write a short script that reproduces it.", "bash", "", command="cat > repro.py <<'EOF'\nfetch('x')\nEOF"
-    ),
-    step("", "bash", CRASH, command="python repro.py"),
-    step(
-        "Let's change what waits for the server.",
-        "str_replace",
-        "Edited.",
-        path="src/fetch.py",
-        old_str="a",
-        new_str="b",
-    ),
-    step("", "bash", FAILED, command="cd . && python -m pytest tests/test_fetch.py -q"),
-    user("We decided to use exponential backoff instead of a fixed delay, because servers throttle us."),
-    assistant("The issue is that `fetch_once` swallows the original exception silently."),
-    step("I'll remove the script again.", "bash", "", command="rm repro.py && touch NOTES.md"),
-    user("Thanks, go on."),
-    assistant("All right."),
-)
-
-CHINESE = chat(
-    user("我叫陈晓。我住在杭州。帮我规划一下五月去黄山的旅行。"),
-    assistant("好的，请问您的预算是多少？"),
-    user("这次旅行的预算总共是4500元左右。"),
-    assistant("明白了。您想坐高铁还是自己开车去黄山？"),
-    user("我们决定坐高铁，因为停车费太贵。"),
-    assistant("好的，已经记下了。"),
-    user("我要记得买一把登山杖。"),
-    assistant("没问题。"),
-    user("我搬到苏州了。"),
-    assistant("恭喜乔迁！"),
-)
+CODING, CHINESE = (chat(*cases("evaluation/probes.json", name)) for name in ("coding", "chinese"))
 
 
 def test_a_coding_run_is_asked_about_its_files_errors_tests_and_decisions() -> None:
@@ -136,25 +91,9 @@ PATHS = st.sampled_from(
 NAMES = st.sampled_from(
     ["Ada", "Odense", "Redis", "《三体》", "陈晓", "KD48213", "4500元", "3月5日", "the", "x", "5", "a.b@c.org"]
 )
-SAID = [
-    "My name is {a}.", "I live in {a}.", "I moved to {a}.", "I like {a} and {b}.", "I have to call {a} tomorrow.",
-    "I have called {a}.", "We decided to use {a} for {b} because {c} is too slow.",
-    "Let's go with {a} instead of {b}.", "The issue is that `{a}` breaks {b} on every {c}.",
-    "Which one would you like for {a} and {b}?", "My order number is {a}, see https://example.org/{b}.",
-    "TODO: write to {a} about the {b}.", "请帮我订{a}，我住在{b}。", "我喜欢{a}，我对{b}过敏。",
-    "我们决定用{a}代替{b}，因为{c}太贵。", "问题在于`{a}`每次都会弄坏{b}和{c}。", "提醒我去买{a}和{b}。",
-    "订单号是{a}，接下来还要{b}。", "{a} weighed 12 kg when {b} met {c} at the harbour.",
-]  # fmt: skip
-COMMANDS = [
-    "touch {p}", "rm {p}", "mv {p} {q}", "cat > {p} <<'EOF'\nx\nEOF", "sed -i s/a/b/ {p}", "python {p}",
-    "python -m pytest {p} -q", "git checkout {p}",
-]  # fmt: skip
-OUTPUTS = [
-    "", "ok", "Traceback (most recent call last):\n{a}Error: {b} is not there",
-    "FAILED {p}::test_{a} - AssertionError\n=== 1 failed, 6 passed in 0.52s ===", "=== 7 passed in 0.10s ===",
-    "bash: {p}: No such file or directory", '{{"order_id": "{a}7", "city": "{b}", "owner": {{"email": "{c}"}}}}',
-    "<returncode>1</returncode>\n<output>\n{a}</output>",
-]  # fmt: skip
+SAID = column("evaluation/probes.tsv", "said")
+COMMANDS = column("evaluation/probes.tsv", "commands")
+OUTPUTS = column("evaluation/probes.tsv", "outputs")
 
 
 @st.composite
@@ -236,8 +175,8 @@ def talk(said: Sequence[tuple[str, str]] = ENGLISH) -> Transcript:
     return Transcript.of([{"role": role, "content": text} for role, text in said])
 
 
-def written(*answers: str | Mapping[str, Any], truncated: int = 5, count: int = 2) -> Written:
-    return written_probes(talk(), truncated, as_language_model(ScriptedModel(answers)), count=count)
+def written(*answers: str | Mapping[str, Any]) -> Written:
+    return written_probes(talk(), 5, as_language_model(ScriptedModel(answers)), count=2)
 
 
 def test_what_holds_becomes_a_probe_with_the_turns_that_it_was_made_from() -> None:
@@ -253,14 +192,9 @@ def test_what_holds_becomes_a_probe_with_the_turns_that_it_was_made_from() -> No
 
 @pytest.mark.parametrize(
     "wrong",
-    [
-        {"turns": [4]}, {"turns": [99]}, {"turns": [0]}, {"turns": [6]}, {"turns": []}, {"turns": ["2"]},
-        {"turns": [True]}, {"turns": 2}, {"keys": ["Osprey"]}, {"keys": ["Heron", "Osprey"]}, {"keys": ["Hero"]},
-        {"keys": ["room 14"]}, {"keys": []}, {"keys": [""]}, {"keys": [7]}, {"keys": None}, {"keys": ["Heron"] * 9},
-        {"kind": "trivia"}, {"kind": ["recall"]}, {"question": ""}, {"question": 7}, {"answer": "  "},
-    ],
+    [*cases("evaluation/probes.json", "wrong"), {"keys": ["Heron"] * 9}],
     ids=repr,
-)  # fmt: skip
+)
 def test_what_does_not_hold_is_refused_and_counted(wrong: dict[str, Any]) -> None:
     probes, refused = written({"probes": [{**GOOD, **wrong}, WHY]})
     assert [probe.keys for probe in probes] == [("Thursday", "tape robot")]

@@ -17,6 +17,7 @@ from hybrid_memory import Message
 from hybrid_memory.apps.transcripts import Transcript, read_transcript
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.exchanges import exchanges
+from tests.world import cases
 
 BEGAN = 1_772_000_000.0
 """2026-02-25 06:13:20 UTC."""
@@ -91,14 +92,7 @@ def test_the_branch_that_was_shown_last_is_read_with_ids_and_times(tmp_path: Pat
     assert times == ["2026-02-25T06:14:20+00:00", "2026-02-25T06:14:21.500000+00:00"]
 
 
-BRANCHES: dict[str, tuple[dict[str, Any], str | None, list[str]]] = {
-    "the other branch by its node": ({"current_node": "a1"}, None, ["q1", "a1"]),
-    "no current node": ({"current_node": None}, None, ["q2", "a2"]),
-    "one that is gone": ({"current_node": "gone"}, None, ["q2", "a2"]),
-    "one that is no name": ({"current_node": 7}, None, ["q2", "a2"]),
-    "a missing parent": ({}, "gone", ["q2", "a2"]),
-    "a ring": ({}, "a2", ["q2", "a2"]),
-}
+BRANCHES = cases("evaluation/transcripts.json", "branches")
 
 
 @pytest.mark.parametrize("branch", BRANCHES)
@@ -401,23 +395,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=5),
     max_leaves=12,
 )
-CALLED = {"author": {"role": "assistant"}, "recipient": "python", "content": {"text": "1"}, "weight": 1}
-SEEDS: list[Any] = [
-    {"role": "user", "content": "a"},
-    {"role": "assistant", "content": "a", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]},
-    {"type": "ai", "content": "a", "additional_kwargs": {}},
-    {"type": "human", "data": {"content": "a"}},
-    [
-        {
-            "title": "t",
-            "current_node": "b",
-            "mapping": {
-                "a": {"message": {"author": {"role": "user"}, "content": {"parts": ["a"]}}, "parent": None},
-                "b": {"message": CALLED, "parent": "a", "children": []},
-            },
-        }
-    ],
-]
+SEEDS: list[Any] = cases("evaluation/transcripts.json", "seeds")
 
 
 @st.composite

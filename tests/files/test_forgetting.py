@@ -16,11 +16,11 @@ CANARY = "zirconquokka"
 TEXT = f"# Plans\n\n- Call {CANARY} on Monday\n- Buy milk\n"
 
 
-def residue(memory: HybridMemory, word: str = CANARY) -> list[str]:
-    """Events of the whole log that hold the word, and what is found of it."""
+def residue(memory: HybridMemory) -> list[str]:
+    """Events of the whole log that hold the word."""
     log = memory._runtime.services.truth
     events = [event for owner in log.heads() for event in log.read(owner)]
-    return [str(event.kind) for event in events if word in json.dumps([event.payload, event.id])]
+    return [str(event.kind) for event in events if CANARY in json.dumps([event.payload, event.id])]
 
 
 @pytest.mark.parametrize(

@@ -8,24 +8,11 @@ from hybrid_memory import CompactionConfig, EventKind, Message, Role, ScopedMemo
 from hybrid_memory.context.compact import critical_items
 from hybrid_memory.ports import LanguageModel
 from tests import faces
+from tests.world import column
 
 BUDGET = 400
-ENGLISH = (
-    "Hi, I'm Mara Lindqvist. I want to open a small bakery in Porto.", "Nice! What have you settled so far?",
-    "My budget is 48,000 EUR and the shop on Rua das Flores opens on 2026-09-12.",
-    "Noted. Which oven do you think of?",
-    "We decided on the Miwe oven, because the Wachtel one needs three-phase power.",
-    "Understood, the Miwe oven it is.", "I prefer rye bread to wheat, so half of the menu should be rye.",
-    "Half of the menu is rye, then.", "My accountant Duarte Reis needs the invoice INV-20931 by Friday.",
-    "I will remind you of the invoice on Thursday.", "Should I hire a second baker?",
-    "Wait until the first month is over.",
-)  # fmt: skip
-CHINESE = (
-    "你好，我叫林晓雨，想在杭州开一家小书店。", "很好，预算是多少？",
-    "预算是30万元，店铺在文三路，2026年9月12日开业。", "好的，记下了。", "我们决定不卖咖啡，因为隔壁已经有咖啡馆了。",
-    "明白，只卖书。", "我喜欢木质书架，不喜欢金属的。", "好，用木质书架。", "会计王磊周五之前需要发票 INV-20931。",
-    "我周四提醒你。", "要不要请店员？", "先等一个月。",
-)  # fmt: skip
+ENGLISH = column("full/compaction.tsv", "english")
+CHINESE = column("full/compaction.tsv", "chinese")
 FIRST = 8
 
 Open = Callable[..., ScopedMemory]

@@ -6,22 +6,9 @@ import torch
 from transformers import BertConfig, BertForTokenClassification, BertTokenizer
 
 from hybrid_memory.models.llmlingua import TOLERANCE, LlmLinguaCompressor
+from tests.world import column
 
-ENGLISH = """
-Well, so last week I was talking with my sister about the move, and honestly we went back and forth about it for quite
-a long time before we decided anything at all. We agreed that the flat in Lisbon is the better one, because it is close
-to the river and because the rent of 1,250 EUR per month is something that we can actually afford. The landlord asked us
-to send the signed contract to rui@tavares-homes.pt before March 14, 2025, and he said that he would then send us the
-keys by post. Please remember that the script lives in /srv/app/sync.py and that it failed with E4127 at 03:15 because
-"the two loggers disagree". I would really like to have it fixed before we leave, since otherwise I will be thinking
-about it the whole time while we are on the road. Run it with `sync --dry-run` first, see https://ci.example/12.
-"""
-CHINESE = """
-上周我和姐姐聊了很久关于搬家的事情，说实话我们反反复复讨论了很长时间才做出决定。
-我们都觉得里斯本的那套公寓更好一些，因为它离河边很近，而且每个月1250欧元的租金我们也确实负担得起。
-房东请我们在2025年3月14日之前把签好的合同寄给他，然后他会把钥匙寄过来。脚本在 /srv/app/sync.py 里面，报错是 E4127，
-希望我们出发之前可以把它修好，不然我一路上都会想着这件事情。
-"""
+ENGLISH, CHINESE = column("full/llmlingua.tsv")
 MUST_STAY = {
     ENGLISH: [
         *("1,250 EUR", "rui@tavares-homes.pt", "March 14, 2025", "/srv/app/sync.py", "E4127", "03:15"),

@@ -16,7 +16,7 @@ from hybrid_memory import ScopedMemory
 from hybrid_memory_hosts.anthropic import HybridMemoryTool
 from tests.doubles import texts
 from tests.faces import Open
-from tests.world import TESTS
+from tests.world import TESTS, cases
 
 LONG = {"(a long line)": "x" * 1500, "(many lines)": "line\n" * 3000}
 
@@ -51,23 +51,7 @@ def test_it_answers_as_the_tool_of_the_sdk_does(ann: ScopedMemory, tmp_path: Pat
         assert told(ours, command) == expected, command
 
 
-@pytest.mark.parametrize(
-    ("command", "error"),
-    [
-        ({"command": "view"}, "path is missing"),
-        ({"command": "fly", "path": "/memories"}, "Input should be 'view'"),
-        ({}, "Field required"),
-        ({"command": "create", "path": "/memories/a"}, "file_text is missing"),
-        ({"command": "create", "path": "/memories/%2e%2e/x", "file_text": "x"}, "percent encoding"),
-        ({"command": "create", "path": "/memories/a\x00", "file_text": "x"}, "control characters"),
-        ({"command": "create", "path": "/memories/a", "file_text": "\x00"}, "NUL"),
-        ({"command": "rename", "old_path": "/memories", "new_path": "/memories/y"}, "Cannot rename the /memories dir"),
-        ({"command": "view", "path": "/memoriesx"}, "must start with /memories"),
-        ({"command": "delete", "path": "/memories/profile.md"}, "'/memories/profile.md' is made by the memory"),
-        ({"command": "create", "path": "/memories/profile.md", "file_text": "- home: Oslo"}, "below /memories/notes/"),
-        ({"command": "create", "path": "/memories/facts/x.md", "file_text": "- a: b"}, "is made by the memory"),
-    ],
-)
+@pytest.mark.parametrize(("command", "error"), cases("hosts/anthropic.json", "wrong"))
 def test_what_is_wrong_is_told_the_model(ann: ScopedMemory, command: dict[str, Any], error: str) -> None:
     with pytest.raises(ToolError, match=re.escape(error)):
         HybridMemoryTool(ann).call(command)
@@ -105,14 +89,7 @@ class Claude(httpx2.MockTransport):
         return [(str(block["content"]), bool(block.get("is_error"))) for block in found.values()]
 
 
-SCRIPT: list[dict[str, Any]] = [
-    {"command": "view", "path": "/memories"},
-    {"command": "create", "path": "/memories/trip.md", "file_text": "The trip goes to Lisbon.\n"},
-    {"command": "str_replace", "path": "/memories/trip.md", "old_str": "Madrid", "new_str": "Porto"},
-    {"command": "insert", "path": "/memories/trip.md", "insert_line": 1, "insert_text": "- Buy tickets"},
-    {"command": "view", "path": "/memories/../secret"},
-    {"command": "rename", "old_path": "/memories/trip.md", "new_path": "/memories/trips/lisbon.md"},
-]
+SCRIPT: list[dict[str, Any]] = cases("hosts/anthropic.json", "script")
 
 
 def test_the_sdks_runner_calls_it(opened: Open) -> None:

@@ -25,6 +25,7 @@ from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from hybrid_memory_hosts.google_adk import HybridMemoryService, HybridSessionService
 from tests.hosts.conftest import Broken
+from tests.world import cases
 
 WHO: dict[str, Any] = {"app_name": "app", "user_id": "alice"}
 
@@ -37,35 +38,7 @@ def said(words: str, **fields: Any) -> Event:
     return Event(author="user", invocation_id="i1", content=content("user", {"text": words}), **fields)
 
 
-EVENTS = [
-    said("I live in Berlin."),
-    Event(
-        author="helper",
-        invocation_id="i1",
-        long_running_tool_ids={"c2"},
-        content=content(
-            "model",
-            {"text": "Look it up.", "thought": True, "thought_signature": b"sig"},
-            {"text": "One moment."},
-            {"function_call": {"id": "c1", "name": "fetch_page", "args": {"at": None, "n": [1]}}},
-            {"function_call": {"id": "c2", "name": "nop", "args": {}}},
-            {"inline_data": {"data": b"\x00\xff", "mime_type": "image/png"}},
-        ),
-    ),
-    Event(
-        author="helper",
-        invocation_id="i1",
-        content=content(
-            "user",
-            {"function_response": {"id": "c1", "name": "fetch_page", "response": {"status": 200, "rows": [1]}}},
-            {"function_response": {"id": "c2", "name": "nop", "response": {"result": "done"}}},
-        ),
-    ),
-    Event(author="helper", invocation_id="i1", actions=EventActions(state_delta={"seen": None, "n": [1]})),
-    Event(author="helper", invocation_id="i1", content=types.Content(role="model", parts=[])),
-    Event(author="helper", invocation_id="i1", content=content("model", {"text": ""})),
-    Event(author="helper", invocation_id="i1", content=content("model", {"text": "柏林。"}), turn_complete=True),
-]
+EVENTS = [Event.model_validate(given) for given in cases("hosts/google_adk.json", "events")]
 
 
 class Scripted(BaseLlm):

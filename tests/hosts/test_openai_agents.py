@@ -14,44 +14,11 @@ from hybrid_memory import HybridMemory, ScopedMemory
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory_hosts.openai_agents import HybridSession, MemoryInput, memory_tools
 from tests.hosts.conftest import Broken
+from tests.world import cases
 
 set_tracing_disabled(True)
 
-ITEMS: list[Any] = [
-    {"role": "user", "content": "I live in Berlin."},
-    {"role": "user", "content": ""},
-    {
-        "role": "user",
-        "content": [
-            {"type": "input_text", "text": "What is this?"},
-            {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo=", "detail": "auto"},
-        ],
-    },
-    {
-        "id": "rs_1",
-        "type": "reasoning",
-        "summary": [{"type": "summary_text", "text": "A map."}, {"type": "summary_text", "text": "Look it up."}],
-        "encrypted_content": "gAAA",
-    },
-    {"id": "rs_2", "type": "reasoning", "summary": []},
-    {"id": "fc_1", "type": "function_call", "call_id": "c1", "name": "fetch_page", "arguments": '{"at": 1}'},
-    {"id": "fc_2", "type": "function_call", "call_id": "c2", "name": "add", "arguments": "not json"},
-    {"type": "function_call_output", "call_id": "c1", "output": "A page about trams."},
-    {"type": "function_call_output", "call_id": "c2", "output": [{"type": "input_text", "text": "2"}]},
-    {"id": "ws_1", "type": "web_search_call", "status": "completed", "action": {"type": "search", "query": "trams"}},
-    {"type": "custom_tool_call", "call_id": "c3", "name": "sh", "input": "ls"},
-    {"type": "custom_tool_call_output", "call_id": "c3", "output": ""},
-    {"type": "item_reference", "id": "msg_0"},
-    {
-        "id": "msg_1",
-        "type": "message",
-        "role": "assistant",
-        "status": "completed",
-        "content": [{"type": "output_text", "text": "A tram map.", "annotations": [], "logprobs": []}],
-    },
-    {"role": "developer", "content": "Be brief."},
-    {"role": "assistant", "content": []},
-]
+ITEMS: list[Any] = cases("hosts/openai_agents.json", "items")
 
 
 def message(text: str) -> Any:

@@ -13,61 +13,9 @@ from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory_hosts.pydantic_ai import HybridMemoryCapability, HybridMessageHistory, memory_toolset
 from hybrid_memory_hosts.pydantic_messages import from_model_messages, to_model_messages
 from tests.hosts.conftest import Broken
+from tests.world import cases
 
-AT = "2026-05-01T12:00:00Z"
-C1, C2, C3 = ({"tool_call_id": name, "timestamp": AT} for name in ("c1", "c2", "c3"))
-SAID: list[ModelMessage] = messages.ModelMessagesTypeAdapter.validate_python(
-    [
-        {
-            "kind": "request",
-            "instructions": "Help.",
-            "run_id": "r1",
-            "parts": [
-                {"part_kind": "system-prompt", "content": "Be brief.", "timestamp": AT},
-                {"part_kind": "user-prompt", "content": "I live in Berlin.", "timestamp": AT},
-            ],
-        },
-        {
-            "kind": "response",
-            "timestamp": AT,
-            "model_name": "m",
-            "usage": {"input_tokens": 3, "output_tokens": 4},
-            "parts": [
-                {"part_kind": "thinking", "content": "Look it up.", "signature": "s"},
-                {"part_kind": "text", "content": "One moment."},
-                {"part_kind": "tool-call", "tool_name": "fetch_page", "args": {"at": 1}, "tool_call_id": "c1"},
-                {"part_kind": "tool-call", "tool_name": "add", "args": '{"a": ', "tool_call_id": "c2"},
-                {"part_kind": "tool-call", "tool_name": "nop", "args": None, "tool_call_id": "c3"},
-                {"part_kind": "text", "content": ""},
-            ],
-        },
-        {
-            "kind": "request",
-            "parts": [
-                {"part_kind": "tool-return", "tool_name": "fetch_page", "content": {"x": [1]}, **C1},
-                {"part_kind": "retry-prompt", "tool_name": "add", "content": "bad", **C2},
-                {"part_kind": "tool-return", "tool_name": "nop", "content": None, **C3},
-                {
-                    "part_kind": "user-prompt",
-                    "timestamp": AT,
-                    "content": ["What is this?", {"kind": "image-url", "url": "https://example.org/a.png"}],
-                },
-            ],
-        },
-        {"kind": "response", "parts": [], "timestamp": AT},
-        {
-            "kind": "request",
-            "parts": [
-                {"part_kind": "retry-prompt", "content": "Answer in words.", "tool_call_id": "x", "timestamp": AT},
-                {"part_kind": "user-prompt", "content": "", "timestamp": AT},
-                {"part_kind": "user-prompt", "content": [""], "timestamp": AT},
-                {"part_kind": "tool-return", "tool_name": "nop", "content": "", "tool_call_id": "c4", "timestamp": AT},
-            ],
-        },
-        {"kind": "request", "parts": []},
-        {"kind": "response", "parts": [{"part_kind": "text", "content": "A map."}], "timestamp": AT},
-    ]
-)  # fmt: skip
+SAID: list[ModelMessage] = messages.ModelMessagesTypeAdapter.validate_python(cases("hosts/pydantic_ai.json", "said"))
 
 
 class Scripted:

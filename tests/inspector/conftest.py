@@ -7,6 +7,7 @@ from starlette.testclient import TestClient
 from hybrid_memory import CompactionConfig, HybridMemory, LearningConfig, MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.config import OrchestrationConfig
 from hybrid_memory_inspector import application
+from tests.world import rows
 
 TOKEN = "the-token-of-this-session"  # noqa: S105 - of a test
 ADDRESS = "http://127.0.0.1:8123"
@@ -18,14 +19,7 @@ CRAFTED = (
 )
 """What tries to be more than text."""
 
-TALK = [
-    ("user", "My name is Alice, and I work as a data engineer at Northwind."),
-    ("assistant", "Nice to meet you, Alice."), ("user", "I live in Hamburg. It is near the harbour."),
-    ("assistant", "Noted."), ("user", "I decided to book the night train NJ 491 to Vienna."),
-    ("assistant", "The night train it is."), ("user", f"My note to self: {CRAFTED}"),
-    ("assistant", f"I repeat: {CRAFTED}"), ("user", "I moved to Berlin in May."), ("assistant", "How is Berlin?"),
-    ("user", "我喜欢喝乌龙茶。"), ("assistant", "好的。"), ("user", "Which train did I book?"),
-]  # fmt: skip
+TALK = [(role, text.replace("CRAFTED", CRAFTED)) for role, text in rows("inspector/talk.tsv")]
 
 
 def tell(alice: ScopedMemory) -> None:

@@ -79,15 +79,15 @@ def chat(memory: HybridMemory, session: str = "s1", **options: Any) -> HybridCha
     return HybridChatMemory(memory=memory, user="alice", session=session, **options)
 
 
-def executor(memory: HybridChatMemory, *, steps: bool = True) -> tuple[AgentExecutor, ScriptedChat]:
+def executor(memory: HybridChatMemory) -> tuple[AgentExecutor, ScriptedChat]:
     model = ScriptedChat(answers=[message.model_copy() for message in SCRIPT])  # it gives them ids
     agent = create_tool_calling_agent(model, [WEATHER, FERRY], PROMPT)
-    return AgentExecutor(agent=agent, tools=[WEATHER, FERRY], memory=memory, return_intermediate_steps=steps), model
+    return AgentExecutor(agent=agent, tools=[WEATHER, FERRY], memory=memory, return_intermediate_steps=True), model
 
 
-def run(face: str, memory: HybridChatMemory, *said: str, steps: bool = True) -> list[list[BaseMessage]]:
+def run(face: str, memory: HybridChatMemory, *said: str) -> list[list[BaseMessage]]:
     """Let the agent answer; what its model was shown."""
-    agent, model = executor(memory, steps=steps)
+    agent, model = executor(memory)
     if face in {"invoke", "stream"}:
         for text in said:
             assert list(agent.stream({"input": text})) if face == "stream" else agent.invoke({"input": text})

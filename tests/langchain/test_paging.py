@@ -24,12 +24,6 @@ NEEDLE = "The spare key lies under the blue flowerpot."
 MAX_TOKENS = 3200
 
 
-@pytest.fixture
-def memory(opened: Open) -> HybridMemory:
-    """An empty memory; the engines are tested elsewhere."""
-    return opened(url="memory://")
-
-
 def call(name: str, **arguments: Any) -> AIMessage:
     return calls((name, arguments))
 

@@ -15,30 +15,10 @@ from hybrid_memory.errors import InvalidInputError, InvalidScopeError, MemoryClo
 from hybrid_memory.text.tokens import estimate_tokens, schema_tokens
 from langchain_hybrid_memory.tools import memory_tools
 from tests.langchain.conftest import Invoke, agent_of, calls, results, said
+from tests.world import cases
 
-OWN: dict[str, dict[str, Any]] = {
-    "memory_remember": {"text": "I like tea.", "category": "taste", "importance": 0.8},
-    "memory_recall": {"query": "tea", "k": 3, "since": "2026-01-01"},
-    "memory_update": {"handle": "#1", "text": "I like coffee."},
-    "memory_forget": {"handles": ["#1"]},
-    "memory_fetch": {"handle": "#1", "where": "1-1"},
-    "memory_file": {"command": "view", "path": "/memories"},
-}
-
-
-PAGING: dict[str, dict[str, Any]] = {
-    "core_memory_append": {"label": "human", "content": "Likes tea."},
-    "core_memory_replace": {"label": "human", "old_content": "Ada", "new_content": "Eve"},
-    "core_memory_rethink": {"label": "human", "new_content": "Her name is Ada."},
-    "archival_memory_insert": {"content": "The boiler was serviced in May."},
-    "archival_memory_search": {"query": "boiler", "page": 0},
-    "conversation_search": {"query": "tea", "page": 0},
-    "conversation_search_date": {"start_date": "2026-01-01", "end_date": "2099-12-31", "page": 0},
-    "fetch": {"handle": "#1", "where": "1-1"},
-    "send_message": {"message": "Hello."},
-}
-
-
+OWN: dict[str, dict[str, Any]] = cases("langchain/tools.json", "own")
+PAGING: dict[str, dict[str, Any]] = cases("langchain/tools.json", "paging")
 EXAMPLES = OWN | PAGING
 HI = said("hi")
 

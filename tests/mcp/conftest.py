@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
-from hybrid_memory import HybridMemory
-
 Said = Callable[..., Awaitable[tuple[bool, str]]]
 
 HELLO: dict[str, Any] = {
@@ -17,12 +15,6 @@ HELLO: dict[str, Any] = {
     "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
 }
 RUN = "from hybrid_memory.apps.cli.app import mcp; import typer; typer.run(mcp)"
-
-
-@pytest.fixture
-def memory(opened: Callable[..., HybridMemory]) -> HybridMemory:
-    """An empty memory; what engines keep apart is tested elsewhere."""
-    return opened(url="memory://")
 
 
 @pytest.fixture

@@ -85,24 +85,7 @@ def test_a_result_that_is_too_long_is_compressed_harder_once(compressor: Compres
     assert all(after < before for (_, before), (_, after) in zip(first, second, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("text", "answer", "expected"),
-    [
-        ("这是一个很长的句子。", "这一\ufffd个綑长的子", "这一个长的子"),
-        ("我们在一起，走了 10 里路，累。", "我 们 走 了 10 路 累 。", "我们走了 10 路累。"),
-        ("It's a long, long way (so far).", "It ' s long way ( far ) .", "It's long way ( far)."),
-        ("We nearly chose workflow 2.9 there.", "Wely choseflow.", "We chose workflow 2.9."),
-        (
-            "They moved to Ghent with userName, MAX_AGE and I agreed.",
-            "They agreed.",
-            "They Ghent userName MAX_AGE agreed.",
-        ),
-        ("用Postgres和Redis存，版本3", "用存版", "用Postgres Redis存版3"),
-        ("one,\ntwo three", "one three", "one\nthree"),
-        ("one two three", "one three", "one three"),
-        ("one two three", "", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "answer", "expected"), rows("models/llmlingua.tsv", "left"))
 def test_only_characters_of_the_text_are_left(
     compressor: Compressor, monkeypatch: pytest.MonkeyPatch, text: str, answer: str, expected: str
 ) -> None:

@@ -1,10 +1,10 @@
 """Blocks and answers: copied with a memory, destroyed with their sources, encrypted, and shared by several agents."""
 
-import time
+import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
@@ -258,9 +258,9 @@ def test_all_members_edit_one_block(face: Face, memory: HybridMemory, team: Spac
     assert face(team.block("task")).history()[-1].author == "user='bob'"
 
 
-def at_once(work: Callable[[int], Any], threads: int = THREADS) -> list[Any]:
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, range(threads)))
+def at_once(work: Callable[[int], Any]) -> list[Any]:
+    with ThreadPoolExecutor(THREADS, "at once") as pool:
+        return list(pool.map(work, range(THREADS)))
 
 
 def refusal(owner: ScopedMemory, **edit: Any) -> str:
@@ -279,16 +279,21 @@ def crowd(team: SpaceMemory, memories: Sequence[HybridMemory]) -> list[SpaceMemo
 
 @dataclass
 class Hesitant:
-    """A log that lets others come between what was read and what is written."""
+    """A log at which all that write at once meet before they write first: each has read what another then changes."""
 
     inner: Any
+    meeting: threading.Barrier
+    met: set[int] = field(default_factory=set)
     conflicts: int = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
     def append(self, owner: Any, drafts: Any, **options: Any) -> Any:
-        time.sleep(0.001)
+        mine = threading.current_thread()
+        if mine.name.startswith("at once") and mine.ident not in self.met:
+            self.met.add(mine.ident or 0)
+            self.meeting.wait(60)
         try:
             return self.inner.append(owner, drafts, **options)
         except IdConflictError:
@@ -296,17 +301,14 @@ class Hesitant:
             raise
 
 
-@pytest.fixture(params=["memory", "two on one sqlite"])
+@pytest.fixture(params=[[{"url": "memory://"}], [{}, {}]], ids=["memory", "two on one sqlite"])
 def memories(request: pytest.FixtureRequest, opened: Open) -> list[HybridMemory]:
     """One memory, or two on one store, where edits cross each other."""
-    options: dict[str, Any] = {"embedder": "none", "power_safe": False}
-    if request.param == "memory":
-        memories = [opened(url="memory://", **options)]
-    else:
-        memories = [opened(**options) for _ in range(2 if "two" in request.param else 1)]
+    memories = [opened(embedder="none", power_safe=False, **where) for where in request.param]
+    meeting = threading.Barrier(THREADS)
     for memory in memories:
         services = memory._runtime.services
-        services.log = cast("EventLog", Hesitant(services.log))
+        services.log = cast("EventLog", Hesitant(services.log, meeting))
     return memories
 
 

@@ -2,7 +2,6 @@
 
 import re
 import threading
-import time
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +13,7 @@ import pytest
 
 from hybrid_memory import Message, Role
 from hybrid_memory.errors import InvalidInputError, ModelError
-from hybrid_memory_paging import PagedAgent
+from hybrid_memory_paging import AgentRun, PagedAgent
 from hybrid_memory_paging.agent import _event_message
 from hybrid_memory_paging.functions import INTERRUPTED
 from tests.faces import Face, Open
@@ -90,29 +89,32 @@ def test_wrong_settings_are_refused_at_once(make: Make, wrong: dict[str, Any]) -
 
 
 class Careful(Script):
-    """Answers with the items of its prompt, and notes how many answer at the same time."""
+    """Answers with the items of its prompt, alone, and first when all threads wait for it."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.running = self.most = 0
-        self.lock = threading.Lock()
+        self.alone, self.all_there = threading.Lock(), threading.Event()
 
     def complete(self, messages: Sequence[Message]) -> str:
-        with self.lock:
-            self.running += 1
-            self.most = max(self.most, self.running)
-            self.prompts.append(list(messages))
-        time.sleep(0.01)
-        with self.lock:
-            self.running -= 1
+        assert self.alone.acquire(blocking=False), "two at once"
+        self.all_there.wait(60)
+        self.prompts.append(list(messages))
+        self.alone.release()
         return says("seen: " + " ".join(re.findall(r"item-\d+", shown(messages[1:]))))
 
 
 def test_threads_that_send_to_one_agent_are_served_one_after_the_other(make: Make) -> None:
     agent = make(script := Careful())
+    begun: list[int] = []
+
+    def send(number: int) -> AgentRun:
+        begun.append(number)
+        if len(begun) == 4:
+            script.all_there.set()
+        return agent.send(f"This is item-{number}.")
+
     with ThreadPoolExecutor(4) as pool:
-        runs = list(pool.map(lambda number: agent.send(f"This is item-{number}."), range(8)))
-    assert script.most == 1
+        runs = list(pool.map(send, range(8)))
     for number, run in enumerate(runs):
         assert f"item-{number}" in run.text.split(), "each sender gets an answer to what it said"
         assert run.messages[0].text == f"This is item-{number}."

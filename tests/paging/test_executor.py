@@ -18,6 +18,7 @@ from hybrid_memory_paging import AgentRun, PagedAgent
 from hybrid_memory_paging.agent import MAX_CALLS
 from tests.faces import Face
 from tests.paging.conftest import Make, Script, call, says, shown
+from tests.world import cases
 
 SHORT = timedelta(milliseconds=80)
 
@@ -79,33 +80,14 @@ def named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize(
-    ("answer", "hint"),
+    ("name", "arguments", "hint"),
     [
-        ('{"function": "core_memory_append", "arguments": "label=human"}', "JSON object"),
-        ('{"function": "core_memory_append", "arguments": [1, 2]}', "JSON object"),
-        ('{"function": "core_memory_append", "arguments": {}}', "label: Field required"),
-        (call("core_memory_append", label="human", content=5), "content"),
-        (call("core_memory_append", label=["human"], content="x"), "label"),
-        (call("core_memory_append", label="nobody", content="x"), "'human'"),
-        (
-            call("core_memory_replace", label="human", old_content="Bob", new_content="Bo"),
-            "does not occur in the block",
-        ),
-        (call("core_memory_append", label="human", content="x" * 2001), "2001 of 2000 characters"),
-        (call("conversation_search", query="boat", page="first"), "page"),
-        (call("conversation_search", query="boat", page=-1), "page"),
-        (call("conversation_search", query=" "), "query"),
-        (call("conversation_search_date", start_date="yesterday"), "2026-05-03"),
-        (call("archival_memory_insert", content="  "), "empty"),
-        (call("fetch", handle="the one above"), "handle"),
-        (call("fetch", handle="#99999"), "#99999"),
-        (call("fetch", handle="#1", pattern="("), "pattern"),
-        (call("send_message", message="  "), "empty"),
-        (call("weather", city=3), "city"),
-        (call("weather", town="Rome"), "city: Field required"),
+        *cases("paging/executor.json", "wrong"),
+        ("core_memory_append", {"label": "human", "content": "x" * 2001}, "2001 of 2000 characters"),
     ],
 )
-def test_a_wrong_call_tells_the_model_what_is_wrong(make: Make, answer: str, hint: str) -> None:
+def test_a_wrong_call_tells_the_model_what_is_wrong(make: Make, name: str, arguments: Any, hint: str) -> None:
+    answer = json.dumps({"function": name, "arguments": arguments, "request_heartbeat": True})
     run = asked(answer, make=make, functions=[weather])
     assert hint in refusal(run)
     assert run.why == "yielded"

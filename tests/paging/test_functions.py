@@ -14,6 +14,7 @@ from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.tools import Answer
 from hybrid_memory_paging import PAGING_FUNCTIONS
 from tests.faces import Face, Open
+from tests.world import cases
 
 FUNCTIONS = {function.name: function for function in PAGING_FUNCTIONS}
 MARCH = datetime(2026, 3, 5, 12, tzinfo=UTC)
@@ -90,16 +91,7 @@ def days(clerk: ScopedMemory) -> None:
             clerk.remember(text, at=MARCH + timedelta(days=day, hours=hour))
 
 
-@pytest.mark.parametrize(
-    ("wanted", "expected"),
-    [
-        ({"start_date": "2026-03-07"}, [2]),
-        ({"start_date": "2026-03-07", "end_date": "2026-03-07"}, [2]),
-        ({"start_date": "2026-03-07", "end_date": "2026-03-09"}, [2, 3, 4]),
-        ({"start_date": " 2026-03-14 ", "end_date": "2026-12-31"}, [9]),
-        ({"start_date": "2020-01-01", "end_date": "2026-03-06"}, [0, 1]),
-    ],
-)
+@pytest.mark.parametrize(("wanted", "expected"), cases("paging/functions.json", "days"))
 def test_days_are_told_oldest_first(clerk: ScopedMemory, use: Use, wanted: dict[str, Any], expected: list[int]) -> None:
     days(clerk)
     found = paged(use, clerk, "conversation_search_date", **wanted)
@@ -112,17 +104,7 @@ def test_days_are_told_oldest_first(clerk: ScopedMemory, use: Use, wanted: dict[
     assert found == sorted(found, key=lambda line: line[:18])
 
 
-@pytest.mark.parametrize(
-    ("wanted", "hint"),
-    [
-        ({"start_date": "2026-03-09", "end_date": "2026-03-07"}, "before start_date"),
-        ({"start_date": ""}, "start_date is empty"),
-        ({"start_date": "三月七日"}, "2026-05-03"),
-        ({"start_date": "2026-13-01"}, "2026-05-03"),
-        ({"start_date": "2026-03-07", "end_date": "soon"}, "end_date"),
-        ({"start_date": "9999-12-31"}, "date"),
-    ],
-)
+@pytest.mark.parametrize(("wanted", "hint"), cases("paging/functions.json", "spans"))
 def test_a_wrong_span_is_explained(clerk: ScopedMemory, use: Use, wanted: dict[str, str], hint: str) -> None:
     answer = use(clerk, "conversation_search_date", **wanted)
     assert answer.failed

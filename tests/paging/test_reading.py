@@ -12,6 +12,7 @@ from hybrid_memory.text.structured import cut_off
 from hybrid_memory_paging.functions import HEARTBEAT, THOUGHTS
 from hybrid_memory_paging.instructions import rendered
 from hybrid_memory_paging.reading import read
+from tests.world import cases
 
 BESIDE = {"thoughts": "so", "request_heartbeat": True}
 SEARCH: dict[str, Any] = {"name": "conversation_search", "arguments": {"query": "boat", "page": 1}}
@@ -84,19 +85,9 @@ def test_a_heartbeat_is_heard_wherever_it_stands(written: Any, where: str) -> No
     assert found(forms[where]) == [SEARCH]
 
 
-@pytest.mark.parametrize(
-    ("text", "replies"),
-    [
-        ("Hello Ada.", ("Hello Ada.",)), ("  你好，小明。\n", ("你好，小明。",)),
-        ('{"function": "send_message", "arguments": {"message": "Hi"}}', ("Hi",)), ('{"message": "Hi"}', ("Hi",)),
-        ('{"function": "send_message", "message": "你好"}', ("你好",)),
-        ('{"function": "send_message", "arguments": "{\\"message\\": \\"Hi\\"}"}', ("Hi",)),
-        ('{"message": "one"}\n{"message": "two"}', ("one", "two")),
-        ("Use {braces} like these.", ("Use {braces} like these.",)), ("{}", ("{}",)),
-    ],
-)  # fmt: skip
-def test_words_for_the_user_are_replies(text: str, replies: tuple[str, ...]) -> None:
-    assert (read(text).replies, read(text).calls) == (replies, ())
+@pytest.mark.parametrize(("text", "replies"), cases("paging/reading.json", "replies"))
+def test_words_for_the_user_are_replies(text: str, replies: list[str]) -> None:
+    assert (read(text).replies, read(text).calls) == (tuple(replies), ())
 
 
 WHOLE = canonical(APPEND, thoughts="so", request_heartbeat=True)

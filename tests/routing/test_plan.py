@@ -15,7 +15,7 @@ from hybrid_memory.recall.gather import QUESTION_CHARS
 from hybrid_memory.recall.plan import CUES, DEFAULT, EXACT, TEMPORAL, EntityKind, Plan, entities, folded, intent, plan
 from tests.doubles import texts
 from tests.faces import Face, Open
-from tests.world import column, rows
+from tests.world import cases, column, rows
 
 MARKS = "\"'“”「」『』《》`«»‘’ \n\t.,/\\#-_@:。，"
 WORDS = "Ann of Dr. 王 小 明 欧阳 src/a.py E-17 I A The x 's".split()
@@ -140,22 +140,9 @@ def test_times_count_in_the_zone_of_the_clock() -> None:
     assert span.since.isoformat() == "2024-05-14T00:00:00+09:00"
 
 
-@pytest.mark.parametrize(
-    ("query", "groups", "found"),
-    [
-        ("a trip to new york", [["NYC", "New York"]], {"New York": ("NYC",)}),
-        ("去NYC玩", [["NYC", "New York"]], {"NYC": ("New York",)}),
-        ("ＮＹＣ again", [["NYC", "New York"]], {"NYC": ("New York",)}),
-        ("my nyce trip to Newyork", [["NYC", "New York"]], {}),
-        ("NYC or New York", [["NYC", "New York"]], {}),
-        ("我老婆的生日", [["老婆", "妻子", "太太"]], {"老婆": ("妻子", "太太")}),
-        ("tu espères", [["père", "dad"]], {}),
-        ("который час", [["кот", "cat"]], {}),
-        ("my cat", [["cat", "feline"], ["cat", "puss"]], {"cat": ("feline", "puss")}),
-    ],
-)
-def test_synonyms_stand_for_whole_words(query: str, groups: list[list[str]], found: dict[str, tuple[str, ...]]) -> None:
-    assert planned(query, synonyms=groups).synonyms == found
+@pytest.mark.parametrize(("query", "groups", "found"), cases("routing/plan.json", "synonyms"))
+def test_synonyms_stand_for_whole_words(query: str, groups: list[list[str]], found: dict[str, list[str]]) -> None:
+    assert planned(query, synonyms=groups).synonyms == {name: tuple(others) for name, others in found.items()}
 
 
 def test_a_plan_tells_what_was_made_of_the_query() -> None:

@@ -19,15 +19,9 @@ from hybrid_memory.recall.measure import demand, named, offer
 from hybrid_memory.recall.signals import Curve, learned, weighted_mean
 from tests.doubles import Deriving
 from tests.faces import Open
+from tests.world import rows
 
-CHAT = [
-    ("Mara", "I started pottery lessons last week, two evenings a month."),
-    ("Jonas", "Wow, that sounds amazing!"),
-    ("Jonas", "My sister Ines moved to Turin in May."),
-    ("Mara", "When did she move?"),
-    ("Jonas", "The boat costs 400 euros, and the harbour is in Genoa."),
-    ("Mara", "Alright."),
-]
+CHAT = rows("scoring/learned.tsv", "chat")
 numbers = st.floats(-3, 3, allow_nan=False)
 
 
@@ -100,26 +94,8 @@ def test_a_question_names_speakers(question: str, people: set[str]) -> None:
     assert named(question, ["Mara Lind", "小红", "user", "assistant", ""]) == people
 
 
-SHORT = (
-    ("user", "I work as a marine biologist, and I live in Bergen."),
-    ("assistant", "Which boats measure the salinity there?"),
-    ("user", "The Sigrun and the Tora."),
-    ("assistant", "Noted, two boats."),
-    ("user", "I moved to Oslo last week."),
-)
-LONG = (
-    *SHORT,
-    ("user", "My sister Lia is getting married in September."),
-    ("assistant", "Congratulations to her!"),
-    ("user", "We moved the queue to Redis last week."),
-    ("assistant", "Do you still rent the studio from Nordwind?"),
-    ("user", "No, that is over."),
-    ("user", "My cat Miso had an operation on Tuesday."),
-    ("assistant", "I hope Miso recovers soon."),
-    ("user", "I like hiking and photography."),
-    ("assistant", "Both go well together."),
-    ("user", "I have been learning Portuguese for two years."),
-)
+SHORT = rows("scoring/learned.tsv", "short")
+LONG = [*SHORT, *rows("scoring/learned.tsv", "more")]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """The engines do the same, whatever is asked of them in whatever order."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import fields, replace
@@ -8,12 +8,16 @@ from datetime import timedelta
 from typing import Any
 
 import numpy as np
+import psycopg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from redis.exceptions import ConnectionError as LostConnectionError
 
 from hybrid_memory import EventKind, RecordKind
 from hybrid_memory.engines.in_memory import InMemoryIndex, InMemoryLog
+from hybrid_memory.engines.postgres import PostgresLog
+from hybrid_memory.engines.redis import RedisLog
 from hybrid_memory.errors import IdConflictError
 from hybrid_memory.index.record import Where
 from hybrid_memory.log.views import ArchivedLog
@@ -173,3 +177,64 @@ def test_indexes_agree_on_every_condition(
     here, there = index.columns(ids(*asked), where, radius), oracle.columns(ids(*asked), where, radius)
     for column in fields(RecordColumns):
         np.testing.assert_allclose(getattr(here, column.name), getattr(there, column.name), rtol=1e-12)
+
+
+@pytest.fixture(params=["postgres", "redis"])
+def log(request: pytest.FixtureRequest, engine_of: OpenEngine) -> Iterator[EventLog]:
+    """A log with one event, on a server that has its scripts."""
+    log = engine_of(request.param).log()
+    log.append(ALICE, [draft(1)])
+    log.erase(ALICE, [99], {}, draft(2, kind=EventKind.ERASED))
+    yield log
+    log.close()
+
+
+@pytest.fixture
+def lose(log: EventLog, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[int]]:
+    """Has the server do its next work without the client's hearing of it; the list counts how often."""
+    home, name = (log._connection._client, "evalsha") if isinstance(log, RedisLog) else (PostgresLog, "_appended")
+    run: Callable[..., Any] = getattr(home, name)
+
+    def lose() -> list[int]:
+        lost: list[int] = []
+
+        def deaf(*given: Any, **named: Any) -> Any:
+            monkeypatch.setattr(home, name, run)
+            run(*given, **named)
+            lost.append(1)
+            if isinstance(log, RedisLog):
+                raise LostConnectionError("the answer was lost")
+            given[1].commit()
+            raise psycopg.OperationalError("the answer was lost")
+
+        monkeypatch.setattr(home, name, deaf)
+        return lost
+
+    return lose
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_an_append_whose_answer_was_lost_is_there_once(
+    log: EventLog, lose: Callable[[], list[int]], fixed: bool
+) -> None:
+    drafts = [draft(number, fixed=fixed) for number in range(10, 15)]
+    # Postgres takes what was there before the call for its own too.
+    known = [] if not fixed else [drafts[0], draft(1)] if isinstance(log, RedisLog) else drafts[:1]
+    lost = lose()
+    appended = log.append(ALICE, [*drafts, *known])
+    assert lost == [1]
+    assert [one.fresh for one in appended] == [True] * 5 + [False] * len(known)
+    events = log.read(ALICE)
+    assert [event.id for event in events] == ["e1", "e2", *(one.id for one in drafts)]
+    assert [event.position for event in events[2:]] == [one.position for one in appended[:5]]
+    if not fixed:
+        with pytest.raises(IdConflictError):
+            log.append(ALICE, drafts[:1])
+
+
+def test_an_erasure_whose_answer_was_lost_is_done_once(log: EventLog, lose: Callable[[], list[int]]) -> None:
+    at = log.append(ALICE, [draft(10), draft(11)])[0].position
+    lost = lose()
+    note = log.erase(ALICE, [at], {}, draft(20, fixed=False, kind=EventKind.ERASED))
+    assert (lost, note.fresh) == ([1], True)
+    assert [event.id for event in log.read(ALICE)] == ["e1", "e2", "e11", "e20"]

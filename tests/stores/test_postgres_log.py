@@ -1,29 +1,21 @@
-"""The log in Postgres: writers side by side, answers that are lost, connections that are cut."""
+"""The log in Postgres: writers side by side, connections that are cut."""
 
-from collections.abc import Callable, Iterator
+import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
-import psycopg
 import pytest
 
 from hybrid_memory import Scope
 from hybrid_memory.engines.postgres import PostgresConnection, PostgresLog
 from hybrid_memory.engines.postgres.pool import Run
-from hybrid_memory.errors import IdConflictError, StoreUnavailableError
+from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.ports import Appended
 from hybrid_memory.testing.drafts import ALICE, draft
 from tests.doubles import wait_until
 from tests.postgres_server import PostgresServer
 
 BOB = Scope(user="bob")
-
-
-@pytest.fixture
-def log(postgres_url: str) -> Iterator[PostgresLog]:
-    log = PostgresLog(PostgresConnection(postgres_url))
-    yield log
-    log.close()
 
 
 def test_a_writer_that_is_slow_to_commit_holds_up_those_of_its_owner_alone(postgres_url: str) -> None:
@@ -55,64 +47,28 @@ def test_positions_are_given_out_once_while_events_are_restored(postgres_url: st
     (old,) = restorer.append(ALICE, [draft(0)])
     restored = restorer.read(ALICE)
 
+    over, begun = threading.Event(), threading.Barrier(7)
+
     def write(thread: int) -> list[int]:
-        owner = Scope(user=f"user{thread}")
-        return [writer.append(owner, [draft(number)])[0].position for number in range(150)]
+        owner, made = Scope(user=f"user{thread}"), [begun.wait()]
+        while not over.is_set():
+            made.append(writer.append(owner, [draft(len(made))])[0].position)
+        return made[1:]
 
     with ThreadPoolExecutor() as pool:
         writing = [pool.submit(write, thread) for thread in range(6)]
-        rounds = 0
-        while not all(job.done() for job in writing):
+        begun.wait()
+        for _ in range(100):
             restorer.restore(ALICE, restored)
-            rounds += 1
+        over.set()
         positions = [position for job in writing for position in job.result()]
-    assert rounds > 10
-    assert len(set(positions)) == len(positions) == 6 * 150
+    assert len(set(positions)) == len(positions)
     restorer.restore(BOB, [replace(restored[0], scope=BOB, position=max(positions) + 500)])
     assert restorer.append(ALICE, [draft(1)])[0].position > max(positions) + 500
     assert restorer.heads(ALICE) == {ALICE.owner: restorer.read(ALICE)[-1].position}
     assert old.position == restored[0].position
     writer.close()
     restorer.close()
-
-
-@pytest.fixture
-def lose(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[int]]:
-    """Has the server do its next append without the client's hearing of it; the list counts how often."""
-    run = PostgresLog._appended
-
-    def lose() -> list[int]:
-        lost: list[int] = []
-
-        def deaf(*given: object, **named: object) -> object:
-            monkeypatch.setattr(PostgresLog, "_appended", run)
-            run(*given, **named)  # type: ignore[arg-type]
-            given[1].commit()  # type: ignore[attr-defined]
-            lost.append(1)
-            raise psycopg.OperationalError("the answer was lost")
-
-        monkeypatch.setattr(PostgresLog, "_appended", deaf)
-        return lost
-
-    return lose
-
-
-@pytest.mark.parametrize("fixed", [True, False])
-def test_an_append_with_a_lost_answer_is_there_once(
-    log: PostgresLog, lose: Callable[[], list[int]], fixed: bool
-) -> None:
-    log.append(ALICE, [draft(1)])
-    drafts = [draft(number, fixed=fixed) for number in range(10, 15)]
-    lost = lose()
-    appended = log.append(ALICE, drafts)
-    assert lost == [1]
-    assert [one.fresh for one in appended] == [True] * 5
-    events = log.read(ALICE)
-    assert [event.id for event in events] == ["e1", *(one.id for one in drafts)]
-    assert [event.position for event in events[1:]] == [one.position for one in appended]
-    if not fixed:
-        with pytest.raises(IdConflictError):
-            log.append(ALICE, drafts[:1])
 
 
 def test_connections_that_are_cut_again_and_again_lose_and_double_nothing(

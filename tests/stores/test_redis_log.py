@@ -1,17 +1,16 @@
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
-from redis.exceptions import ConnectionError as LostConnectionError
 
 from hybrid_memory import EventKind, Scope
 from hybrid_memory.engines.redis import RedisConnection, RedisLog
 from hybrid_memory.engines.redis import log as log_module
 from hybrid_memory.engines.redis.log_scripts import READ
-from hybrid_memory.errors import IdConflictError, InvalidConfigError, StoreUnavailableError, StoreVersionError
+from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError, StoreVersionError
 from hybrid_memory.testing.drafts import ALICE, draft
 from tests.servers import RedisServer, free_port
 
@@ -55,51 +54,6 @@ def test_positions_go_on_when_the_counter_was_set_back(log: RedisLog) -> None:
     log._connection.call("SET", log._keys.position, 1)
     (appended,) = log.append(ALICE, [draft(9)])
     assert [event.position for event in log.read(ALICE)] == [1, 2, 3, 4, 5, appended.position]
-
-
-@pytest.fixture
-def lose(log: RedisLog, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[int]]:
-    """Has the server do its next work without the client's hearing of it; the list counts how often."""
-    run = log._connection._client.evalsha
-    log.append(ALICE, [draft(1)])
-    log.erase(ALICE, [99], {}, draft(2, kind=EventKind.ERASED))  # the server has the scripts now
-
-    def lose() -> list[int]:
-        lost: list[int] = []
-
-        def deaf(*command: object) -> object:
-            monkeypatch.setattr(log._connection._client, "evalsha", run)
-            run(*command)
-            lost.append(1)
-            raise LostConnectionError("the answer was lost")
-
-        monkeypatch.setattr(log._connection._client, "evalsha", deaf)
-        return lost
-
-    return lose
-
-
-@pytest.mark.parametrize("fixed", [True, False])
-def test_an_append_with_a_lost_answer_is_there_once(log: RedisLog, lose: Callable[[], list[int]], fixed: bool) -> None:
-    drafts = [draft(number, fixed=fixed) for number in range(10, 15)]
-    lost = lose()
-    appended = log.append(ALICE, drafts if not fixed else [*drafts, drafts[0], draft(1)])
-    assert lost == [1]
-    assert [one.fresh for one in appended] == [True] * 5 + ([False, False] if fixed else [])
-    events = log.read(ALICE)
-    assert [event.id for event in events] == ["e1", "e2", *(one.id for one in drafts)]
-    assert [event.position for event in events[2:]] == [one.position for one in appended[:5]]
-    if not fixed:
-        with pytest.raises(IdConflictError):
-            log.append(ALICE, drafts[:1])
-
-
-def test_an_erasure_whose_answer_was_lost_is_done_once(log: RedisLog, lose: Callable[[], list[int]]) -> None:
-    at = log.append(ALICE, [draft(10), draft(11)])[0].position
-    lost = lose()
-    note = log.erase(ALICE, [at], {}, draft(20, fixed=False, kind=EventKind.ERASED))
-    assert (lost, note.fresh) == ([1], True)
-    assert [event.id for event in log.read(ALICE)] == ["e1", "e2", "e11", "e20"]
 
 
 def test_an_erasure_between_two_pages_begins_the_reading_anew(log: RedisLog, monkeypatch: pytest.MonkeyPatch) -> None:

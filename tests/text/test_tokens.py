@@ -14,6 +14,7 @@ from hybrid_memory.models.tokenizers import SLICE_CHARS, token_counter
 from hybrid_memory.ports import TokenCounter
 from hybrid_memory.text import tokens
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens, schema_tokens
+from tests.world import cases
 
 
 def words(text: str) -> int:
@@ -22,14 +23,7 @@ def words(text: str) -> int:
 
 @pytest.mark.parametrize(
     ("text", "exact"),  # counted with o200k_base
-    [
-        ("The quick brown fox jumps over the lazy dog near the river bank.", 14),
-        ("我们明天下午三点在公司楼下见面，然后一起去吃火锅，好不好？", 21),
-        ("def total(rows):\n    return sum(row['price'] * row['count'] for row in rows)\n", 21),
-        ("Вчера мы с друзьями ходили в новый ресторан, и еда была очень вкусной.", 20),
-        ("어제 친구와 함께 새로운 식당에 갔는데 음식이 정말 맛있었어요.", 20),
-        ("私は昨日、友達と一緒に東京の新しいレストランに行きました。", 21),
-    ],
+    cases("text/tokens.json", "estimates"),
 )
 def test_the_estimate_is_near_in_every_script(text: str, exact: int) -> None:
     assert estimate_tokens(text) == pytest.approx(exact, rel=0.25)

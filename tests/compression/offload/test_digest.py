@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hybrid_memory.context.payloads import digest, page
 from hybrid_memory.log.media import digest_media, is_media
-from tests.world import rows
+from tests.world import cases, rows
 
 PNG = b64encode(b"\x89PNG\r\n\x1a\n" + bytes(100)).decode()
 JPEG = b64encode(b"\xff\xd8\xff\xe0" + bytes(99)).decode()
@@ -150,57 +150,17 @@ def test_no_payload_hangs(text: str) -> None:
     assert len(digest(text, result_id="42", max_tokens=200, count=thirds)) < 700
 
 
-@pytest.mark.parametrize(
-    ("block", "told"),
-    [
-        ({"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}, "image/png, 108 bytes"),
-        ({"type": "image_url", "image_url": f"data:image/png;base64,{PNG}"}, "image/png, 108 bytes"),
-        ({"type": "image_url", "image_url": {"url": "https://x.org/a.png"}}, "image, https://x.org/a.png"),
-        ({"type": "input_image", "image_url": f"data:image/jpeg;base64,{JPEG}"}, "image/jpeg, 103 bytes"),
-        ({"type": "input_audio", "input_audio": {"data": WAV, "format": "wav"}}, "audio/wav, 46 bytes"),
-        (
-            {"type": "file", "file": {"file_data": f"data:application/pdf;base64,{PNG}", "filename": "a.pdf"}},
-            "application/pdf a.pdf, 108 bytes",
-        ),
-        ({"type": "file", "file": {"file_id": "file-7"}}, "file, file-7"),
-        (
-            {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": JPEG}},
-            "image/jpeg, 103 bytes",
-        ),
-        (
-            {"type": "document", "source": {"type": "url", "url": "https://x.org/b.pdf"}},
-            "document, https://x.org/b.pdf",
-        ),
-        ({"type": "image", "base64": PNG, "mime_type": "image/png"}, "image/png, 108 bytes"),
-        ({"type": "audio", "base64": WAV}, "audio/wav, 46 bytes"),
-        ({"type": "video", "url": "https://x.org/c.mp4", "mime_type": "video/mp4"}, "video/mp4, https://x.org/c.mp4"),
-        ({"block_type": "image", "image": PNG, "path": None, "url": None}, "image/png, 108 bytes"),
-        (
-            {"block_type": "document", "data": PNG, "title": "年报", "document_mimetype": None},
-            "image/png 年报, 108 bytes",
-        ),
-        (
-            {"type": "non_standard", "value": {"block_type": "audio", "audio": WAV, "format": "wav"}},
-            "audio/wav, 46 bytes",
-        ),
-    ],
-)
+def held(block: Any) -> Any:
+    """The block with the media that are named in it."""
+    return json.loads(re.sub("<(PNG|JPEG|WAV)>", lambda named: globals()[named[1]], json.dumps(block)))
+
+
+@pytest.mark.parametrize(("block", "told"), cases("compression/offload/digest.json", "media"))
 def test_a_media_block_is_told_by_type_and_size(block: dict[str, Any], told: str) -> None:
-    assert is_media(block)
-    assert digest_media(block) == f"[{told}]"
+    assert is_media(held(block))
+    assert digest_media(held(block)) == f"[{told}]"
 
 
-@pytest.mark.parametrize(
-    "block",
-    [
-        {"type": "text", "text": "data:image/png;base64,AAAA"},
-        {"type": "tool_use", "id": "1", "name": "image", "input": {"url": "u"}},
-        {"type": "reasoning", "reasoning": "think"},
-        {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "words"}},
-        {"type": "image"},
-        {"type": ["image"]},
-        {},
-    ],
-)
+@pytest.mark.parametrize("block", cases("compression/offload/digest.json", "none"))
 def test_other_blocks_are_no_media(block: dict[str, Any]) -> None:
     assert not is_media(block)

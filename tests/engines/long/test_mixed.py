@@ -14,6 +14,7 @@ from hybrid_memory.documents.items import FindItems, GetItem, ListNamespaces, Pu
 from tests.doubles import Clock
 from tests.engines.conftest import MONDAY, Config
 from tests.faces import Face
+from tests.world import rows
 
 # Each log and each index at least once, and the memory in this process only as a log: it is what all are compared with.
 APART = ["redis+sqlite", "redis+milvus", "memory+redis", "postgres+sqlite", "sqlite+postgres"]
@@ -25,16 +26,7 @@ ENGINES = [
 ]
 NOTES = "/notes/band.md"
 ODD = "a:b {c} d,爱'丽\"丝\\ *%_-@|(x)"
-SAID = [
-    ("user", "I moved to Lisbon in March, and my flat is in Alfama."), ("assistant", "How is the new flat?"),
-    ("user", "Small but bright. I work as a marine biologist at the Oceanarium."),
-    ("user", "My cat is called Pixel, and she is afraid of trams."),
-    ("assistant", "Pixel will get used to the trams."), ("user", "我住在杭州，我的猫叫豆豆。"),
-    ("assistant", "豆豆几岁了？"), ("user", "三岁。我喜欢在西湖边跑步，不吃辣。"),
-    ("user", "The report on sea urchins is in /srv/reports/urchins-2024.pdf, due on Friday."),
-    ("user", "My sister Ana lives in Madrid and plays the cello."),
-    ("user", "I now live in Porto; the flat in Alfama is let."), ("assistant", "Porto is nice as well."),
-]  # fmt: skip
+SAID = rows("engines/long/mixed.tsv", "said")
 QUERIES: list[tuple[str, dict[str, Any]]] = [
     ("Where do I live now?", {}), ("cat", {"k": 3}), ("豆豆是谁", {"k": 4}), ("在哪里跑步", {}),
     ('"afraid of trams"', {}), ("what is in /srv/reports/urchins-2024.pdf", {}),
