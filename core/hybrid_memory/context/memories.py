@@ -103,6 +103,9 @@ Such turns are requests, or hand over letters and chats of others. With their pl
 lose one of 120 tasks, and in half the tokens one and two of 168 questions; with none of them shown first, one question.
 """
 
+RANKS = 20.0
+"""A place in a ranking counts ``1 / (RANKS + place)``: the first places most."""
+
 LEAST_STATEMENT = 12
 """With fewer tokens left no further statement is tried."""
 
@@ -401,7 +404,11 @@ def _beside(hits: Sequence[Hit], asked: Asking) -> list[Hit]:
 
 
 async def _nearest(run: Runner, services: Services, asked: Asking, hits: Sequence[Hit]) -> tuple[Fact, ...]:
-    """The statements that the prompt does not show otherwise, nearest to the question first."""
+    """The statements that the prompt does not show otherwise: by their nearness to the question, and by recall.
+
+    Nearness finds what a task needs, recall what answers a question; their places are added (reciprocal rank fusion,
+    Cormack et al. 2009).
+    """
     rows = asked.sheet
     if rows is None or not rows.facts:
         return ()
@@ -412,9 +419,16 @@ async def _nearest(run: Runner, services: Services, asked: Asking, hits: Sequenc
         session = hit.record.scope.session or ""
         sessions[session] = max(sessions.get(session, 0.0), hit.signals.vector)
     nearness = await run.call(rows.nearness, vector, turns, sessions)
+    recall_place = np.full(len(rows.facts), len(hits))
+    for place in range(len(hits) - 1, -1, -1):  # of several turns the best counts
+        for source in hits[place].record.sources:
+            recall_place[rows.rows_of[0].get(source, [])] = place
+    places = np.empty(len(rows.facts))
+    places[np.argsort(-nearness, kind="stable")] = np.arange(len(rows.facts))
+    worth = 1 / (RANKS + places) + 1 / (RANKS + recall_place)
     shown = {session: _may_show(session, asked) for session in {fact.session for fact in rows.facts}}
     chosen: dict[str, Fact] = {}
-    for row in np.argsort(-nearness, kind="stable").tolist():
+    for row in np.argsort(-worth, kind="stable").tolist():
         fact, words = rows.facts[row], rows.words[row]
         if (
             fact.id not in asked.standing
