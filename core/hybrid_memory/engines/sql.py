@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, ClassVar, TypeAlias, TypeVar, Unpack
 
 import numpy as np
@@ -30,7 +29,7 @@ from hybrid_memory.engines.stored import (
     to_micros,
 )
 from hybrid_memory.errors import MemoryClosedError, OutdatedError
-from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Status, Use
+from hybrid_memory.index.port import Entry, IndexSize, Move, Status
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.event import Event, EventKind, mark_of
 from hybrid_memory.log.port import Appended, Draft, EventLog, Payloads, Reading, Selection
@@ -374,7 +373,10 @@ class SqlIndex(RowIndex):
     ) -> tuple[Status, list[list[Row]]]:
         """The state of the index, as `status`, and before that the rows of other statements; see `_answered`."""
         asked: list[Statement] = [*first, (_STATUS, [number])]
-        asked += [self._tails(number, sessions)] if sessions else []
+        if sessions:
+            listed = self._db.rows.format(kind="text", name="session")
+            names = self._db.array([session or "" for session in sessions])
+            asked.append((f"SELECT s.session, ({_TAIL}) FROM ({listed}) s", [number, names]))
         asked += [(_PENDING, [number, pending])] if pending else []
         asked += [(_SIZE, [])] if sums and owner is None else []
         summed = owner if sums and number is not None else None
@@ -406,77 +408,27 @@ class SqlIndex(RowIndex):
         }
         return {owner: there.get(owner.owner, Status()) for owner in owners}
 
-    def tails(
-        self, owner: Scope, sessions: Sequence[str | None], status: Status | None = None
-    ) -> dict[str | None, Record]:
-        if status is not None and status.columns is not None:
-            turns = self.read_records(owner, status.columns.last_turns(sessions))
-        else:
-            turns = self._read([self._tails(self._db.owner_id(owner), sessions)])[0] if sessions else []
-        return {turn.scope.session: turn for turn in turns}
-
-    def pending(self, owner: Scope, limit: int) -> list[tuple[Record, Record | None]]:
-        number = self._db.owner_id(owner)
-        waiting = (_PENDING, [number, limit])
-        records, turns = self._read([waiting, self._turns_before(waiting, number)])
-        before = _by_follower(records, turns)
-        return [(record, before.get(record.id)) for record in sorted(records, key=attrgetter("id"))]
-
-    def previous(self, owner: Scope, records: Sequence[Record], status: Status | None = None) -> dict[int, Record]:
-        """See `SemanticIndex.previous`; without the columns if they were not read, as a writer may never need them."""
-        later = [record for record in records if record.ordinal]
-        if not later:
-            return {}
-        if status is not None and status.columns is not None:
-            return _by_follower(later, self.read_records(owner, status.columns.turns_before(later)))
-        listed = self._listed([record.id for record in later])
-        (turns,) = self._read([self._turns_before(listed, self._db.owner_id(owner))])
-        return _by_follower(later, turns)
-
     def get(self, ids: Sequence[int]) -> list[Record]:
         self._db.check_open()
-        found = self._read([self._listed(ids)])[0] if len(ids) else []
-        records = {record.id: record for record in found}
-        return [records[number] for number in ids if number in records]
+        text, values = self._listed(ids)
+        each = self._db.each.format(table="records", name="r", condition="r.id = u.id")
+        whole = f"{_RECORD} FROM ({text}) u {each} JOIN main.owners o ON o.id = r.owner"
+        found = {record.id: record for record in map(record_in, self._db.query(whole, values) if len(ids) else ())}
+        return [found[number] for number in ids if number in found]
 
-    def _read(self, statements: Sequence[Statement]) -> list[list[Record]]:
-        """The records whose ``id`` each of these statements finds."""
-        records = self._db.each.format(table="records", name="r", condition="r.id = u.id")
-        whole = [
-            (f"{_RECORD} FROM ({text}) u {records} JOIN main.owners o ON o.id = r.owner", values)
-            for text, values in statements
-        ]
-        return [list(map(record_in, rows)) for rows in self._db.queries(whole)]
+    def stored_before(self, owner: Scope, records: Sequence[Record]) -> list[int]:
+        text, values = self._listed([record.id for record in records])
+        mine = self._db.each.format(table="records", name="r", condition="r.id = u.id AND r.owner = ?")
+        turns = self._db.each.format(table="records", name="p", condition=_BEFORE)
+        rows = self._db.query(f"SELECT p.id FROM ({text}) u {mine} {turns}", [*values, self._db.owner_id(owner)])
+        return [turn for (turn,) in rows]
 
     def _listed(self, ids: Sequence[int]) -> Statement:
         return self._db.rows.format(kind="bigint", name="id"), [self._db.array(list(map(int, ids)))]
 
-    def _tails(self, number: int | None, sessions: Sequence[str | None]) -> Statement:
-        listed = self._db.rows.format(kind="text", name="session")
-        names = self._db.array([session or "" for session in sessions])
-        return f"SELECT s.session, ({_TAIL}) AS id FROM ({listed}) s", [number, names]
-
-    def _turns_before(self, listed: Statement, number: int | None) -> Statement:
-        """The turns before those of these records that are the owner's."""
-        text, values = listed
-        mine = self._db.each.format(table="records", name="r", condition="r.id = u.id AND r.owner = ?")
-        turns = self._db.each.format(table="records", name="p", condition=_BEFORE)
-        return f"SELECT p.id FROM ({text}) u {mine} {turns}", [*values, number]
-
-    def upsert(
-        self,
-        owner: Scope,
-        entries: Sequence[Entry],
-        *,
-        after: int,
-        upto: int,
-        anchor: str = "",
-        seen: str | None = None,
-        gone: Collection[int] = (),
-        uses: Mapping[int, Use] = UNUSED,
-    ) -> bool:
+    def upsert(self, owner: Scope, entries: Sequence[Entry], **move: Unpack[Move]) -> bool:
         def work(run: Transaction, number: int, _: int) -> None:
-            self._upserted(run, number, entries, after=after, upto=upto, anchor=anchor, seen=seen, gone=gone, uses=uses)
+            self._upserted(run, number, entries, move)
 
         try:
             self._db.write_for(owner, work, alone=False)
@@ -484,23 +436,12 @@ class SqlIndex(RowIndex):
             return False
         return True
 
-    def _upserted(
-        self,
-        run: Transaction,
-        number: int,
-        entries: Sequence[Entry],
-        *,
-        after: int,
-        upto: int,
-        anchor: str,
-        seen: str | None = None,
-        gone: Collection[int] = (),
-        uses: Mapping[int, Use] = UNUSED,
-    ) -> None:
+    def _upserted(self, run: Transaction, number: int, entries: Sequence[Entry], move: Move) -> None:
         """Do what `upsert` does, inside this transaction."""
         new = f"INSERT INTO main.indexed(owner, epoch) VALUES (?, {self.first_epoch}) ON CONFLICT DO NOTHING"
         run.execute(new, [number])
-        self._db.expect(run, (_MOVED, [upto, anchor, number, after, seen]))
+        anchor, seen, gone = move.get("anchor", ""), move.get("seen"), move.get("gone", ())
+        self._db.expect(run, (_MOVED, [move["upto"], anchor, number, move["after"], seen]))
         chosen = f"SELECT id FROM main.records WHERE +owner = ? AND id {self._db.among}"
         mine = run.execute(chosen, [number, self._db.array(list(gone))]).fetchall() if gone else []
         if replaced := [*(record for (record,) in mine), *(entry.record.id for entry in entries)]:
@@ -508,15 +449,12 @@ class SqlIndex(RowIndex):
         rows = [{**row_of(number, entry.record), "terms": entry.terms} for entry in entries]
         if rows:
             run.executemany(_INSERT, [[*(row[name] for name in _WRITTEN), number, number] for row in rows])
-        if uses:
-            counts = [(record, use.count, to_micros(use.at)) for record, use in uses.items()]
+        if counts := [(record, use.count, to_micros(use.at)) for record, use in move.get("uses", {}).items()]:
             run.executemany(_USED, [(count, at, at, number, record, number) for record, count, at in counts])
 
-    def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
-        if owner is not None:
-            return self.vectors_of(owner, keys)
-        rows = self._db.query(*self._stored([key for key in keys if isinstance(key, bytes)]))
-        return {bytes(key): np.frombuffer(vector, dtype=np.float32) for key, vector in rows}
+    def stored_vectors(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, Floats]]:
+        for key, vector in self._db.query(*self._stored(keys)):
+            yield bytes(key), np.frombuffer(vector, dtype=np.float32)
 
     def delete(self, ids: Sequence[int] | None) -> int:
         def deleted(run: Transaction, _: int) -> int:
@@ -553,10 +491,3 @@ class SqlIndex(RowIndex):
     @abstractmethod
     def _empty(self, run: Transaction) -> None:
         """Delete all records, vectors and notes, and the embedder's name."""
-
-
-def _by_follower(records: Sequence[Record], turns: Sequence[Record]) -> dict[int, Record]:
-    """Those of these turns that one of the records follows in its segment, by the record's id."""
-    places = {(turn.segment, turn.ordinal + 1): turn for turn in turns}
-    after = {record.id: places.get((record.segment, record.ordinal)) for record in records}
-    return {number: turn for number, turn in after.items() if turn is not None}

@@ -6,13 +6,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, TypeAlias
+from functools import partial
+from typing import Any, ClassVar, Protocol, Required, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_memory.arrays import Array, Floats, Ids
+from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import allowed_edits, close_terms
@@ -44,15 +44,6 @@ class Matches:
             ids=np.array([number for number, _ in best], dtype=np.int64),
             scores=np.array([score for _, score in best], dtype=np.float32),
         )
-
-
-def best(ids: Ids, scores: Array | Floats, k: int) -> Matches:
-    """The k records with the highest scores; of equal scores the lower id comes first."""
-    if 0 < k < len(ids):
-        kept = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
-        ids, scores = ids[kept], scores[kept]
-    order = np.lexsort((ids, -scores))[: max(k, 0)]
-    return Matches(ids=ids[order], scores=scores[order].astype(np.float32))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +133,24 @@ class Use:
     at: datetime
 
 
-UNUSED: Mapping[int, Use] = MappingProxyType({})
+class Move(TypedDict, total=False):
+    """How an index follows its log.
+
+    Attributes:
+        after, upto: the applied position, which must be the first and becomes the second. It may also move back, after
+            a log was restored to an older state.
+        anchor: stored with the position, at most 64 characters; empty if left out.
+        seen: the anchor that must be stored so far; any if None.
+        gone: ids of the owner's records to remove; uses: what to add, by id of the owner's record, where the last use
+            only moves forward. Ids that do not exist are ignored.
+    """
+
+    after: Required[int]
+    upto: Required[int]
+    anchor: str
+    seen: str | None
+    gone: Collection[int]
+    uses: Mapping[int, Use]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,28 +209,11 @@ class IndexEngine(Protocol):
         ...
 
     @abstractmethod
-    def upsert(
-        self,
-        owner: Scope,
-        entries: Sequence[Entry],
-        *,
-        after: int,
-        upto: int,
-        anchor: str = "",
-        seen: str | None = None,
-        gone: Collection[int] = (),
-        uses: Mapping[int, Use] = UNUSED,
-    ) -> bool:
-        """Store records, without vectors, and move the applied position from ``after`` to ``upto``, atomically.
+    def upsert(self, owner: Scope, entries: Sequence[Entry], **move: Unpack[Move]) -> bool:
+        """Store records, without vectors, and move the applied position as `Move` says, atomically.
 
-        The position may also move back, after a log was restored to an older state. The anchor, at most 64 characters,
-        is stored with it. A record replaces one with the same id, whoever owns that.
-
-        Before storing, remove the owner's records in ``gone``. After storing, add ``uses`` (by record id); the last
-        use only moves forward. Ignore ids that do not exist.
-
-        Returns False and stores nothing if the applied position is not ``after``, or if ``seen`` is given and is not
-        the stored anchor: another process was faster.
+        A record replaces one with the same id, whoever owns that. Before storing, remove the records that are ``gone``;
+        after storing, add the ``uses``. Returns False and stores nothing if another process was faster.
         """
         ...
 
@@ -292,6 +283,18 @@ def corrected(words: Sequence[str], counts: Callable[[Sequence[str], str], dict[
     return {word: nearest[0] for word, nearest in meant.items() if nearest}
 
 
+def similarity(
+    ids: Ids, vector: Floats | None, vector_rows: Callable[[Ids], tuple[Floats, npt.NDArray[np.bool_]]]
+) -> Floats:
+    """The inner product of each of these records with the vector; NaN where one of the two is missing."""
+    products = np.full(len(ids), np.nan, dtype=np.float32)
+    if vector is not None:
+        rows, present = vector_rows(ids)
+        if present.any():
+            products[present] = rows[present] @ vector
+    return products
+
+
 RANKED_TERMS = 12
 """The most terms that remain if frequent ones are left out: each is counted over the whole store, which takes 50 us."""
 
@@ -337,16 +340,16 @@ class SemanticIndex(IndexEngine):
 
         For ``status`` see `explore`.
         """
-        later = [record.id for record in records if record.ordinal]
-        if not later:
-            return {}
-        near = self.columns(np.array(later, dtype=np.int64), Where(owner.owner), 1)
-        positions = zip(near.segments.tolist(), near.ordinals.tolist(), strict=True)
-        wanted = {(record.segment, record.ordinal - 1) for record in records}
-        ids = [number for number, position in zip(near.ids.tolist(), positions, strict=True) if position in wanted]
-        turns = {(turn.segment, turn.ordinal): turn for turn in self.get(ids) if turn.kind is RecordKind.TURN}
-        before = {record.id: turns.get((record.segment, record.ordinal - 1)) for record in records}
+        later = [record for record in records if record.ordinal]
+        turns = self.turns_before(owner, later, status) if later else []
+        by_follower = {(turn.segment, turn.ordinal + 1): turn for turn in turns}
+        before = {record.id: by_follower.get((record.segment, record.ordinal)) for record in later}
         return {number: turn for number, turn in before.items() if turn is not None}
+
+    def turns_before(self, owner: Scope, records: Sequence[Record], status: Status | None = None) -> list[Record]:
+        """The turns before these records, which have one, or more."""
+        near = self.columns(np.array([record.id for record in records], dtype=np.int64), Where(owner.owner), 1)
+        return [turn for turn in self.get(near.ids.tolist()) if turn.kind is RecordKind.TURN]
 
     def store(
         self,
@@ -355,7 +358,7 @@ class SemanticIndex(IndexEngine):
         embedder: tuple[str, int],
         keys: Mapping[int, bytes],
         vectors: Mapping[bytes, Floats],
-        **move: Any,
+        **move: Unpack[Move],
     ) -> Status | None:
         """Do what `upsert` does, then `put_vectors`, and return the new state with sums; None if another was faster.
 
@@ -425,12 +428,9 @@ class SemanticIndex(IndexEngine):
         ]
         found = [np.empty(0, dtype=np.int64), *(each.ids for each in matches)]
         places = self.columns(np.unique(np.concatenate(found)), where, radius)
-        similarity = np.full(len(places.ids), np.nan, dtype=np.float32)
-        if vector is not None:
-            rows, present = self.vector_rows(where.scope.owner, places.ids)
-            if present.any():
-                similarity[present] = rows[present] @ vector
-        return Explored(matches, places, similarity, self.terms(where.scope.owner, words) if words else {})
+        owner = where.scope.owner
+        near = similarity(places.ids, vector, partial(self.vector_rows, owner))
+        return Explored(matches, places, near, self.terms(owner, words) if words else {})
 
     def fetch(self, ids: Ids, owner: Scope) -> Fetched:
         """These records of the owner, in the given order, with their vectors."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import TypeAlias, Unpack
 
 import numpy as np
 import psycopg
@@ -26,7 +26,7 @@ from hybrid_memory.engines.stored import (
     owner_key,
 )
 from hybrid_memory.errors import EmbedderMismatchError, OutdatedError
-from hybrid_memory.index.port import Entry, Status
+from hybrid_memory.index.port import Entry, Move, Status
 from hybrid_memory.log.event import Event, EventKind, mark_of
 from hybrid_memory.log.moment import NEWEST, Tail
 from hybrid_memory.log.port import Appended, Draft, LogSize, LogState
@@ -161,7 +161,7 @@ class PostgresLog(SqlLog):
             return LogState()
         known, index, status = self._tails.get(owner.owner) or Tail(), self._db.index, None
         asked: list[Statement] = [(_STATE, [[*kinds], number]), (_TAIL, [number, known.head, NEWEST])]
-        if index is not None and index.kept_columns(owner).number >= 0:
+        if index is not None and index.last_columns(owner) is not None:
             status, (rows, newest) = index.status_along(asked, owner, number, pending=PENDING, sums=True)
         else:
             rows, newest = self._db.queries(asked, owner=number)
@@ -349,11 +349,11 @@ class PostgresIndex(SqlIndex):
         embedder: tuple[str, int],
         keys: Mapping[int, bytes],
         vectors: Mapping[bytes, Floats],
-        **move: Any,
+        **move: Unpack[Move],
     ) -> Status | None:
         def ask(statements: Sequence[Statement]) -> list[list[Row]]:
             def work(run: Run, number: int, _: int) -> list[Answered]:
-                self._upserted(run, number, entries, **move)
+                self._upserted(run, number, entries, move)
                 there = self._put(run, embedder, keys, vectors)
                 return [there, *(run.execute(text, values) for text, values in statements)]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Unpack
 from uuid import uuid4
 
 import numpy as np
@@ -17,7 +17,7 @@ from hybrid_memory.engines.redis.index_scripts import CHANGES, DELETE, GIVE_VECT
 from hybrid_memory.engines.redis.layout import Keys, digest_or_none, owner_tag
 from hybrid_memory.engines.stored import RECORD_FIELDS, owner_json, owner_key, record_in, row_of, to_json, to_micros
 from hybrid_memory.errors import EmbedderMismatchError
-from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Status, Use
+from hybrid_memory.index.port import Entry, IndexSize, Move, Status
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.scope import Scope
 
@@ -124,28 +124,13 @@ class RedisIndex(RowIndex):
             for owner, (applied, anchor), waiting in zip(owners, answers[::2], answers[1::2], strict=True)
         }
 
-    def previous(self, owner: Scope, records: Sequence[Record], status: Status | None = None) -> dict[int, Record]:
-        """See `SemanticIndex.previous`; without the columns, which a writer may never need."""
-        later = [record for record in records if record.ordinal]
-        places = [_place(record.scope.session, record.segment, record.ordinal - 1) for record in later]
+    def stored_before(self, owner: Scope, records: Sequence[Record]) -> list[int]:
+        places = [_place(record.scope.session, record.segment, record.ordinal - 1) for record in records]
         turns = f"{self._keys.index(owner_tag(owner))}:turns"
         found = self._connection.calls([("ZRANGEBYLEX", turns, f"[{place}:", f"({place};") for place in places])
-        before = {one.id: _id_of(turn[-1]) for one, turn in zip(later, found, strict=True) if turn}
-        there = {turn.id: turn for turn in self.records(owner, list(before.values()))}
-        return {record: there[number] for record, number in before.items() if number in there}
+        return [_id_of(turn[-1]) for turn in found if turn]
 
-    def upsert(
-        self,
-        owner: Scope,
-        entries: Sequence[Entry],
-        *,
-        after: int,
-        upto: int,
-        anchor: str = "",
-        seen: str | None = None,
-        gone: Collection[int] = (),
-        uses: Mapping[int, Use] = UNUSED,
-    ) -> bool:
+    def upsert(self, owner: Scope, entries: Sequence[Entry], **move: Unpack[Move]) -> bool:
         tag, by_id = owner_tag(owner), {entry.record.id: entry for entry in entries}
         # Ids are positions: where a log was set back, they come again, perhaps as somebody else's.
         for other, numbers in self._by_owner(by_id).items():
@@ -157,17 +142,19 @@ class RedisIndex(RowIndex):
             commands.append(["HSET", self._keys.records, *(part for number in by_id for part in (number, tag))])
         self._connection.calls(commands)
         call = uuid4().hex  # so that the script knows its own work where the answer was lost and it is sent again
-        expected = "" if seen is None else f"={seen}"
+        expected = "" if (seen := move.get("seen")) is None else f"={seen}"
         stored: list[Value] = []  # of each record: id, place, what a search needs, the record
         for record, row, terms in [(entry.record, row_of(0, entry.record), entry.terms) for entry in by_id.values()]:
             place = f"{_place(record.scope.session, record.segment, record.ordinal)}:{record.id}"
             held = to_json([*(row[name] for name in _HELD), terms]).removeprefix("[")
             whole = to_json([*owner_key(record.scope), row["session"], *(row[name] for name in RECORD_FIELDS)])
             stored += [record.id, place if record.kind is RecordKind.TURN else "", held, whole]
-        used = [value for number, use in uses.items() for value in (number, use.count, to_micros(use.at))]
-        left = " ".join(map(str, [*gone, *by_id]))
-        values = [call, after, upto, anchor, expected, left, len(by_id), *stored, *used]
-        answer = self._run(UPSERT, tag, values)
+        used = [
+            value for number, use in move.get("uses", {}).items() for value in (number, use.count, to_micros(use.at))
+        ]
+        left = " ".join(map(str, [*move.get("gone", ()), *by_id]))
+        moved: list[Value] = [call, move["after"], move["upto"], move.get("anchor", ""), expected]
+        answer = self._run(UPSERT, tag, [*moved, left, len(by_id), *stored, *used])
         self._forget(tag, answer[1:])
         return bool(answer)
 
@@ -199,11 +186,9 @@ class RedisIndex(RowIndex):
     def records(self, owner: Scope, ids: Sequence[int]) -> list[Record]:
         return self._records(owner_tag(owner), ids)
 
-    def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
-        if owner is not None:
-            return self.vectors_of(owner, keys)
+    def stored_vectors(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, Floats]]:
         self._connection.check_open()
-        hashes = {key.hex(): key for key in keys if isinstance(key, bytes)}
+        hashes = {key.hex(): key for key in keys}
         answers = self._connection.calls(
             [("ZRANGEBYLEX", self._keys.holders, f"[{key}:", f"({key};", "LIMIT", 0, ASKED) for key in hashes]
         )
@@ -211,9 +196,9 @@ class RedisIndex(RowIndex):
         blobs = self._connection.calls(
             [("HGET", f"{self._keys.index(tag)}:vectors", number) for _, tag, number in holders]
         )
-        parts = [blob.split(b" ", 2) for blob in blobs if blob is not None]
-        there = {key.decode(): vector for _, key, vector in parts}  # a record may have another text by now
-        return {key: np.frombuffer(there[name], dtype=np.float32) for name, key in hashes.items() if name in there}
+        for _, key, vector in [blob.split(b" ", 2) for blob in blobs if blob is not None]:
+            if key.decode() in hashes:  # a record may have another text by now
+                yield hashes[key.decode()], np.frombuffer(vector, dtype=np.float32)
 
     def delete(self, ids: Sequence[int] | None) -> int:
         if ids is None:
