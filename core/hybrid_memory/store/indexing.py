@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -17,14 +18,16 @@ from uuid import uuid4
 import numpy as np
 
 from hybrid_memory.arrays import Floats
+from hybrid_memory.config import CleaningLevel
 from hybrid_memory.display import Progress, counted
 from hybrid_memory.errors import ModelError, StoreUnavailableError
-from hybrid_memory.index.derive import Derived, derive, index_terms
+from hybrid_memory.index.derive import Derived, derive, index_terms, passage_and_alone
 from hybrid_memory.index.port import Entry, SemanticIndex, Status, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import LogState, Receipt
 from hybrid_memory.log.views import runs
+from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Span, traced
@@ -32,13 +35,16 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.engine import anchor_of, anchored, astray
 from hybrid_memory.store.projection import Newest, Projection, projections
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.vectors import Pending, content_key, passages, put_vectors
 from hybrid_memory.store.view import at_positions, in_a_moment
+from hybrid_memory.text.asking import SHORT_CHARS, SURE, emptiness, says_nothing, tells
 
 T = TypeVar("T")
 
 Erased: TypeAlias = Mapping[str, Any]
 """The payload of an event that records an erasure."""
+
+Pending: TypeAlias = Sequence[tuple[Record, Record | None]]
+"""Records without a vector yet, each with the previous turn of its segment."""
 
 EMBED_BATCH = 32
 
@@ -462,36 +468,39 @@ class TextIndex(Projection):
 
         ``put`` stores them, instead of the index's `put_vectors`.
         """
-        count, total, embedder, cleaning = 0, 0, services.embedder, services.config.cleaning
+        count, total, embedder, cleaning, index = 0, 0, services.embedder, services.config.cleaning, services.index
         if embedder is None:
             return 0
 
         async def embed(texts: list[str]) -> Floats:
             return await embedding(run, embedder.embed_documents, texts)
 
-        def is_needed() -> bool:
-            return services.embedder is embedder
-
-        while is_needed():
-            pending = (
-                fresh if 0 < len(fresh) < EMBED_BATCH else await run.call(services.index.pending, owner, EMBED_BATCH)
-            )
+        put = put or index.put_vectors
+        while services.embedder is embedder:
+            pending = fresh if 0 < len(fresh) < EMBED_BATCH else await run.call(index.pending, owner, EMBED_BATCH)
             if not pending:
                 break
             texts = await passages(pending, cleaning, embedder.name, embed)
-            if await put_vectors(
-                run, services.index, embedder.name, texts, embed, is_needed=is_needed, storing=self.storing, put=put
-            ):
+            vectors = await vectors_of(run, index, embedder.name, texts, embed)
+            if await run.call(self._stored, services, embedder, put, *vectors):
                 count += len(pending)
             await self.go_on(run, services, owner)
             last = len(pending) < EMBED_BATCH
             if progress is not None:
                 if not (total or last):  # once: many engines count all records for it
-                    total = count + (await run.call(services.index.size)).pending
+                    total = count + (await run.call(index.size)).pending
                 progress(count, count if last else max(total, count))
             if last:
                 break
         return count
+
+    def _stored(self, services: Services, embedder: Embedder, put: Callable[..., Any], *vectors: Any) -> bool:
+        """Put the vectors, unless the embedder was replaced since they were made."""
+        with self.storing:
+            if services.embedder is not embedder:
+                return False
+            put(*vectors)
+            return True
 
     async def take_over(
         self, run: Runner, services: Services, owner: Scope, donor: SemanticIndex
@@ -527,6 +536,51 @@ class TextIndex(Projection):
                 unindexed += await run.call(services.log.count, owner, after=status.applied)
         counts = {"records": size.records, "vectors": size.vectors, "pending": size.pending}
         return {**counts, "unindexed": unindexed}
+
+
+def content_key(embedder: str, text: str) -> bytes:
+    """A key for a text embedded by this embedder."""
+    return hashlib.blake2b(f"{embedder}\x00{text}".encode(), digest_size=16).digest()
+
+
+async def passages(
+    pending: Pending,
+    cleaning: CleaningLevel,
+    embedder: str,
+    embed: Callable[[list[str]], Awaitable[Floats]],
+) -> dict[int, str]:
+    """The passages by record id. Otherwise "Alright." after a question would be as similar to it as a real answer."""
+    texts: dict[int, str] = {}
+    doubtful: dict[int, str] = {}
+    for record, before in pending:
+        texts[record.id], alone = passage_and_alone(record, before, cleaning)
+        if texts[record.id] == alone:
+            continue
+        if says_nothing(record.text):
+            texts[record.id] = alone
+        elif len(record.text) <= SHORT_CHARS and tells(embedder):
+            doubtful[record.id] = alone
+    if doubtful:
+        told = emptiness(await embed(list(doubtful.values())))
+        texts |= {number: doubtful[number] for number, share in zip(doubtful, told, strict=True) if share > SURE}
+    return texts
+
+
+async def vectors_of(
+    run: Runner,
+    index: SemanticIndex,
+    embedder: str,
+    texts: Mapping[int, str],
+    embed: Callable[[list[str]], Awaitable[Floats]],
+) -> tuple[tuple[str, int], dict[int, bytes], dict[bytes, Floats]]:
+    """What `IndexEngine.put_vectors` takes, for these texts by record id; each distinct new text is embedded once."""
+    keys = {number: content_key(embedder, text) for number, text in texts.items()}
+    by_key = {keys[number]: text for number, text in texts.items()}
+    known = await run.call(index.known, list(by_key))
+    missing = [key for key in by_key if key not in known]
+    new = dict(zip(missing, await embed([by_key[key] for key in missing]), strict=True)) if missing else {}
+    # The width is the vectors': to ask a model for it may cost a call.
+    return (embedder, len(next(iter((new or known).values())))), keys, new
 
 
 async def _status(

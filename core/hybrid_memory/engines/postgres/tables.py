@@ -97,11 +97,15 @@ class PostgresLog(SqlLog):
     def _appended(
         self, run: Run, owner: Scope, drafts: Sequence[Draft], seen: int | None, again: bool
     ) -> list[Appended]:
-        first = _first_places(drafts)
-        alone = [drafts[place] for place in sorted(first)]
+        unique: dict[tuple[str, str], Draft] = {}
+        for draft in drafts:
+            there = unique.setdefault((draft.session or "", draft.id), draft)
+            repeated = draft.fixed_id and (draft.kind, draft.payload) == (there.kind, there.payload)
+            if there is not draft and not repeated:
+                raise conflict(draft, "of the same call")
+        names, alone = list(unique), list(unique.values())
         columns = [list(column) for column in zip(*map(draft_row, alone), strict=True)]
         known: list[int | None] = [None] * len(alone)
-        positions: dict[tuple[str, str], Appended] = {}
         while True:
             try:
                 (rows,) = self._db.together(run, [(_APPEND, [*owner_key(owner), seen, *columns, known])])
@@ -118,18 +122,14 @@ class PostgresLog(SqlLog):
                 known[place - 1] = position
             if not taken:
                 break
-        for place, position, *_ in rows:
-            draft = alone[place - 1]
-            positions[draft.session or "", draft.id] = Appended(draft.id, int(position), fresh=True)
-        for draft, position in zip(alone, known, strict=True):
-            if position is not None:
-                positions[draft.session or "", draft.id] = Appended(draft.id, int(position), fresh=again)
-        return [
-            positions[draft.session or "", draft.id]
-            if place in first
-            else Appended(draft.id, positions[draft.session or "", draft.id].position, fresh=False)
-            for place, draft in enumerate(drafts)
-        ]
+        fresh = {names[place - 1]: position for place, position, *_ in rows}
+        positions = dict(zip(names, known, strict=True)) | fresh
+        appended = []
+        for draft in drafts:
+            name = draft.session or "", draft.id
+            first = unique.pop(name, None) is not None
+            appended.append(Appended(draft.id, int(positions[name] or 0), fresh=first and (again or name in fresh)))
+        return appended
 
     def _last(self, run: Run, number: int) -> int:
         rows = run.execute("SELECT head FROM main.owners WHERE id = ? FOR NO KEY UPDATE", [number]).fetchall()
@@ -185,17 +185,6 @@ class PostgresLog(SqlLog):
 
 Ask: TypeAlias = Callable[[Sequence[Statement]], list[list[Row]]]
 Answered: TypeAlias = psycopg.Cursor[Row] | Answer
-
-
-def _first_places(drafts: Sequence[Draft]) -> set[int]:
-    """The first place of each id; a different event with the same id is a conflict."""
-    first: dict[tuple[str, str], int] = {}
-    for place, draft in enumerate(drafts):
-        there = first.setdefault((draft.session or "", draft.id), place)
-        repeated = (draft.kind, draft.payload) == (drafts[there].kind, drafts[there].payload)
-        if there != place and not (draft.fixed_id and repeated):
-            raise conflict(draft, "of the same call")
-    return set(first.values())
 
 
 _MORE = ("last_used", "speaker", "valid_from", "valid_to", "sources", "author")
