@@ -258,7 +258,7 @@ class Columns:
         return np.array(numbers, dtype=np.float64).reshape(-1, _LABELS)
 
     def _without_vectors(self, rows: Sequence[int] | Ids) -> None:
-        held = np.array(rows, dtype=np.int64)
+        held = np.unique(np.array(rows, dtype=np.int64))  # an id may be gone and come again
         held = held[self.present[held]]
         if len(held):
             self.total = self.total - self.matrix[held].sum(axis=0, dtype=np.float64)
