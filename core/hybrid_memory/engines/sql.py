@@ -19,7 +19,6 @@ from hybrid_memory.engines.stored import (
     RECORD_FIELDS,
     digest,
     event_in,
-    from_micros,
     micros_or_none,
     owner_key,
     owner_scope,
@@ -31,7 +30,7 @@ from hybrid_memory.engines.stored import (
 from hybrid_memory.errors import MemoryClosedError, OutdatedError
 from hybrid_memory.index.port import Entry, IndexSize, Move, Status
 from hybrid_memory.index.record import Record
-from hybrid_memory.log.event import Event, EventKind, mark_of
+from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Draft, EventLog, Payloads, Reading, Selection
 from hybrid_memory.scope import Scope
 
@@ -292,14 +291,6 @@ class SqlLog(EventLog):
             [] if scope is None else [number],
         )
         return {owner_scope(*names): int(head) for *names, head in rows if head}
-
-    def mark(self, owner: Scope, position: int) -> str:
-        number = self._db.owner_id(owner)
-        if number is None:
-            return ""
-        standing = "SELECT id, at FROM main.events WHERE owner = ? AND position = ?"
-        rows = self._db.query(standing, [number, position], owner=number)
-        return mark_of(rows[0][0], from_micros(rows[0][1])) if rows else ""
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         number = self._db.owner_id(owner)

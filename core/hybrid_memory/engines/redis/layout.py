@@ -1,4 +1,9 @@
-"""The keys of a store, and the digests in them."""
+"""The names in the keys of a store. Those of one owner have the owner's tag in braces, and are of log or index.
+
+``owners``: a hash, owners by tag. ``position``: the last one given out. ``rows:embedder``: name and width, of the
+vectors. ``rows:records``: a hash, the owner's tag by record id. ``rows:holders``: a sorted set of content hash, tag and
+id, in one text, of the records with a vector.
+"""
 
 from __future__ import annotations
 
@@ -29,27 +34,3 @@ def owner_of(text: str | bytes) -> Scope:
     """The owner that `owner_json` wrote."""
     tenant, user, agent, space = json.loads(text)
     return Scope(tenant, user, agent, space=space)
-
-
-class Keys:
-    """The keys of a store: those of all owners, and the roots of an owner's.
-
-    Attributes:
-        owners: a hash, owners by tag; position: the last one given out; embedder: name and width, of the vectors.
-        records: a hash, the owner's tag by record id.
-        holders: a sorted set of content hash, tag and id, in one text, of the records with a vector.
-    """
-
-    def __init__(self, prefix: str) -> None:
-        self.prefix = prefix
-        self.owners = f"{prefix}:owners"
-        self.position = f"{prefix}:position"
-        self.embedder = f"{prefix}:rows:embedder"
-        self.records = f"{prefix}:rows:records"
-        self.holders = f"{prefix}:rows:holders"
-
-    def log(self, tag: str) -> str:
-        return f"{self.prefix}:log:{{{tag}}}"
-
-    def index(self, tag: str) -> str:
-        return f"{self.prefix}:rows:{{{tag}}}"
