@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import threading
 from abc import abstractmethod
-from collections import OrderedDict
+from array import array
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -54,11 +55,11 @@ _ID, _AT, _TURN, _KIND, _SESSION = 0, 4, 8, 9, 12
 
 CACHE_BYTES = 512 << 20
 
-FAN = 8
-"""How many parts of an inverted index of about one size are merged into one."""
-
 LOADED_AGAIN = 4
 """An owner is loaded again when one in this many rows stands for a record that is gone or was replaced."""
+
+SPARE = 8
+"""A matrix that is full gets one more row for each of so many; that many rows may stand for nothing in any case."""
 
 MOST_GONE = 1_000
 """The most removed records of an owner that are noted one by one; beyond, whoever has a copy loads all again."""
@@ -89,50 +90,30 @@ class Changes:
     whole: dict[int, Row] = field(default_factory=dict)
 
 
-class Terms:
-    """An inverted index of some rows: for each term the rows that have it, and how often. It never changes."""
+class Postings:
+    """For each term the rows that have it, and how often, one after the other. Rows are only added.
 
-    def __init__(self, numbers: Mapping[str, int], starts: Ids, rows: Ids, counts: Ids) -> None:
-        self.numbers, self.starts, self.rows, self.counts = numbers, starts, rows, counts
+    Attributes:
+        of: rows and counts by term; by_initial: the terms by their first letter.
+        rows: how many rows there are, with what is being added; pairs: how many rows and counts.
+    """
 
-    @classmethod
-    def of(cls, texts: Sequence[str], first: int) -> Terms:
-        """The index of texts, given as terms separated by spaces, in rows from ``first`` on."""
-        words = [text.split() for text in texts]
-        flat = list(chain.from_iterable(words))
-        numbers = {term: number for number, term in enumerate(dict.fromkeys(flat))}
-        codes = np.fromiter(map(numbers.__getitem__, flat), dtype=np.int64, count=len(flat))
-        rows = np.repeat(np.arange(len(texts)), [len(text) for text in words])
-        pairs, counts = np.unique(codes * max(len(texts), 1) + rows, return_counts=True)
-        codes, rows = np.divmod(pairs, max(len(texts), 1))
-        return cls(numbers, np.searchsorted(codes, np.arange(len(numbers) + 1)), rows + first, counts.astype(np.int64))
+    def __init__(self) -> None:
+        self.of: dict[str, array[int]] = {}
+        self.by_initial: dict[str, list[str]] = {}
+        self.rows = self.pairs = 0
 
-    @classmethod
-    def merged(cls, parts: Sequence[Terms]) -> Terms:
-        numbers: dict[str, int] = {}
-        codes = [
-            np.repeat(
-                np.array([numbers.setdefault(term, len(numbers)) for term in part.numbers], dtype=np.int64),
-                np.diff(part.starts),
-            )
-            for part in parts
-        ]
-        every = np.concatenate(codes)
-        order = np.argsort(every, kind="stable")
-        return cls(
-            numbers,
-            np.searchsorted(every[order], np.arange(len(numbers) + 1)),
-            np.concatenate([part.rows for part in parts])[order],
-            np.concatenate([part.counts for part in parts])[order],
-        )
-
-    @cached_property
-    def by_initial(self) -> dict[str, list[str]]:
-        """The terms by their first letter."""
-        terms: dict[str, list[str]] = {}
-        for term in self.numbers:
-            terms.setdefault(term[0], []).append(term)
-        return terms
+    def add(self, texts: Sequence[str]) -> None:
+        """Add a row for each of these texts, given as terms separated by spaces."""
+        first, self.rows = self.rows, self.rows + len(texts)
+        for row, text in enumerate(texts, first):
+            for term, count in Counter(text.split()).items():
+                there = self.of.get(term)
+                if there is None:
+                    there = self.of[term] = array("q")
+                    self.by_initial.setdefault(term[0], []).append(term)
+                there.extend((row, count))
+                self.pairs += 1
 
 
 _NO_IDS: Ids = np.empty(0, dtype=np.int64)
@@ -151,7 +132,7 @@ class Columns:
         words: how many terms each row has, plus one.
         matrix: a vector for each row, and empty ones for more.
         present: the rows of records that have a vector; total: the sum of these.
-        terms: inverted indexes, each of other rows.
+        terms: the rows by term, shared with other columns of the owner, which may have more rows.
         labels: the number of each label; metadata: that of records that have any, by id.
         read: records that were read whole, by id; those that were sent as rows remain rows until they are needed.
     """
@@ -164,7 +145,7 @@ class Columns:
     matrix: Floats = field(default_factory=lambda: np.empty((0, 0), np.float32))
     present: Mask = field(default_factory=lambda: np.empty(0, np.bool_))
     total: Table = field(default_factory=lambda: np.empty(0))
-    terms: tuple[Terms, ...] = ()
+    terms: Postings = field(default_factory=Postings)
     labels: dict[str | None, int] = field(default_factory=dict)
     metadata: dict[int, dict[str, Any]] = field(default_factory=dict)
     read: dict[int, Record | Row] = field(default_factory=dict)
@@ -172,8 +153,7 @@ class Columns:
     @property
     def nbytes(self) -> int:
         """Bytes of memory in use, about."""
-        of_terms = 24 * sum([len(part.rows) for part in self.terms])
-        return self.table.nbytes + self.matrix.nbytes + of_terms + RECORD_BYTES * len(self.read)
+        return self.table.nbytes + self.matrix.nbytes + 24 * self.terms.pairs + RECORD_BYTES * len(self.read)
 
     @cached_property
     def by_id(self) -> tuple[Ids, Ids]:
@@ -218,9 +198,7 @@ class Columns:
         if again:
             table[kept] = self._numbers(again.values())
         texts, first = [row[_TERMS] for row in new], len(self.table)
-        terms = (*self.terms, Terms.of(texts, first)) if texts else self.terms
-        while len(terms) >= FAN and len(terms[-FAN].rows) <= FAN * max(len(terms[-1].rows), 1):  # of about one size
-            terms = (*terms[:-FAN], Terms.merged(terms[-FAN:]))
+        self.terms.add(texts)
         words = np.array([text.count(" ") + 1 + bool(text) for text in texts], dtype=np.int64)
         metadata, read = self.metadata.copy(), self.read.copy()
         for record in (*changes.gone, *(row[_ID] for row in rows)):
@@ -235,7 +213,7 @@ class Columns:
             matrix=self.matrix,
             present=np.concatenate([self.present, np.zeros(len(new), dtype=np.bool_)]),
             total=self.total,
-            terms=terms,
+            terms=self.terms,
             labels=self.labels,
             metadata=metadata | {row[_ID]: json.loads(row[_METADATA]) for row in rows if row[_METADATA] != "{}"},
             read={**read, **changes.whole},
@@ -276,7 +254,7 @@ class Columns:
             self.matrix, self.total = np.empty((0, width), dtype=np.float32), np.zeros(width)
             self.present[:] = False
         if len(self.matrix) < size:
-            larger = np.zeros((size + size // FAN, width), dtype=np.float32)
+            larger = np.zeros((size + size // SPARE, width), dtype=np.float32)
             larger[: len(self.matrix)] = self.matrix
             self.matrix = larger
         self.matrix[rows] = given
@@ -347,18 +325,12 @@ class Columns:
         """For each of these terms that some record has, the rows of those, and how often they have it."""
         found = {}
         for term in dict.fromkeys(terms):
-            parts = []
-            for part in self.terms:
-                if (number := part.numbers.get(term)) is not None:
-                    places = slice(part.starts[number], part.starts[number + 1])
-                    parts.append((part.rows[places], part.counts[places]))
-            if parts:
-                rows, counts = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
-                alive = self.alive[rows]
-                if not alive.all():
-                    rows, counts = rows[alive], counts[alive]
-                if len(rows):
-                    found[term] = rows, counts
+            if (pairs := self.terms.of.get(term)) is not None:
+                rows, counts = np.frombuffer(pairs[:], dtype=np.int64).reshape(-1, 2).T
+                here = slice(np.searchsorted(rows, len(self.alive)))  # without those of later columns
+                alive = self.alive[rows[here]]
+                if alive.any():
+                    found[term] = rows[here][alive], counts[here][alive]
         return found
 
     def matching(self, parts: Sequence[tuple[Ids, Ids]], where: Where, k: int) -> Matches:
@@ -426,7 +398,7 @@ class Columns:
         terms = [*words]
         if near:
             edits = allowed_edits(near)
-            alike = chain.from_iterable(part.by_initial.get(near[0], ()) for part in self.terms)
+            alike = self.terms.by_initial.get(near[0], [])
             terms += [term for term in alike if abs(len(term) - len(near)) <= edits]
         return {term: len(rows) for term, (rows, _) in self.having(terms).items()}
 
@@ -471,8 +443,9 @@ class RowIndex(SemanticIndex):
             self._kept.move_to_end(owner.owner)
         with kept.lock:
             columns = kept.columns
-            gone = len(columns.alive) - columns.size[0]
-            if gone > len(columns.alive) // LOADED_AGAIN + FAN:
+            rows = len(columns.alive)
+            # If a thread was interrupted while it added rows, these are not to be added twice.
+            if rows - columns.size[0] > rows // LOADED_AGAIN + SPARE or columns.terms.rows != rows:
                 columns = Columns()
             columns = kept.columns = columns.after(
                 self.changes(owner.owner, columns) if changes is None else changes(columns)

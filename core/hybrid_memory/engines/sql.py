@@ -19,6 +19,7 @@ from hybrid_memory.engines.stored import (
     RECORD_FIELDS,
     digest,
     event_in,
+    event_row,
     micros_or_none,
     owner_key,
     owner_scope,
@@ -31,7 +32,7 @@ from hybrid_memory.errors import MemoryClosedError, OutdatedError
 from hybrid_memory.index.port import Entry, IndexSize, Move, Status
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import Appended, Draft, EventLog, Payloads, Reading, Selection
+from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Payloads, Reading, Selection
 from hybrid_memory.scope import Scope
 
 Row: TypeAlias = tuple[Any, ...]
@@ -81,6 +82,13 @@ _PENDING = "SELECT id FROM main.records WHERE owner = ? AND pending ORDER BY id 
 _SIZE = """
 SELECT (SELECT count(*) FROM main.records), (SELECT count(*) FROM main.vectors),
     (SELECT count(*) FROM main.records WHERE pending)
+"""
+_SPOKEN = "EXISTS (SELECT 1 FROM main.{} WHERE owner = s.owner AND session = '' AND kind = 'message')"
+_SESSIONS = "SELECT DISTINCT owner, session FROM main.events UNION SELECT DISTINCT owner, session FROM main.dropped"
+_COUNTS = f"""
+SELECT (SELECT count(*) FROM main.owners), (SELECT count(*) FROM main.events), (SELECT count(*) FROM main.dropped),
+    (SELECT count(*) FROM ({_SESSIONS}) s
+        WHERE session <> '' OR {_SPOKEN.format("events")} OR {_SPOKEN.format("dropped")})
 """
 CHANGED = ", ".join("coalesce(r.last_used, 0)" if name == "last_used" else f"r.{name}" for name in ROW[:-2])
 """A record as a row of `columns.ROW`, but for its terms and vector."""
@@ -137,6 +145,10 @@ class SqlDatabase(ABC):
     @abstractmethod
     def scrub(self) -> None:
         """Remove deleted data from the files of the database."""
+
+    @abstractmethod
+    def size_bytes(self) -> int:
+        """The size of these files."""
 
     @abstractmethod
     def close(self) -> None: ...
@@ -265,6 +277,16 @@ class SqlLog(EventLog):
         if positions and self._db.owner_id(owner) is not None:
             self._db.write_for(owner, dropped)
 
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+        def restored(run: Transaction, number: int, _: int) -> None:
+            self._last(run, number)
+            there = f"INSERT INTO main.events(owner, {_EVENT}) VALUES (?{', ?' * len(EVENT_FIELDS)})"
+            run.executemany(f"{there} ON CONFLICT DO NOTHING", [(number, *event_row(event)) for event in events])
+            self._moved(run, number, max(event.position for event in events))
+
+        if events:
+            self._db.write_for(owner, restored)
+
     def scrub(self) -> None:
         """See `EventLog.scrub`; a server's own journal and backups are up to it, see docs/forgetting.md."""
         self._db.scrub()
@@ -299,6 +321,10 @@ class SqlLog(EventLog):
         counting = "SELECT count(*) FROM main.events WHERE owner = ? AND position > ?"
         return int(self._db.query(counting, [number, after], owner=number)[0][0])
 
+    def size(self) -> LogSize:
+        ((owners, events, archived, sessions),) = self._db.query(_COUNTS)
+        return LogSize(owners, sessions, events, self._db.size_bytes(), archived)
+
     def close(self) -> None:
         self._db.close()
 
@@ -312,8 +338,8 @@ class SqlLog(EventLog):
     def _last(self, run: Transaction, number: int) -> int:
         """The owner's last position, 0 at first; nobody else appends until this transaction ends."""
 
-    def _moved(self, run: Transaction, number: int) -> None:
-        """Note the owner's last position, if that is stored."""
+    def _moved(self, run: Transaction, number: int, upto: int = 0) -> None:
+        """Note the owner's last position, if that is stored, and that those ``upto`` this one are taken."""
 
     def _destroying(self, run: Transaction) -> None:
         """Note that data is being destroyed, if it has to be scrubbed even after a crash."""

@@ -172,7 +172,7 @@ class TextIndex(Projection):
         """
         index, head, count, moved, note = services.index, state.head, 0, False, ""
         marks = {0: "", head: state.mark}  # of the log's events, by position
-        status = await _status(run, services, owner, state, pending=pending, sums=sums)
+        status: Status = state.index or await run.call(index.status, owner, pending=pending, sums=sums)
         while True:
             after = status.applied
             events, marks[after] = await _news(run, services, owner, after) if after != head else ([], state.mark)
@@ -233,7 +233,10 @@ class TextIndex(Projection):
             await self._unindex(run, services, owner, one)
         if any(one.get("scrub", "now") == "now" for one in erased):
             # The process that erased it may have been killed before it cleaned the log.
-            await scrubbed(run, services.truth.scrub)
+            try:
+                await run.call(services.truth.scrub)
+            except StoreUnavailableError as error:  # another process prevents it
+                _log.warning("%s; erased data is cleaned up later", error)
 
     async def _note(
         self, run: Runner, services: Services, owner: Scope, seen: tuple[int, str], marks: Mapping[int, str]
@@ -382,16 +385,16 @@ class TextIndex(Projection):
         embeds = services.embedder is not None
         state = await run.call(services.truth.state, owner) if state is None else state
         if services.read_only:
-            status = await _status(run, services, owner, state, pending=int(embeds), sums=embeds)
+            status = state.index or await run.call(services.index.status, owner, pending=int(embeds), sums=embeds)
             if anchored(status)[0] != state.mark and await run.call(astray, services.truth, owner, status):
                 raise StoreUnavailableError(f"the log of {owner} was restored to before its index: open it for writing")
             if status.applied < state.head:
                 behind = await run.call(services.truth.count, owner, after=status.applied)
                 return status, f"read-only: {behind:,} new events are not indexed"
-            return status, await self._missing(run, services) if status.pending else ""
+            return status, await self._missing(run, services) if embeds and status.pending else ""
         pending = self._most(owner) + 1 if embeds else 0
         _, status, moved, note = await self._followed(run, services, owner, state, pending=pending, sums=embeds)
-        if status.pending and not note:
+        if embeds and status.pending and not note:
             note = await self._embedded(run, services, owner, status)
         if embeds and (moved or status.pending):
             status = await run.call(services.index.status, owner, sums=True)
@@ -583,17 +586,6 @@ async def vectors_of(
     return (embedder, len(next(iter((new or known).values())))), keys, new
 
 
-async def _status(
-    run: Runner, services: Services, owner: Scope, state: LogState, *, pending: int, sums: bool
-) -> Status:
-    """The state of the index, which the engine may have sent with that of the log."""
-    sent: Status | None = state.index
-    if sent is None:
-        return await run.call(services.index.status, owner, pending=pending, sums=sums)
-    sent = replace(sent, pending=list(sent.pending)[:pending])
-    return sent if sums else replace(sent, vectors=0, total=None)
-
-
 async def _news(run: Runner, services: Services, owner: Scope, after: int) -> tuple[list[Event], str]:
     """The events after the position that the index has followed, and the mark of the one there; empty if it is gone."""
     # The last one again, which shows whether the log still has it.
@@ -650,11 +642,3 @@ def uses_of(events: Sequence[Event]) -> dict[int, Use]:
                 before = uses.get(number, Use(0, event.at))
                 uses[number] = Use(before.count + count, max(before.at, event.at))
     return uses
-
-
-async def scrubbed(run: Runner, scrub: Callable[[], None]) -> None:
-    """Scrub now, or report that it will be done later if another process prevents it."""
-    try:
-        await run.call(scrub)
-    except StoreUnavailableError as error:
-        _log.warning("%s; erased data is cleaned up later", error)

@@ -21,15 +21,14 @@ from hybrid_memory.engines.stored import (
     conflict,
     draft_row,
     event_in,
-    event_row,
     from_micros,
     owner_key,
 )
 from hybrid_memory.errors import EmbedderMismatchError, OutdatedError
 from hybrid_memory.index.port import Entry, Move, Status
-from hybrid_memory.log.event import Event, EventKind, mark_of
+from hybrid_memory.log.event import EventKind, mark_of
 from hybrid_memory.log.moment import NEWEST, Tail
-from hybrid_memory.log.port import Appended, Draft, LogSize, LogState
+from hybrid_memory.log.port import Appended, Draft, LogState
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.scope import Scope
 
@@ -60,17 +59,6 @@ TAILS = 64
 
 PENDING = 4096
 """The most records without a vector that are sent with the state of a log."""
-
-_COUNTS = """
-SELECT (SELECT count(*) FROM main.owners),
-    (SELECT count(*) FROM main.events),
-    (SELECT count(*) FROM main.dropped),
-    (SELECT count(*) FROM (
-        SELECT owner, session FROM main.events WHERE session <> '' OR kind = 'message'
-        UNION SELECT owner, session FROM main.dropped WHERE session <> '' OR kind = 'message') s),
-    (SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c, pg_class e
-        WHERE e.oid = 'main.events'::regclass AND c.relnamespace = e.relnamespace AND c.relkind = 'r')
-"""
 
 
 class PostgresLog(SqlLog):
@@ -135,24 +123,10 @@ class PostgresLog(SqlLog):
         rows = run.execute("SELECT head FROM main.owners WHERE id = ? FOR NO KEY UPDATE", [number]).fetchall()
         return int(rows[0][0]) if rows else 0
 
-    def _moved(self, run: Run, number: int) -> None:
+    def _moved(self, run: Run, number: int, upto: int = 0) -> None:
         run.execute(_HEAD, [number])
-
-    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        def restored(run: Run, number: int, _: int) -> None:
-            self._last(run, number)
-            columns = zip(*map(event_row, events), strict=True)
-            run.execute(
-                f"INSERT INTO main.events(owner, {', '.join(EVENT_FIELDS)}) "
-                "SELECT ?, e.* FROM unnest(?::bigint[], ?::text[], ?::text[], ?::text[], ?::bigint[], "
-                "?::text[], ?::text[], ?::text[]) e ON CONFLICT DO NOTHING",
-                [number, *(list(column) for column in columns)],
-            )
-            self._moved(run, number)
-            run.execute("SELECT main.move_on(?)", [max(event.position for event in events)])
-
-        if events:
-            self._db.write_for(owner, restored)
+        if upto:
+            run.execute("SELECT main.move_on(?)", [upto])
 
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
         """See `EventLog.state`; with what came since the last one, and with the index, if that is searched here."""
@@ -177,10 +151,6 @@ class PostgresLog(SqlLog):
             if position is not None
         }
         return LogState(head, mark_of(name, from_micros(at)), last, tail, status)
-
-    def size(self) -> LogSize:
-        owners, events, archived, sessions, size = self._db.query(_COUNTS)[0]
-        return LogSize(owners, sessions, events, int(size), archived)
 
 
 Ask: TypeAlias = Callable[[Sequence[Statement]], list[list[Row]]]

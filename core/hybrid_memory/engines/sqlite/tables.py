@@ -11,10 +11,10 @@ from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.columns import MOST_GONE, Changes, Columns
 from hybrid_memory.engines.sql import CHANGED, Row, SqlIndex, SqlLog, Statement, same
 from hybrid_memory.engines.sqlite.database import Database, mark_unscrubbed
-from hybrid_memory.engines.stored import EVENT_FIELDS, conflict, draft_row, event_row, from_micros
+from hybrid_memory.engines.stored import EVENT_FIELDS, conflict, draft_row, from_micros
 from hybrid_memory.errors import EmbedderMismatchError, OutdatedError
-from hybrid_memory.log.event import Event, EventKind, mark_of
-from hybrid_memory.log.port import Appended, Draft, LogSize, LogState
+from hybrid_memory.log.event import EventKind, mark_of
+from hybrid_memory.log.port import Appended, Draft, LogState
 from hybrid_memory.scope import Scope
 
 _EVENT_AND_OWNER = ", ".join([*(f"e.{name}" for name in EVENT_FIELDS), "o.tenant", "o.user", "o.agent", "o.space"])
@@ -26,13 +26,6 @@ WHERE NOT EXISTS (SELECT 1 FROM dropped {_BY_ID}) ON CONFLICT(owner, session, id
 _THERE = f"""
 SELECT position, kind, payload, NULL FROM events {_BY_ID}
 UNION ALL SELECT position, kind, NULL, digest FROM dropped {_BY_ID}
-"""
-_SPOKEN = "EXISTS (SELECT 1 FROM {} WHERE owner = s.owner AND session = '' AND kind = 'message')"
-_SESSIONS = "SELECT DISTINCT owner, session FROM events UNION SELECT DISTINCT owner, session FROM dropped"
-_COUNTS = f"""
-SELECT (SELECT count(*) FROM owners), (SELECT count(*) FROM events), (SELECT count(*) FROM dropped),
-    (SELECT count(*) FROM ({_SESSIONS}) s
-        WHERE session <> '' OR {_SPOKEN.format("events")} OR {_SPOKEN.format("dropped")})
 """
 _CHANGED = f"""
 SELECT {CHANGED}, CASE WHEN r.written > ?1 THEN r.terms END, v.vector
@@ -78,15 +71,6 @@ class SqliteLog(SqlLog):
     def _destroying(self, run: sqlite3.Connection) -> None:
         mark_unscrubbed(run)
 
-    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        def restored(run: sqlite3.Connection, number: int, _: int) -> None:
-            run.executemany(
-                f"INSERT OR IGNORE INTO events(owner, {', '.join(EVENT_FIELDS)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [(number, *event_row(event)) for event in events],
-            )
-
-        self._db.write_for(owner, restored)
-
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
         newest = "(SELECT max(position) FROM events WHERE owner = ?1{})"
         of_kind = [newest.format(f" AND kind = ?{row} AND kind <> 'message'") for row in range(2, len(kinds) + 2)]
@@ -97,10 +81,6 @@ class SqliteLog(SqlLog):
         last = {kind: (position, mark_of(name, from_micros(at))) for kind, position, name, at in rows}
         head, mark = max(last.values(), default=(0, ""))
         return LogState(head, mark, {kind: last[kind] for kind in kinds if kind in last})
-
-    def size(self) -> LogSize:
-        ((owners, events, archived, sessions),) = self._db.query(_COUNTS)
-        return LogSize(owners, sessions, events, self._db.size_bytes(), archived)
 
 
 class SqliteIndex(SqlIndex):
