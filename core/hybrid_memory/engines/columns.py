@@ -434,7 +434,6 @@ class RowIndex(SemanticIndex):
     @abstractmethod
     def changes(self, owner: Scope, known: Columns) -> Changes:
         """What became of the owner's records since these columns; their number and epoch are -1 at first."""
-        ...
 
     def owner_columns(self, owner: Scope, changes: Callable[[Columns], Changes] | None = None) -> Columns:
         """The owner's records, as they are now; ``changes`` is called instead of the method."""

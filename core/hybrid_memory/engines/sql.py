@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias, TypeVar, Unpack
 
 import numpy as np
@@ -28,7 +29,7 @@ from hybrid_memory.engines.stored import (
     to_json,
     to_micros,
 )
-from hybrid_memory.errors import MemoryClosedError, OutdatedError
+from hybrid_memory.errors import EmbedderMismatchError, MemoryClosedError, OutdatedError
 from hybrid_memory.index.port import Entry, IndexSize, Move, Status
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.event import Event, EventKind
@@ -90,6 +91,47 @@ SELECT (SELECT count(*) FROM main.owners), (SELECT count(*) FROM main.events), (
     (SELECT count(*) FROM ({_SESSIONS}) s
         WHERE session <> '' OR {_SPOKEN.format("events")} OR {_SPOKEN.format("dropped")})
 """
+RECORDS = """
+    CREATE TABLE main.embedder(one integer PRIMARY KEY CHECK (one = 1), name text NOT NULL, dim integer NOT NULL);
+    CREATE TABLE main.records(
+        id {number} PRIMARY KEY,
+        owner integer NOT NULL REFERENCES main.owners(id),
+        session {text} NOT NULL,
+        kind {text} NOT NULL,
+        category {text},
+        speaker text NOT NULL,
+        text text NOT NULL,
+        at bigint NOT NULL,
+        segment bigint NOT NULL,
+        ordinal bigint NOT NULL,
+        length integer NOT NULL,
+        importance double precision NOT NULL,
+        uses bigint NOT NULL,
+        last_used bigint,
+        valid_from bigint,
+        valid_to bigint,
+        sources text NOT NULL,
+        metadata text NOT NULL,
+        turn bigint NOT NULL,
+        author text NOT NULL,
+        origin {text} NOT NULL,
+        terms text NOT NULL,
+        pending boolean NOT NULL DEFAULT true,
+        written bigint NOT NULL,
+        changed bigint NOT NULL
+    );
+    CREATE INDEX records_changed ON main.records(owner, changed);
+    CREATE INDEX records_in_segment ON main.records(owner, segment, ordinal);
+    CREATE INDEX records_of_session ON main.records(owner, session, id);
+    CREATE INDEX records_pending ON main.records(owner, id) WHERE pending;
+"""
+"""The tables of records and their embedder, the same in both but for the name of a type.
+
+Every change of an owner's records has a number, and the records that it touched have it too (``changed``, ``written``
+if their text was), so that a reader asks for what is new to it. Of removed ones the number and id remain for a while
+(``gone``). Another epoch says that what a reader has is void.
+"""
+
 CHANGED = ", ".join("coalesce(r.last_used, 0)" if name == "last_used" else f"r.{name}" for name in ROW[:-2])
 """A record as a row of `columns.ROW`, but for its terms and vector."""
 
@@ -375,7 +417,15 @@ class SqlIndex(RowIndex):
         self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
     ) -> Status:
         number = None if owner is None else self._db.owner_id(owner)
-        return self.status_along([], owner, number, sessions=sessions, pending=pending, sums=sums)[0]
+        status, _ = self.status_along([], owner, number, pending=pending, sums=sums)
+        if sessions:
+            listed = self._db.rows.format(kind="text", name="session")
+            names = self._db.array([session or "" for session in sessions])
+            rows = self._db.query(f"SELECT s.session, ({_TAIL}) FROM ({listed}) s", [number, names])
+            last: dict[str, int] = {session: record for session, record in rows if record is not None}
+            tails = {session: last[session or ""] for session in sessions if (session or "") in last}
+            status = replace(status, tails=tails)
+        return replace(status, size=IndexSize(*self._db.query(_SIZE)[0])) if sums and owner is None else status
 
     def status_along(
         self,
@@ -383,40 +433,24 @@ class SqlIndex(RowIndex):
         owner: Scope | None,
         number: int | None,
         *,
-        sessions: Sequence[str | None] = (),
         pending: int = 0,
         sums: bool = False,
         **how: Any,
     ) -> tuple[Status, list[list[Row]]]:
         """The state of the index, as `status`, and before that the rows of other statements; see `_answered`."""
-        asked: list[Statement] = [*first, (_STATUS, [number])]
-        if sessions:
-            listed = self._db.rows.format(kind="text", name="session")
-            names = self._db.array([session or "" for session in sessions])
-            asked.append((f"SELECT s.session, ({_TAIL}) FROM ({listed}) s", [number, names]))
-        asked += [(_PENDING, [number, pending])] if pending else []
-        asked += [(_SIZE, [])] if sums and owner is None else []
-        summed = owner if sums and number is not None else None
-        answers, columns = self._answered(asked, number, summed, **how)
-        before, answers = answers[: len(first)], answers[len(first) :]
-        ((applied, anchor, name, dim),) = answers.pop(0)
-        tails = answers.pop(0) if sessions else []
-        last: dict[str, int] = {session: record for session, record in tails if record is not None}
-        status = Status(
-            applied=applied,
-            anchor=anchor,
-            embedder=None if name is None else (name, dim),
-            tails={one: last[one or ""] for one in sessions if (one or "") in last},
-            pending=[row[0] for row in answers.pop(0)] if pending else [],
-            size=IndexSize(*answers[0][0]) if answers else IndexSize(0, 0, 0),
-        )
+        asked = [*first, (_STATUS, [number]), (_PENDING, [number, pending])]
+        answers, columns = self._answered(asked, number, owner if sums and number is not None else None, **how)
+        *before, ((applied, anchor, name, dim),), waiting = answers
+        embedder = None if name is None else (name, dim)
+        status = Status(applied, anchor, embedder, pending=[record for (record,) in waiting])
         return (status if columns is None else columns.summed(status)), before
 
-    @abstractmethod
     def _answered(
         self, asked: Sequence[Statement], number: int | None, summed: Scope | None
     ) -> tuple[list[list[Row]], Columns | None]:
         """The rows of these statements about an owner or all, and an owner's records, not older, if it is given."""
+        answers = self._db.queries(asked, owner=number or EVERYBODY)
+        return answers, None if summed is None else self.owner_columns(summed)
 
     def statuses(self, owners: Sequence[Scope]) -> dict[Scope, Status]:
         there = {
@@ -468,6 +502,30 @@ class SqlIndex(RowIndex):
             run.executemany(_INSERT, [[*(row[name] for name in _WRITTEN), number, number] for row in rows])
         if counts := [(record, use.count, to_micros(use.at)) for record, use in move.get("uses", {}).items()]:
             run.executemany(_USED, [(count, at, at, number, record, number) for record, count, at in counts])
+
+    def put_vectors(
+        self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
+    ) -> None:
+        try:
+            self._db.write(lambda run, _: self._put(run, embedder, keys, vectors))
+        except OutdatedError:
+            raise EmbedderMismatchError(self.embedder() or embedder, embedder) from None
+
+    def _put(
+        self,
+        run: Transaction,
+        embedder: tuple[str, int],
+        keys: Mapping[int, bytes],
+        vectors: Mapping[bytes, Floats],
+    ) -> None:
+        """Do what `put_vectors` does, inside this transaction."""
+        run.execute("INSERT INTO main.embedder VALUES (1, ?, ?) ON CONFLICT DO NOTHING", embedder)
+        self._db.expect(run, ("SELECT 1 FROM main.embedder WHERE name = ? AND dim = ?", embedder))
+        self._give(run, keys, {key: np.asarray(row, dtype=np.float32).tobytes() for key, row in vectors.items()})
+
+    @abstractmethod
+    def _give(self, run: Transaction, keys: Mapping[int, bytes], vectors: Mapping[bytes, bytes]) -> None:
+        """Give the records that wait for one these vectors, or those that others have with the same content hash."""
 
     def stored_vectors(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, Floats]]:
         for key, vector in self._db.query(*self._stored(keys)):

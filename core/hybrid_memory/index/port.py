@@ -206,7 +206,6 @@ class IndexEngine(Protocol):
         self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
     ) -> Status:
         """The state of the index for this owner; see `Status`."""
-        ...
 
     @abstractmethod
     def upsert(self, owner: Scope, entries: Sequence[Entry], **move: Unpack[Move]) -> bool:
@@ -215,7 +214,6 @@ class IndexEngine(Protocol):
         A record replaces one with the same id, whoever owns that. Before storing, remove the records that are ``gone``;
         after storing, add the ``uses``. Returns False and stores nothing if another process was faster.
         """
-        ...
 
     @abstractmethod
     def put_vectors(
@@ -226,7 +224,6 @@ class IndexEngine(Protocol):
         Raises:
             EmbedderMismatchError: the index holds vectors of another embedder.
         """
-        ...
 
     @abstractmethod
     def search(self, query: Query, where: Where, k: int) -> Matches:
@@ -236,7 +233,6 @@ class IndexEngine(Protocol):
         terms, positive, with statistics over the owner's records only (see `hybrid_memory.index.bm25.ranked`). Without
         a query, the newest records come first, of the same instant the higher id, all with the score 0.
         """
-        ...
 
     @abstractmethod
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
@@ -244,17 +240,14 @@ class IndexEngine(Protocol):
 
         Neighbours are included even if the condition excludes the record itself.
         """
-        ...
 
     @abstractmethod
     def get(self, ids: Sequence[int]) -> list[Record]:
         """The records with these ids, in the given order; unknown ids are left out."""
-        ...
 
     @abstractmethod
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         """Stored vectors: by record id for records of this owner, or by content hash for those of any owner."""
-        ...
 
     @abstractmethod
     def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
@@ -264,7 +257,6 @@ class IndexEngine(Protocol):
         whose length differs by at most `hybrid_memory.text.tokenize.allowed_edits`. Their counts may be inexact. An
         engine that only knows counts over all owners may return those.
         """
-        ...
 
     @abstractmethod
     def delete(self, ids: Sequence[int] | None) -> int:
@@ -272,7 +264,6 @@ class IndexEngine(Protocol):
 
         None removes everything derived: all records, applied positions and the embedder's name.
         """
-        ...
 
 
 def corrected(words: Sequence[str], counts: Callable[[Sequence[str], str], dict[str, int]]) -> dict[str, str]:

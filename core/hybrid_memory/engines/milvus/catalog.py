@@ -87,7 +87,7 @@ class Catalog(Remote):
         return [
             row
             for start in range(0, len(ids), ASKED)
-            for row in self._query(name, f"id in {_literal(ids[start : start + ASKED])}", fields, limit=ASKED)
+            for row in self._query(name, f"id in {json.dumps(ids[start : start + ASKED])}", fields, limit=ASKED)
         ]
 
     def select(
@@ -104,7 +104,7 @@ class Catalog(Remote):
             if len(found) < wanted:
                 break
             last = max(row["id"] for row in found)
-            condition = " and ".join([*([f"({expression})"] if expression else []), f"id > {_quoted(last)}"])
+            condition = " and ".join([*([f"({expression})"] if expression else []), f"id > {json.dumps(last)}"])
         return rows
 
     def nearest(self, vector: Floats, expression: str, limit: int, *, nprobe: int) -> list[Row]:
@@ -143,7 +143,7 @@ class Catalog(Remote):
     def remove(self, name: str, ids: Sequence[int | str]) -> None:
         self.check_open()
         for start in range(0, len(ids), ASKED):
-            self.call("delete", name, filter=f"id in {_literal(ids[start : start + ASKED])}")
+            self.call("delete", name, filter=f"id in {json.dumps(ids[start : start + ASKED])}")
 
     def flush(self, name: str, least: int) -> None:
         """Make the server flush rows from memory into indexed segments, if enough of them are ours."""
@@ -367,11 +367,3 @@ def _index(field: str, kind: str, metric: str) -> IndexParams:
     index = IndexParams()
     index.add_index(field, index_type=kind, metric_type=metric)
     return index
-
-
-def _literal(ids: Sequence[int | str]) -> str:
-    return f"[{', '.join(_quoted(number) for number in ids)}]"
-
-
-def _quoted(key: int | str) -> str:
-    return f'"{key}"' if isinstance(key, str) else str(key)

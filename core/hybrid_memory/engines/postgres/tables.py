@@ -7,7 +7,6 @@ from functools import partial
 from operator import itemgetter
 from typing import TypeAlias, Unpack
 
-import numpy as np
 import psycopg
 
 from hybrid_memory.arrays import Floats
@@ -24,7 +23,7 @@ from hybrid_memory.engines.stored import (
     from_micros,
     owner_key,
 )
-from hybrid_memory.errors import EmbedderMismatchError, OutdatedError
+from hybrid_memory.errors import OutdatedError
 from hybrid_memory.index.port import Entry, Move, Status
 from hybrid_memory.log.event import EventKind, mark_of
 from hybrid_memory.log.moment import NEWEST, Tail
@@ -154,7 +153,6 @@ class PostgresLog(SqlLog):
 
 
 Ask: TypeAlias = Callable[[Sequence[Statement]], list[list[Row]]]
-Answered: TypeAlias = psycopg.Cursor[Row] | Answer
 
 
 _MORE = ("last_used", "speaker", "valid_from", "valid_to", "sources", "author")
@@ -192,7 +190,6 @@ WITH numbers AS (
     UPDATE main.indexed SET number = number + 1 WHERE owner IN (
         SELECT owner FROM main.indexed
         WHERE owner IN (SELECT owner FROM main.records WHERE id = ANY(?) AND coalesce(pending, pending))
-            AND EXISTS (SELECT 1 FROM main.embedder WHERE name = ? AND dim = ?)
         ORDER BY owner FOR UPDATE
     ) RETURNING owner, number
 ), mine AS (
@@ -286,20 +283,9 @@ class PostgresIndex(SqlIndex):
     def _stored(self, keys: Collection[bytes]) -> Statement:
         return "SELECT DISTINCT ON (key) key, vector FROM main.vectors WHERE key = ANY(?)", [[*keys]]
 
-    def put_vectors(
-        self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
-    ) -> None:
-        _check(embedder, self._db.write(lambda run, _: self._put(run, embedder, keys, vectors)))
-
-    def _put(
-        self, run: Run, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
-    ) -> Answered:
-        """Store vectors inside this transaction, if they are of the index's embedder; returns which that is."""
-        packed = {key: np.asarray(vector, dtype=np.float32).tobytes() for key, vector in vectors.items()}
-        given = [[*keys], [*keys.values()], [packed.get(key) for key in keys.values()]]
-        run.execute("INSERT INTO main.embedder VALUES (1, ?, ?) ON CONFLICT DO NOTHING", embedder)
-        run.execute(_PUT, [[*keys], *embedder, [*keys], *given])
-        return run.execute("SELECT name, dim FROM main.embedder")
+    def _give(self, run: Run, keys: Mapping[int, bytes], vectors: Mapping[bytes, bytes]) -> None:
+        given = [[*keys], [*keys.values()], [vectors.get(key) for key in keys.values()]]
+        run.execute(_PUT, [[*keys], [*keys], *given])
 
     def store(
         self,
@@ -311,14 +297,12 @@ class PostgresIndex(SqlIndex):
         **move: Unpack[Move],
     ) -> Status | None:
         def ask(statements: Sequence[Statement]) -> list[list[Row]]:
-            def work(run: Run, number: int, _: int) -> list[Answered]:
+            def work(run: Run, number: int, _: int) -> list[psycopg.Cursor[Row] | Answer]:
                 self._upserted(run, number, entries, move)
-                there = self._put(run, embedder, keys, vectors)
-                return [there, *(run.execute(text, values) for text, values in statements)]
+                self._put(run, embedder, keys, vectors)
+                return [run.execute(text, values) for text, values in statements]
 
-            there, *answers = self._db.write_for(owner, work, alone=False)
-            _check(embedder, there)
-            return [answer.fetchall() for answer in answers]
+            return [answer.fetchall() for answer in self._db.write_for(owner, work, alone=False)]
 
         # Nobody waits for what is written, only for the changes that it led to.
         try:
@@ -336,9 +320,3 @@ class PostgresIndex(SqlIndex):
 
     def _empty(self, run: Run) -> None:
         run.execute("TRUNCATE main.records, main.vectors, main.gone, main.embedder")
-
-
-def _check(embedder: tuple[str, int], answer: Answered) -> None:
-    (there,) = answer.fetchall()
-    if there != tuple(embedder):
-        raise EmbedderMismatchError(there, embedder)

@@ -12,9 +12,8 @@ import numpy as np
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.columns import CACHE_BYTES, ROW, Changes, Columns, Row, RowIndex
-from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value
+from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, digest_or_none, owner_tag
 from hybrid_memory.engines.redis.index_scripts import CHANGES, DELETE, GIVE_VECTORS, LEASE, RESET, UPSERT
-from hybrid_memory.engines.redis.layout import digest_or_none, owner_tag
 from hybrid_memory.engines.stored import RECORD_FIELDS, owner_json, owner_key, record_in, row_of, to_json, to_micros
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.index.port import Entry, IndexSize, Move, Status

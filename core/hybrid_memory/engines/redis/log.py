@@ -14,8 +14,7 @@ from zlib import crc32
 from redis.exceptions import ResponseError
 from redis.exceptions import TimeoutError as NoAnswerError
 
-from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value
-from hybrid_memory.engines.redis.layout import digest_or_none, owner_of, owner_tag
+from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, digest_or_none, owner_of, owner_tag
 from hybrid_memory.engines.redis.log_scripts import DROP, GET, READ, RESTORE, STATE, WRITE
 from hybrid_memory.engines.stored import conflict, from_micros, owner_json, to_json, to_micros
 from hybrid_memory.errors import OutcomeUnknownError, OutdatedError, StoreError, StoreUnavailableError

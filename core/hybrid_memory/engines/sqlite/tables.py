@@ -5,14 +5,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 
-import numpy as np
-
-from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.columns import MOST_GONE, Changes, Columns
-from hybrid_memory.engines.sql import CHANGED, Row, SqlIndex, SqlLog, Statement, same
+from hybrid_memory.engines.sql import CHANGED, SqlIndex, SqlLog, Statement, same
 from hybrid_memory.engines.sqlite.database import Database, mark_unscrubbed
 from hybrid_memory.engines.stored import EVENT_FIELDS, conflict, draft_row, from_micros
-from hybrid_memory.errors import EmbedderMismatchError, OutdatedError
+from hybrid_memory.errors import OutdatedError
 from hybrid_memory.log.event import EventKind, mark_of
 from hybrid_memory.log.port import Appended, Draft, LogState
 from hybrid_memory.scope import Scope
@@ -100,42 +97,25 @@ class SqliteIndex(SqlIndex):
         rows = self._db.query(_CHANGED, (since, mine)) if number > since else []
         return Changes(number, epoch, rows, [record for (record,) in gone])
 
-    def _answered(
-        self, asked: Sequence[Statement], number: int | None, summed: Scope | None
-    ) -> tuple[list[list[Row]], Columns | None]:
-        answers = [self._db.query(*statement) for statement in asked]
-        return answers, None if summed is None else self.owner_columns(summed)
-
     def _stored(self, keys: Collection[bytes]) -> Statement:
         return f"SELECT key, vector FROM vectors WHERE key IN ({', '.join(['?'] * len(keys))}) GROUP BY key", [*keys]
 
-    def put_vectors(
-        self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
-    ) -> None:
+    def _give(self, run: sqlite3.Connection, keys: Mapping[int, bytes], vectors: Mapping[bytes, bytes]) -> None:
         # Not by the index of those that wait, of which there may be many more.
         waiting = f"SELECT owner, id FROM records WHERE id {self._db.among} AND coalesce(pending, pending)"
         raised = "UPDATE indexed SET number = number + 1 WHERE owner = ? RETURNING number"
-
-        def put(run: sqlite3.Connection, _: int) -> None:
-            run.execute("INSERT INTO embedder VALUES (1, ?, ?) ON CONFLICT DO NOTHING", embedder)
-            (there,) = run.execute("SELECT name, dim FROM embedder").fetchall()
-            if there != tuple(embedder):
-                raise EmbedderMismatchError(there, embedder)
-            known = {key: np.asarray(vector, dtype=np.float32).tobytes() for key, vector in vectors.items()}
-            known |= run.execute(*self._stored({*keys.values()} - vectors.keys())).fetchall()
-            mine = run.execute(waiting, [self._db.array(list(keys))]).fetchall()
-            numbers = {owner: run.execute(raised, [owner]).fetchall()[0][0] for owner in {owner for owner, _ in mine}}
-            given = [(owner, record) for owner, record in mine if keys[record] in known]
-            run.executemany(
-                "INSERT INTO vectors(record, key, vector) VALUES (?, ?, ?)",
-                [(record, keys[record], known[keys[record]]) for _, record in given],
-            )
-            run.executemany(
-                "UPDATE records SET pending = false, changed = ? WHERE id = ?",
-                [(numbers[owner], record) for owner, record in given],
-            )
-
-        self._db.write(put)
+        known = {**vectors, **dict(run.execute(*self._stored({*keys.values()} - vectors.keys())).fetchall())}
+        mine = run.execute(waiting, [self._db.array(list(keys))]).fetchall()
+        numbers = {owner: run.execute(raised, [owner]).fetchall()[0][0] for owner in {owner for owner, _ in mine}}
+        given = [(owner, record) for owner, record in mine if keys[record] in known]
+        run.executemany(
+            "INSERT INTO vectors(record, key, vector) VALUES (?, ?, ?)",
+            [(record, keys[record], known[keys[record]]) for _, record in given],
+        )
+        run.executemany(
+            "UPDATE records SET pending = false, changed = ? WHERE id = ?",
+            [(numbers[owner], record) for owner, record in given],
+        )
 
     def _delete(self, run: sqlite3.Connection, ids: Sequence[int], owners: Sequence[int] | None = None) -> int:
         listed = (self._db.array(list(ids)),)
