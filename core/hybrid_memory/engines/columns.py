@@ -10,7 +10,6 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -302,7 +301,7 @@ class Columns:
         if isinstance(query, np.ndarray):
             return self._nearest(query, where, k)
         if query is not None:
-            return self.matching([*self.having(query).values()], where, k)
+            return self._matching(query, where, k)
         rows = np.flatnonzero(self.visible(where))
         newest = self._best(rows, self.table[rows, _AT], k, -1)
         return Matches(newest.ids, np.zeros(len(newest.ids), dtype=np.float32))
@@ -333,8 +332,9 @@ class Columns:
                     found[term] = rows[here][alive], counts[here][alive]
         return found
 
-    def matching(self, parts: Sequence[tuple[Ids, Ids]], where: Where, k: int) -> Matches:
-        """The k records with the highest BM25 over all of some terms, given as what `having` has of each."""
+    def _matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
+        """The k records with the highest BM25 over any of the terms."""
+        parts = [*self.having(terms).values()]
         if not parts:
             return Matches.best({}, 0)
         total, length = self.size
@@ -520,18 +520,9 @@ class RowIndex(SemanticIndex):
         status: Status | None = None,
     ) -> Explored:
         mine = self.owner_columns(where.scope) if status is None or status.columns is None else status.columns
-        having = mine.having(chain(words, *[one.query for one in searches if isinstance(one.query, Sequence)]))
-        counts = {term: len(rows) for term, (rows, _) in having.items()}
-        matches = []
-        for one in searches:
-            if isinstance(one.query, Sequence):
-                chosen = self._chosen({term: counts[term] for term in one.query if term in counts})
-                matches.append(mine.matching([having[term] for term in chosen], one.where, one.k))
-            else:
-                matches.append(mine.search(one.query, one.where, one.k))
+        matches = [mine.search(search.query, search.where, search.k) for search in searches]
         places = mine.around(np.unique(np.concatenate([_NO_IDS, *[each.ids for each in matches]])), where, radius)
-        near = similarity(places.ids, vector, mine.vector_rows)
-        return Explored(matches, places, near, {term: counts[term] for term in words if term in counts})
+        return Explored(matches, places, similarity(places.ids, vector, mine.vector_rows), mine.counts(words))
 
     def fetch(self, ids: Ids, owner: Scope) -> Fetched:
         mine = self.last_columns(owner) or self.owner_columns(owner)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import islice
 from operator import attrgetter
-from typing import Any, ClassVar, TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 
@@ -227,8 +227,6 @@ class _Row:
 
 class InMemoryIndex(_Locked, SemanticIndex):
     """A semantic index that scores every record of the scope."""
-
-    ranked_records: ClassVar[int | None] = None
 
     def __init__(self) -> None:
         super().__init__()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from functools import partial
-from typing import Any, ClassVar, Protocol, Required, TypeAlias, TypedDict, Unpack
+from typing import Any, Protocol, Required, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -286,19 +286,8 @@ def similarity(
     return products
 
 
-RANKED_TERMS = 12
-"""The most terms that remain if frequent ones are left out: each is counted over the whole store, which takes 50 us."""
-
-
 class SemanticIndex(IndexEngine):
-    """The base class of every index. An engine implements the methods of `IndexEngine`, and `close` if needed.
-
-    Attributes:
-        ranked_records: how many matches a text search ranks; 1,000 take 1 ms. If more records match, the search leaves
-            out the most frequent terms. None ranks all.
-    """
-
-    ranked_records: ClassVar[int | None] = 1_000
+    """The base class of every index. An engine implements the methods of `IndexEngine`, and `close` if needed."""
 
     def statuses(self, owners: Sequence[Scope]) -> dict[Scope, Status]:
         """How far the index is for each of these owners: position, anchor, and one record without a vector, if any."""
@@ -365,14 +354,8 @@ class SemanticIndex(IndexEngine):
         return {key: vector for key, vector in self.vectors(keys).items() if isinstance(key, bytes)}
 
     def matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
-        """The k records with the highest BM25 over any of the terms; scores are positive.
-
-        Leaves out the most frequent terms if thousands of the owner's records have them.
-        """
-        rarest = list(dict.fromkeys(terms))
-        if self.ranked_records is not None:
-            rarest = self._chosen(self.terms(where.scope.owner, rarest) if terms else {})
-        return self.search(rarest, where, k)
+        """The k records with the highest BM25 over any of the terms; scores are positive."""
+        return self.search(list(dict.fromkeys(terms)), where, k)
 
     def latest(self, where: Where, k: int) -> Ids:
         """The k newest records, newest first; of the same instant the higher id comes first."""
@@ -407,16 +390,10 @@ class SemanticIndex(IndexEngine):
     ) -> Explored:
         """The matches of these searches, with neighbours up to ``radius`` turns away that the condition allows.
 
-        Text searches leave out the most frequent terms, as `matching` does. Similarities are to the vector; ``words``
-        are terms to count. This is everything a recall searches for, so that a server can do it in one round trip; or
-        in none if it has sent what is searched with the ``status``, with sums.
+        Similarities are to the vector; ``words`` are terms to count. This is everything a recall searches for, so that
+        a server can do it in one round trip; or in none if it has sent what is searched with the ``status``, with sums.
         """
-        matches = [
-            self.search(search.query, search.where, search.k)
-            if search.query is None or isinstance(search.query, np.ndarray)
-            else self.matching(search.query, search.where, search.k)
-            for search in searches
-        ]
+        matches = [self.search(search.query, search.where, search.k) for search in searches]
         found = [np.empty(0, dtype=np.int64), *(each.ids for each in matches)]
         places = self.columns(np.unique(np.concatenate(found)), where, radius)
         owner = where.scope.owner
@@ -450,16 +427,3 @@ class SemanticIndex(IndexEngine):
 
     def close(self) -> None:
         """Release everything; later calls raise `MemoryClosedError`."""
-
-    def _chosen(self, counts: Mapping[str, int]) -> list[str]:
-        """The rarest of these terms, by the number of the owner's records that have them."""
-        if self.ranked_records is None:
-            return list(counts)
-        chosen: list[str] = []
-        total = 0
-        for term, count in sorted(counts.items(), key=lambda item: (item[1], item[0])):
-            total += count
-            if chosen and total > self.ranked_records:
-                return chosen[:RANKED_TERMS]
-            chosen.append(term)
-        return chosen

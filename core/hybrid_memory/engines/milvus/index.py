@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import ClassVar, Literal, Unpack
+from typing import Literal, Unpack
 
 import numpy as np
 
@@ -57,8 +57,6 @@ class MilvusIndex(SemanticIndex):
         InvalidConfigError: the URL is invalid.
         StoreUnavailableError: the server does not answer.
     """
-
-    ranked_records: ClassVar[int | None] = None
 
     def __init__(
         self,
