@@ -21,6 +21,7 @@ from hybrid_memory.index.port import (
     Query,
     RecordColumns,
     SemanticIndex,
+    Snapshot,
     Status,
     Use,
 )
@@ -33,5 +34,5 @@ __all__ = [
     "Appended", "Archive", "Claim", "Clock", "Draft", "Embedder", "Engine", "Entry", "EventLog", "FactExtractor",
     "Finding", "Floats", "IdSource", "Ids", "IndexEngine", "IndexSize", "Key", "LanguageModel", "LogSize",
     "Matches", "Move", "Progress", "Query", "Ranker", "Reading", "RecordColumns", "Selection", "SemanticIndex",
-    "Status", "Strategy", "SummaryJob", "SummaryRoom", "TextCompressor", "TokenCounter", "Use",
+    "Snapshot", "Status", "Strategy", "SummaryJob", "SummaryRoom", "TextCompressor", "TokenCounter", "Use",
 ]  # fmt: skip

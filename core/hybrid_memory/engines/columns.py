@@ -19,16 +19,12 @@ from hybrid_memory.arrays import Array, Floats, Ids
 from hybrid_memory.engines.stored import record_in, to_micros
 from hybrid_memory.index.bm25 import BM25_B, BM25_K1, idf
 from hybrid_memory.index.port import (
-    Explored,
     Fetched,
     Matches,
     Query,
     RecordColumns,
-    Search,
     SemanticIndex,
     Status,
-    corrected,
-    similarity,
 )
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.views import joined
@@ -131,7 +127,7 @@ class Columns:
         words: how many terms each row has, plus one.
         matrix: a vector for each row, and empty ones for more.
         present: the rows of records that have a vector; total: the sum of these.
-        terms: the rows by term, shared with other columns of the owner, which may have more rows.
+        postings: the rows by term, shared with other columns of the owner, which may have more rows.
         labels: the number of each label; metadata: that of records that have any, by id.
         read: records that were read whole, by id; those that were sent as rows remain rows until they are needed.
     """
@@ -144,7 +140,7 @@ class Columns:
     matrix: Floats = field(default_factory=lambda: np.empty((0, 0), np.float32))
     present: Mask = field(default_factory=lambda: np.empty(0, np.bool_))
     total: Table = field(default_factory=lambda: np.empty(0))
-    terms: Postings = field(default_factory=Postings)
+    postings: Postings = field(default_factory=Postings)
     labels: dict[str | None, int] = field(default_factory=dict)
     metadata: dict[int, dict[str, Any]] = field(default_factory=dict)
     read: dict[int, Record | Row] = field(default_factory=dict)
@@ -152,7 +148,7 @@ class Columns:
     @property
     def nbytes(self) -> int:
         """Bytes of memory in use, about."""
-        return self.table.nbytes + self.matrix.nbytes + 24 * self.terms.pairs + RECORD_BYTES * len(self.read)
+        return self.table.nbytes + self.matrix.nbytes + 24 * self.postings.pairs + RECORD_BYTES * len(self.read)
 
     @cached_property
     def by_id(self) -> tuple[Ids, Ids]:
@@ -197,7 +193,7 @@ class Columns:
         if again:
             table[kept] = self._numbers(again.values())
         texts, first = [row[_TERMS] for row in new], len(self.table)
-        self.terms.add(texts)
+        self.postings.add(texts)
         words = np.array([text.count(" ") + 1 + bool(text) for text in texts], dtype=np.int64)
         metadata, read = self.metadata.copy(), self.read.copy()
         for record in (*changes.gone, *(row[_ID] for row in rows)):
@@ -212,7 +208,7 @@ class Columns:
             matrix=self.matrix,
             present=np.concatenate([self.present, np.zeros(len(new), dtype=np.bool_)]),
             total=self.total,
-            terms=self.terms,
+            postings=self.postings,
             labels=self.labels,
             metadata=metadata | {row[_ID]: json.loads(row[_METADATA]) for row in rows if row[_METADATA] != "{}"},
             read={**read, **changes.whole},
@@ -297,7 +293,7 @@ class Columns:
         return visible
 
     def search(self, query: Query, where: Where, k: int) -> Matches:
-        """See `IndexEngine.search`."""
+        """See `Snapshot.search`."""
         if isinstance(query, np.ndarray):
             return self._nearest(query, where, k)
         if query is not None:
@@ -324,7 +320,7 @@ class Columns:
         """For each of these terms that some record has, the rows of those, and how often they have it."""
         found = {}
         for term in dict.fromkeys(terms):
-            if (pairs := self.terms.of.get(term)) is not None:
+            if (pairs := self.postings.of.get(term)) is not None:
                 rows, counts = np.frombuffer(pairs[:], dtype=np.int64).reshape(-1, 2).T
                 here = slice(np.searchsorted(rows, len(self.alive)))  # without those of later columns
                 alive = self.alive[rows[here]]
@@ -357,8 +353,8 @@ class Columns:
         order = np.lexsort((sign * ids, -scores))[: max(k, 0)]
         return Matches(ids[order], scores[order].astype(np.float32))
 
-    def around(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
-        """See `IndexEngine.columns`."""
+    def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
+        """See `Snapshot.columns`."""
         seeds, _ = self.rows(ids)
         steps = np.arange(-radius, radius + 1)
         rows = self._at((_place(self.table[seeds, 1], self.table[seeds, 2])[:, None] + steps).ravel())
@@ -384,8 +380,8 @@ class Columns:
         rows = rows[self.table[rows, _KIND] == self.labels.get(RecordKind.TURN, -1)]
         return list(map(int, self.table[rows, _ID]))
 
-    def vector_rows(self, ids: Ids) -> tuple[Floats, Mask]:
-        """See `SemanticIndex.vector_rows`."""
+    def vector_rows(self, _: Scope, ids: Ids) -> tuple[Floats, Mask]:
+        """See `Snapshot.vector_rows`."""
         vectors, present = np.zeros((len(ids), self.matrix.shape[1]), dtype=np.float32), np.zeros(len(ids), np.bool_)
         rows, known = self.rows(ids)
         having = self.present[rows]
@@ -393,12 +389,12 @@ class Columns:
         vectors[present] = self.matrix[rows[having]]
         return vectors, present
 
-    def counts(self, words: Sequence[str], near: str = "") -> dict[str, int]:
-        """See `IndexEngine.terms`."""
+    def terms(self, _: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
+        """See `Snapshot.terms`."""
         terms = [*words]
         if near:
             edits = allowed_edits(near)
-            alike = self.terms.by_initial.get(near[0], [])
+            alike = self.postings.by_initial.get(near[0], [])
             terms += [term for term in alike if abs(len(term) - len(near)) <= edits]
         return {term: len(rows) for term, (rows, _) in self.having(terms).items()}
 
@@ -444,7 +440,7 @@ class RowIndex(SemanticIndex):
             columns = kept.columns
             rows = len(columns.alive)
             # If a thread was interrupted while it added rows, these are not to be added twice.
-            if rows - columns.size[0] > rows // LOADED_AGAIN + SPARE or columns.terms.rows != rows:
+            if rows - columns.size[0] > rows // LOADED_AGAIN + SPARE or columns.postings.rows != rows:
                 columns = Columns()
             columns = kept.columns = columns.after(
                 self.changes(owner.owner, columns) if changes is None else changes(columns)
@@ -469,10 +465,10 @@ class RowIndex(SemanticIndex):
         return self.owner_columns(where.scope).search(query, where, k)
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
-        return self.owner_columns(where.scope).around(ids, where, radius)
+        return self.owner_columns(where.scope).columns(ids, where, radius)
 
     def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, Mask]:
-        return self.owner_columns(owner).vector_rows(ids)
+        return self.owner_columns(owner).vector_rows(owner, ids)
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         if owner is None:
@@ -486,7 +482,7 @@ class RowIndex(SemanticIndex):
         """The vectors of these content hashes, of records of any owner, each with its hash."""
 
     def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
-        return self.owner_columns(owner).counts(words, near)
+        return self.owner_columns(owner).terms(owner, words, near=near)
 
     def tails(
         self, owner: Scope, sessions: Sequence[str | None], status: Status | None = None
@@ -505,28 +501,12 @@ class RowIndex(SemanticIndex):
     def stored_before(self, owner: Scope, records: Sequence[Record]) -> list[int]:
         """The ids of the turns before these records of the owner in their segments."""
 
-    def corrections(self, words: Sequence[str], owner: Scope, status: Status | None = None) -> dict[str, str]:
-        mine = self.owner_columns(owner) if status is None or status.columns is None else status.columns
-        return corrected(words, mine.counts)
-
-    def explore(
-        self,
-        searches: Sequence[Search],
-        where: Where,
-        *,
-        radius: int,
-        vector: Floats | None = None,
-        words: Sequence[str] = (),
-        status: Status | None = None,
-    ) -> Explored:
-        mine = self.owner_columns(where.scope) if status is None or status.columns is None else status.columns
-        matches = [mine.search(search.query, search.where, search.k) for search in searches]
-        places = mine.around(np.unique(np.concatenate([_NO_IDS, *[each.ids for each in matches]])), where, radius)
-        return Explored(matches, places, similarity(places.ids, vector, mine.vector_rows), mine.counts(words))
+    def snapshot(self, owner: Scope, status: Status | None) -> Columns:
+        return self.owner_columns(owner) if status is None or status.columns is None else status.columns
 
     def fetch(self, ids: Ids, owner: Scope) -> Fetched:
         mine = self.last_columns(owner) or self.owner_columns(owner)
-        return Fetched(self.read_records(owner, ids.tolist()), *mine.vector_rows(ids))
+        return Fetched(self.read_records(owner, ids.tolist()), *mine.vector_rows(owner, ids))
 
     def read_records(self, owner: Scope, ids: Sequence[int]) -> list[Record]:
         """The same as `records`; what has just been read, as by a search, is not read again."""

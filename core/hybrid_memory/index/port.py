@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from functools import partial
 from typing import Any, Protocol, Required, TypeAlias, TypedDict, Unpack
 
 import numpy as np
@@ -195,7 +194,40 @@ class Status:
         return (self.total / self.vectors).astype(np.float32)
 
 
-class IndexEngine(Protocol):
+class Snapshot(Protocol):
+    """What a search asks of an index, or of an owner's records as they were at one instant."""
+
+    @abstractmethod
+    def search(self, query: Query, where: Where, k: int) -> Matches:
+        """The k best records that the condition allows; of equal scores the lower id comes first.
+
+        With a vector, which may have any length, scores are inner products. With terms, they are BM25 over any of the
+        terms, positive, with statistics over the owner's records only (see `hybrid_memory.index.bm25.ranked`). Without
+        a query, the newest records come first, of the same instant the higher id, all with the score 0.
+        """
+
+    @abstractmethod
+    def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
+        """These records of the owner and their neighbours up to ``radius`` turns away in the segment, by id.
+
+        Neighbours are included even if the condition excludes the record itself.
+        """
+
+    @abstractmethod
+    def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
+        """For each of these terms, how many of the owner's records have it; terms that none has are left out.
+
+        With ``near``, also terms that may be what a misspelt word meant, or more: those with the same first letter
+        whose length differs by at most `hybrid_memory.text.tokenize.allowed_edits`. Their counts may be inexact. An
+        engine that only knows counts over all owners may return those.
+        """
+
+    @abstractmethod
+    def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """The vectors of these records (zeros without one), and which have one; shapes (n, dim) and (n,)."""
+
+
+class IndexEngine(Snapshot, Protocol):
     """L2: records with text and vectors, a projection of the log that can be dropped and rebuilt.
 
     Every method raises `MemoryClosedError` once the index is closed.
@@ -226,22 +258,6 @@ class IndexEngine(Protocol):
         """
 
     @abstractmethod
-    def search(self, query: Query, where: Where, k: int) -> Matches:
-        """The k best records that the condition allows; of equal scores the lower id comes first.
-
-        With a vector, which may have any length, scores are inner products. With terms, they are BM25 over any of the
-        terms, positive, with statistics over the owner's records only (see `hybrid_memory.index.bm25.ranked`). Without
-        a query, the newest records come first, of the same instant the higher id, all with the score 0.
-        """
-
-    @abstractmethod
-    def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
-        """These records of the owner and their neighbours up to ``radius`` turns away in the segment, by id.
-
-        Neighbours are included even if the condition excludes the record itself.
-        """
-
-    @abstractmethod
     def get(self, ids: Sequence[int]) -> list[Record]:
         """The records with these ids, in the given order; unknown ids are left out."""
 
@@ -250,40 +266,11 @@ class IndexEngine(Protocol):
         """Stored vectors: by record id for records of this owner, or by content hash for those of any owner."""
 
     @abstractmethod
-    def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
-        """For each of these terms, how many of the owner's records have it; terms that none has are left out.
-
-        With ``near``, also terms that may be what a misspelt word meant, or more: those with the same first letter
-        whose length differs by at most `hybrid_memory.text.tokenize.allowed_edits`. Their counts may be inexact. An
-        engine that only knows counts over all owners may return those.
-        """
-
-    @abstractmethod
     def delete(self, ids: Sequence[int] | None) -> int:
         """Remove records with their terms and vectors; returns how many there were.
 
         None removes everything derived: all records, applied positions and the embedder's name.
         """
-
-
-def corrected(words: Sequence[str], counts: Callable[[Sequence[str], str], dict[str, int]]) -> dict[str, str]:
-    """See `SemanticIndex.corrections`; ``counts`` answers as `IndexEngine.terms` for words, or near one."""
-    doubtful = [word for word in words if allowed_edits(word)]
-    known = counts(doubtful, "") if doubtful else {}
-    meant = {word: close_terms(word, counts((), word), 1) for word in doubtful if word not in known}
-    return {word: nearest[0] for word, nearest in meant.items() if nearest}
-
-
-def similarity(
-    ids: Ids, vector: Floats | None, vector_rows: Callable[[Ids], tuple[Floats, npt.NDArray[np.bool_]]]
-) -> Floats:
-    """The inner product of each of these records with the vector; NaN where one of the two is missing."""
-    products = np.full(len(ids), np.nan, dtype=np.float32)
-    if vector is not None:
-        rows, present = vector_rows(ids)
-        if present.any():
-            products[present] = rows[present] @ vector
-    return products
 
 
 class SemanticIndex(IndexEngine):
@@ -367,10 +354,13 @@ class SemanticIndex(IndexEngine):
         Nearest as `hybrid_memory.text.tokenize.close_terms` defines it; words without a near term are left out. For
         ``status`` see `explore`.
         """
-        return corrected(words, lambda words, near: self.terms(owner, words, near=near))
+        mine, doubtful = self.snapshot(owner, status), [word for word in words if allowed_edits(word)]
+        known = mine.terms(owner, doubtful) if doubtful else {}
+        meant = {word: close_terms(word, mine.terms(owner, near=word), 1) for word in doubtful if word not in known}
+        return {word: nearest[0] for word, nearest in meant.items() if nearest}
 
     def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """The vectors of these records (zeros without one), and which have one; shapes (n, dim) and (n,)."""
+        """See `Snapshot.vector_rows`."""
         vectors = self.vectors(ids.tolist(), owner) if len(ids) else {}
         rows = np.zeros((len(ids), len(next(iter(vectors.values()), ()))), dtype=np.float32)
         present = np.array([number in vectors for number in ids.tolist()], dtype=np.bool_)
@@ -393,12 +383,21 @@ class SemanticIndex(IndexEngine):
         Similarities are to the vector; ``words`` are terms to count. This is everything a recall searches for, so that
         a server can do it in one round trip; or in none if it has sent what is searched with the ``status``, with sums.
         """
-        matches = [self.search(search.query, search.where, search.k) for search in searches]
-        found = [np.empty(0, dtype=np.int64), *(each.ids for each in matches)]
-        places = self.columns(np.unique(np.concatenate(found)), where, radius)
         owner = where.scope.owner
-        near = similarity(places.ids, vector, partial(self.vector_rows, owner))
-        return Explored(matches, places, near, self.terms(owner, words) if words else {})
+        mine = self.snapshot(owner, status)
+        matches = [mine.search(search.query, search.where, search.k) for search in searches]
+        found = [np.empty(0, dtype=np.int64), *[each.ids for each in matches]]
+        places = mine.columns(np.unique(np.concatenate(found)), where, radius)
+        similarity = np.full(len(places.ids), np.nan, dtype=np.float32)
+        if vector is not None:
+            rows, present = mine.vector_rows(owner, places.ids)
+            if present.any():
+                similarity[present] = rows[present] @ vector
+        return Explored(matches, places, similarity, mine.terms(owner, words) if words else {})
+
+    def snapshot(self, owner: Scope, status: Status | None) -> Snapshot:
+        """What to search for this owner: what was read for this status, or as it is now."""
+        return self
 
     def fetch(self, ids: Ids, owner: Scope) -> Fetched:
         """These records of the owner, in the given order, with their vectors."""
