@@ -47,6 +47,9 @@ class DelegatingLog(EventLog):
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
         return self._log.heads(scope)
 
+    def mark(self, owner: Scope, position: int) -> str:
+        return self._log.mark(owner, position)  # as it is now, also where this log is as it was
+
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
         return self._log.state(owner, kinds)
 
@@ -278,6 +281,9 @@ class ArchivedLog(DelegatingLog):
             appended = self._log.erase(owner, positions, rewritten, note, seen=seen)
             self._archive.erase(owner, positions, rewritten)  # what another process archived meanwhile
             return appended
+
+    def mark(self, owner: Scope, position: int) -> str:
+        return self._log.mark(owner, position) or EventLog.mark(self, owner, position)
 
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
         return replace(self._log.state(owner, kinds), tail=None)  # in which archived events may be missing
