@@ -13,14 +13,15 @@ from hybrid_memory.context.strategies import Strategy, SummaryJob
 from hybrid_memory.display import Progress
 from hybrid_memory.facts.fact import Claim, FactExtractor
 from hybrid_memory.index.port import (
-    UNUSED,
     Entry,
     IndexEngine,
     IndexSize,
     Matches,
+    Move,
     Query,
     RecordColumns,
     SemanticIndex,
+    Snapshot,
     Status,
     Use,
 )
@@ -30,8 +31,8 @@ from hybrid_memory.store.engine import Engine, Finding
 from hybrid_memory.text.tokens import TokenCounter
 
 __all__ = [
-    "UNUSED", "Appended", "Archive", "Claim", "Clock", "Draft", "Embedder", "Engine", "Entry", "EventLog",
-    "FactExtractor", "Finding", "Floats", "IdSource", "Ids", "IndexEngine", "IndexSize", "Key", "LanguageModel",
-    "LogSize", "Matches", "Progress", "Query", "Ranker", "Reading", "RecordColumns", "Selection", "SemanticIndex",
-    "Status", "Strategy", "SummaryJob", "SummaryRoom", "TextCompressor", "TokenCounter", "Use",
+    "Appended", "Archive", "Claim", "Clock", "Draft", "Embedder", "Engine", "Entry", "EventLog", "FactExtractor",
+    "Finding", "Floats", "IdSource", "Ids", "IndexEngine", "IndexSize", "Key", "LanguageModel", "LogSize",
+    "Matches", "Move", "Progress", "Query", "Ranker", "Reading", "RecordColumns", "Selection", "SemanticIndex",
+    "Snapshot", "Status", "Strategy", "SummaryJob", "SummaryRoom", "TextCompressor", "TokenCounter", "Use",
 ]  # fmt: skip

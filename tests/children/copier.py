@@ -40,7 +40,7 @@ def copy(source: str, target: str, notes: str, calls: int) -> None:
         with open(notes, "a", encoding="utf-8") as file:  # noqa: PTH123
             file.write(f"{len(events)}\n")
 
-    InlineRunner.call, SqliteLog.restore = counted, noted  # type: ignore[method-assign]
+    InlineRunner.call, SqliteLog.restore = counted, noted  # type: ignore[method-assign, assignment]
     configs = [MemoryConfig.of({"url": url, "embedder": "hashing", **QUIET}) for url in (source, target)]
     with open_memory(configs[0]) as old, open_memory(configs[1]) as new:
         old.migrate(new, progress=False)

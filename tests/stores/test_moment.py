@@ -76,7 +76,7 @@ def test_a_verb_sees_what_it_wrote_itself_and_until_then_one_moment() -> None:
     seen = MomentLog(log)
     assert seen.state(ALICE).head == 1
     log.append(ALICE, [draft(2)])
-    assert [event.id for event in seen.read(ALICE.owner, after=0)] == ["e1"]
+    assert ([event.id for event in seen.read(ALICE.owner)], seen.mark(ALICE, 2)) == (["e1"], log.mark(ALICE, 2))
     seen.append(ALICE, [draft(3)])
     assert [event.id for event in seen.read(ALICE.owner, after=0)] == ["e1", "e2", "e3"]
     assert seen.state(ALICE).head == 3

@@ -51,7 +51,7 @@ def test_a_follower_that_lags_misses_no_event_between_reserving_and_appending(re
 
 def test_positions_go_on_when_the_counter_was_set_back(log: RedisLog) -> None:
     log.append(ALICE, [draft(number) for number in range(5)])
-    log._connection.call("SET", log._keys.position, 1)
+    log._connection.call("SET", f"{log._prefix}:position", 1)
     (appended,) = log.append(ALICE, [draft(9)])
     assert [event.position for event in log.read(ALICE)] == [1, 2, 3, 4, 5, appended.position]
 

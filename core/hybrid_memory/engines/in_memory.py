@@ -7,13 +7,13 @@ import json
 import threading
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import islice
 from operator import attrgetter
-from typing import Any, ClassVar, TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.stored import columns_of
 from hybrid_memory.errors import EmbedderMismatchError, IdConflictError, MemoryClosedError, OutdatedError
 from hybrid_memory.index.bm25 import ranked
-from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, SemanticIndex, Status, Use
+from hybrid_memory.index.port import Entry, IndexSize, Matches, Move, Query, RecordColumns, SemanticIndex, Status
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Payloads, Reading, Selection
@@ -228,8 +228,6 @@ class _Row:
 class InMemoryIndex(_Locked, SemanticIndex):
     """A semantic index that scores every record of the scope."""
 
-    ranked_records: ClassVar[int | None] = None
-
     def __init__(self) -> None:
         super().__init__()
         self._clear()
@@ -261,28 +259,17 @@ class InMemoryIndex(_Locked, SemanticIndex):
                 size=IndexSize(len(self._records), held, len(self._records) - held) if sums else IndexSize(0, 0, 0),
             )
 
-    def upsert(
-        self,
-        owner: Scope,
-        entries: Sequence[Entry],
-        *,
-        after: int,
-        upto: int,
-        anchor: str = "",
-        seen: str | None = None,
-        gone: Collection[int] = (),
-        uses: Mapping[int, Use] = UNUSED,
-    ) -> bool:
+    def upsert(self, owner: Scope, entries: Sequence[Entry], **move: Unpack[Move]) -> bool:
         with self._alone():
-            applied, stands = self._applied.get(owner.owner, (0, ""))
-            if applied != after or seen not in (None, stands):
+            applied, anchor = self._applied.get(owner.owner, (0, ""))
+            if applied != move["after"] or move.get("seen") not in (None, anchor):
                 return False
-            self._applied[owner.owner] = upto, anchor
-            self._remove([number for number in gone if self._owns(owner, number)])
+            self._applied[owner.owner] = move["upto"], move.get("anchor", "")
+            self._remove([number for number in move.get("gone", ()) if self._owns(owner, number)])
             for entry in entries:
                 self._remove([entry.record.id])
                 self._records[entry.record.id] = _Row(entry.record, Counter(entry.terms.split()))
-            for number, use in uses.items():
+            for number, use in move.get("uses", {}).items():
                 if self._owns(owner, number):
                     row = self._records[number]
                     last = max(use.at, row.record.last_used or use.at)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias, TypeVar, Unpack
 
 import numpy as np
@@ -20,7 +20,7 @@ from hybrid_memory.engines.stored import (
     RECORD_FIELDS,
     digest,
     event_in,
-    from_micros,
+    event_row,
     micros_or_none,
     owner_key,
     owner_scope,
@@ -29,11 +29,11 @@ from hybrid_memory.engines.stored import (
     to_json,
     to_micros,
 )
-from hybrid_memory.errors import MemoryClosedError, OutdatedError
-from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Status, Use
+from hybrid_memory.errors import EmbedderMismatchError, MemoryClosedError, OutdatedError
+from hybrid_memory.index.port import Entry, IndexSize, Move, Status
 from hybrid_memory.index.record import Record
-from hybrid_memory.log.event import Event, EventKind, mark_of
-from hybrid_memory.log.port import Appended, Draft, EventLog, Payloads, Reading, Selection
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Payloads, Reading, Selection
 from hybrid_memory.scope import Scope
 
 Row: TypeAlias = tuple[Any, ...]
@@ -84,6 +84,54 @@ _SIZE = """
 SELECT (SELECT count(*) FROM main.records), (SELECT count(*) FROM main.vectors),
     (SELECT count(*) FROM main.records WHERE pending)
 """
+_SPOKEN = "EXISTS (SELECT 1 FROM main.{} WHERE owner = s.owner AND session = '' AND kind = 'message')"
+_SESSIONS = "SELECT DISTINCT owner, session FROM main.events UNION SELECT DISTINCT owner, session FROM main.dropped"
+_COUNTS = f"""
+SELECT (SELECT count(*) FROM main.owners), (SELECT count(*) FROM main.events), (SELECT count(*) FROM main.dropped),
+    (SELECT count(*) FROM ({_SESSIONS}) s
+        WHERE session <> '' OR {_SPOKEN.format("events")} OR {_SPOKEN.format("dropped")})
+"""
+RECORDS = """
+    CREATE TABLE main.embedder(one integer PRIMARY KEY CHECK (one = 1), name text NOT NULL, dim integer NOT NULL);
+    CREATE TABLE main.records(
+        id {number} PRIMARY KEY,
+        owner integer NOT NULL REFERENCES main.owners(id),
+        session {text} NOT NULL,
+        kind {text} NOT NULL,
+        category {text},
+        speaker text NOT NULL,
+        text text NOT NULL,
+        at bigint NOT NULL,
+        segment bigint NOT NULL,
+        ordinal bigint NOT NULL,
+        length integer NOT NULL,
+        importance double precision NOT NULL,
+        uses bigint NOT NULL,
+        last_used bigint,
+        valid_from bigint,
+        valid_to bigint,
+        sources text NOT NULL,
+        metadata text NOT NULL,
+        turn bigint NOT NULL,
+        author text NOT NULL,
+        origin {text} NOT NULL,
+        terms text NOT NULL,
+        pending boolean NOT NULL DEFAULT true,
+        written bigint NOT NULL,
+        changed bigint NOT NULL
+    );
+    CREATE INDEX records_changed ON main.records(owner, changed);
+    CREATE INDEX records_in_segment ON main.records(owner, segment, ordinal);
+    CREATE INDEX records_of_session ON main.records(owner, session, id);
+    CREATE INDEX records_pending ON main.records(owner, id) WHERE pending;
+"""
+"""The tables of records and their embedder, the same in both but for the name of a type.
+
+Every change of an owner's records has a number, and the records that it touched have it too (``changed``, ``written``
+if their text was), so that a reader asks for what is new to it. Of removed ones the number and id remain for a while
+(``gone``). Another epoch says that what a reader has is void.
+"""
+
 CHANGED = ", ".join("coalesce(r.last_used, 0)" if name == "last_used" else f"r.{name}" for name in ROW[:-2])
 """A record as a row of `columns.ROW`, but for its terms and vector."""
 
@@ -139,6 +187,10 @@ class SqlDatabase(ABC):
     @abstractmethod
     def scrub(self) -> None:
         """Remove deleted data from the files of the database."""
+
+    @abstractmethod
+    def size_bytes(self) -> int:
+        """The size of these files."""
 
     @abstractmethod
     def close(self) -> None: ...
@@ -267,6 +319,16 @@ class SqlLog(EventLog):
         if positions and self._db.owner_id(owner) is not None:
             self._db.write_for(owner, dropped)
 
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+        def restored(run: Transaction, number: int, _: int) -> None:
+            self._last(run, number)
+            there = f"INSERT INTO main.events(owner, {_EVENT}) VALUES (?{', ?' * len(EVENT_FIELDS)})"
+            run.executemany(f"{there} ON CONFLICT DO NOTHING", [(number, *event_row(event)) for event in events])
+            self._moved(run, number, max(event.position for event in events))
+
+        if events:
+            self._db.write_for(owner, restored)
+
     def scrub(self) -> None:
         """See `EventLog.scrub`; a server's own journal and backups are up to it, see docs/forgetting.md."""
         self._db.scrub()
@@ -294,20 +356,16 @@ class SqlLog(EventLog):
         )
         return {owner_scope(*names): int(head) for *names, head in rows if head}
 
-    def mark(self, owner: Scope, position: int) -> str:
-        number = self._db.owner_id(owner)
-        if number is None:
-            return ""
-        standing = "SELECT id, at FROM main.events WHERE owner = ? AND position = ?"
-        rows = self._db.query(standing, [number, position], owner=number)
-        return mark_of(rows[0][0], from_micros(rows[0][1])) if rows else ""
-
     def count(self, owner: Scope, *, after: int = 0) -> int:
         number = self._db.owner_id(owner)
         if number is None:
             return 0
         counting = "SELECT count(*) FROM main.events WHERE owner = ? AND position > ?"
         return int(self._db.query(counting, [number, after], owner=number)[0][0])
+
+    def size(self) -> LogSize:
+        ((owners, events, archived, sessions),) = self._db.query(_COUNTS)
+        return LogSize(owners, sessions, events, self._db.size_bytes(), archived)
 
     def close(self) -> None:
         self._db.close()
@@ -322,8 +380,8 @@ class SqlLog(EventLog):
     def _last(self, run: Transaction, number: int) -> int:
         """The owner's last position, 0 at first; nobody else appends until this transaction ends."""
 
-    def _moved(self, run: Transaction, number: int) -> None:
-        """Note the owner's last position, if that is stored."""
+    def _moved(self, run: Transaction, number: int, upto: int = 0) -> None:
+        """Note the owner's last position, if that is stored, and that those ``upto`` this one are taken."""
 
     def _destroying(self, run: Transaction) -> None:
         """Note that data is being destroyed, if it has to be scrubbed even after a crash."""
@@ -359,7 +417,15 @@ class SqlIndex(RowIndex):
         self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
     ) -> Status:
         number = None if owner is None else self._db.owner_id(owner)
-        return self.status_along([], owner, number, sessions=sessions, pending=pending, sums=sums)[0]
+        status, _ = self.status_along([], owner, number, pending=pending, sums=sums)
+        if sessions:
+            listed = self._db.rows.format(kind="text", name="session")
+            names = self._db.array([session or "" for session in sessions])
+            rows = self._db.query(f"SELECT s.session, ({_TAIL}) FROM ({listed}) s", [number, names])
+            last: dict[str, int] = {session: record for session, record in rows if record is not None}
+            tails = {session: last[session or ""] for session in sessions if (session or "") in last}
+            status = replace(status, tails=tails)
+        return replace(status, size=IndexSize(*self._db.query(_SIZE)[0])) if sums and owner is None else status
 
     def status_along(
         self,
@@ -367,37 +433,24 @@ class SqlIndex(RowIndex):
         owner: Scope | None,
         number: int | None,
         *,
-        sessions: Sequence[str | None] = (),
         pending: int = 0,
         sums: bool = False,
         **how: Any,
     ) -> tuple[Status, list[list[Row]]]:
         """The state of the index, as `status`, and before that the rows of other statements; see `_answered`."""
-        asked: list[Statement] = [*first, (_STATUS, [number])]
-        asked += [self._tails(number, sessions)] if sessions else []
-        asked += [(_PENDING, [number, pending])] if pending else []
-        asked += [(_SIZE, [])] if sums and owner is None else []
-        summed = owner if sums and number is not None else None
-        answers, columns = self._answered(asked, number, summed, **how)
-        before, answers = answers[: len(first)], answers[len(first) :]
-        ((applied, anchor, name, dim),) = answers.pop(0)
-        tails = answers.pop(0) if sessions else []
-        last: dict[str, int] = {session: record for session, record in tails if record is not None}
-        status = Status(
-            applied=applied,
-            anchor=anchor,
-            embedder=None if name is None else (name, dim),
-            tails={one: last[one or ""] for one in sessions if (one or "") in last},
-            pending=[row[0] for row in answers.pop(0)] if pending else [],
-            size=IndexSize(*answers[0][0]) if answers else IndexSize(0, 0, 0),
-        )
+        asked = [*first, (_STATUS, [number]), (_PENDING, [number, pending])]
+        answers, columns = self._answered(asked, number, owner if sums and number is not None else None, **how)
+        *before, ((applied, anchor, name, dim),), waiting = answers
+        embedder = None if name is None else (name, dim)
+        status = Status(applied, anchor, embedder, pending=[record for (record,) in waiting])
         return (status if columns is None else columns.summed(status)), before
 
-    @abstractmethod
     def _answered(
         self, asked: Sequence[Statement], number: int | None, summed: Scope | None
     ) -> tuple[list[list[Row]], Columns | None]:
         """The rows of these statements about an owner or all, and an owner's records, not older, if it is given."""
+        answers = self._db.queries(asked, owner=number or EVERYBODY)
+        return answers, None if summed is None else self.owner_columns(summed)
 
     def statuses(self, owners: Sequence[Scope]) -> dict[Scope, Status]:
         there = {
@@ -406,77 +459,27 @@ class SqlIndex(RowIndex):
         }
         return {owner: there.get(owner.owner, Status()) for owner in owners}
 
-    def tails(
-        self, owner: Scope, sessions: Sequence[str | None], status: Status | None = None
-    ) -> dict[str | None, Record]:
-        if status is not None and status.columns is not None:
-            turns = self.read_records(owner, status.columns.last_turns(sessions))
-        else:
-            turns = self._read([self._tails(self._db.owner_id(owner), sessions)])[0] if sessions else []
-        return {turn.scope.session: turn for turn in turns}
-
-    def pending(self, owner: Scope, limit: int) -> list[tuple[Record, Record | None]]:
-        number = self._db.owner_id(owner)
-        waiting = (_PENDING, [number, limit])
-        records, turns = self._read([waiting, self._turns_before(waiting, number)])
-        before = _by_follower(records, turns)
-        return [(record, before.get(record.id)) for record in sorted(records, key=attrgetter("id"))]
-
-    def previous(self, owner: Scope, records: Sequence[Record], status: Status | None = None) -> dict[int, Record]:
-        """See `SemanticIndex.previous`; without the columns if they were not read, as a writer may never need them."""
-        later = [record for record in records if record.ordinal]
-        if not later:
-            return {}
-        if status is not None and status.columns is not None:
-            return _by_follower(later, self.read_records(owner, status.columns.turns_before(later)))
-        listed = self._listed([record.id for record in later])
-        (turns,) = self._read([self._turns_before(listed, self._db.owner_id(owner))])
-        return _by_follower(later, turns)
-
     def get(self, ids: Sequence[int]) -> list[Record]:
         self._db.check_open()
-        found = self._read([self._listed(ids)])[0] if len(ids) else []
-        records = {record.id: record for record in found}
-        return [records[number] for number in ids if number in records]
+        text, values = self._listed(ids)
+        each = self._db.each.format(table="records", name="r", condition="r.id = u.id")
+        whole = f"{_RECORD} FROM ({text}) u {each} JOIN main.owners o ON o.id = r.owner"
+        found = {record.id: record for record in map(record_in, self._db.query(whole, values) if len(ids) else ())}
+        return [found[number] for number in ids if number in found]
 
-    def _read(self, statements: Sequence[Statement]) -> list[list[Record]]:
-        """The records whose ``id`` each of these statements finds."""
-        records = self._db.each.format(table="records", name="r", condition="r.id = u.id")
-        whole = [
-            (f"{_RECORD} FROM ({text}) u {records} JOIN main.owners o ON o.id = r.owner", values)
-            for text, values in statements
-        ]
-        return [list(map(record_in, rows)) for rows in self._db.queries(whole)]
+    def stored_before(self, owner: Scope, records: Sequence[Record]) -> list[int]:
+        text, values = self._listed([record.id for record in records])
+        mine = self._db.each.format(table="records", name="r", condition="r.id = u.id AND r.owner = ?")
+        turns = self._db.each.format(table="records", name="p", condition=_BEFORE)
+        rows = self._db.query(f"SELECT p.id FROM ({text}) u {mine} {turns}", [*values, self._db.owner_id(owner)])
+        return [turn for (turn,) in rows]
 
     def _listed(self, ids: Sequence[int]) -> Statement:
         return self._db.rows.format(kind="bigint", name="id"), [self._db.array(list(map(int, ids)))]
 
-    def _tails(self, number: int | None, sessions: Sequence[str | None]) -> Statement:
-        listed = self._db.rows.format(kind="text", name="session")
-        names = self._db.array([session or "" for session in sessions])
-        return f"SELECT s.session, ({_TAIL}) AS id FROM ({listed}) s", [number, names]
-
-    def _turns_before(self, listed: Statement, number: int | None) -> Statement:
-        """The turns before those of these records that are the owner's."""
-        text, values = listed
-        mine = self._db.each.format(table="records", name="r", condition="r.id = u.id AND r.owner = ?")
-        turns = self._db.each.format(table="records", name="p", condition=_BEFORE)
-        return f"SELECT p.id FROM ({text}) u {mine} {turns}", [*values, number]
-
-    def upsert(
-        self,
-        owner: Scope,
-        entries: Sequence[Entry],
-        *,
-        after: int,
-        upto: int,
-        anchor: str = "",
-        seen: str | None = None,
-        gone: Collection[int] = (),
-        uses: Mapping[int, Use] = UNUSED,
-    ) -> bool:
+    def upsert(self, owner: Scope, entries: Sequence[Entry], **move: Unpack[Move]) -> bool:
         def work(run: Transaction, number: int, _: int) -> None:
-            self._upserted(run, number, entries, after=after, upto=upto, anchor=anchor, seen=seen, gone=gone, uses=uses)
+            self._upserted(run, number, entries, move)
 
         try:
             self._db.write_for(owner, work, alone=False)
@@ -484,23 +487,12 @@ class SqlIndex(RowIndex):
             return False
         return True
 
-    def _upserted(
-        self,
-        run: Transaction,
-        number: int,
-        entries: Sequence[Entry],
-        *,
-        after: int,
-        upto: int,
-        anchor: str,
-        seen: str | None = None,
-        gone: Collection[int] = (),
-        uses: Mapping[int, Use] = UNUSED,
-    ) -> None:
+    def _upserted(self, run: Transaction, number: int, entries: Sequence[Entry], move: Move) -> None:
         """Do what `upsert` does, inside this transaction."""
         new = f"INSERT INTO main.indexed(owner, epoch) VALUES (?, {self.first_epoch}) ON CONFLICT DO NOTHING"
         run.execute(new, [number])
-        self._db.expect(run, (_MOVED, [upto, anchor, number, after, seen]))
+        anchor, seen, gone = move.get("anchor", ""), move.get("seen"), move.get("gone", ())
+        self._db.expect(run, (_MOVED, [move["upto"], anchor, number, move["after"], seen]))
         chosen = f"SELECT id FROM main.records WHERE +owner = ? AND id {self._db.among}"
         mine = run.execute(chosen, [number, self._db.array(list(gone))]).fetchall() if gone else []
         if replaced := [*(record for (record,) in mine), *(entry.record.id for entry in entries)]:
@@ -508,15 +500,36 @@ class SqlIndex(RowIndex):
         rows = [{**row_of(number, entry.record), "terms": entry.terms} for entry in entries]
         if rows:
             run.executemany(_INSERT, [[*(row[name] for name in _WRITTEN), number, number] for row in rows])
-        if uses:
-            counts = [(record, use.count, to_micros(use.at)) for record, use in uses.items()]
+        if counts := [(record, use.count, to_micros(use.at)) for record, use in move.get("uses", {}).items()]:
             run.executemany(_USED, [(count, at, at, number, record, number) for record, count, at in counts])
 
-    def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
-        if owner is not None:
-            return self.vectors_of(owner, keys)
-        rows = self._db.query(*self._stored([key for key in keys if isinstance(key, bytes)]))
-        return {bytes(key): np.frombuffer(vector, dtype=np.float32) for key, vector in rows}
+    def put_vectors(
+        self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
+    ) -> None:
+        try:
+            self._db.write(lambda run, _: self._put(run, embedder, keys, vectors))
+        except OutdatedError:
+            raise EmbedderMismatchError(self.embedder() or embedder, embedder) from None
+
+    def _put(
+        self,
+        run: Transaction,
+        embedder: tuple[str, int],
+        keys: Mapping[int, bytes],
+        vectors: Mapping[bytes, Floats],
+    ) -> None:
+        """Do what `put_vectors` does, inside this transaction."""
+        run.execute("INSERT INTO main.embedder VALUES (1, ?, ?) ON CONFLICT DO NOTHING", embedder)
+        self._db.expect(run, ("SELECT 1 FROM main.embedder WHERE name = ? AND dim = ?", embedder))
+        self._give(run, keys, {key: np.asarray(row, dtype=np.float32).tobytes() for key, row in vectors.items()})
+
+    @abstractmethod
+    def _give(self, run: Transaction, keys: Mapping[int, bytes], vectors: Mapping[bytes, bytes]) -> None:
+        """Give the records that wait for one these vectors, or those that others have with the same content hash."""
+
+    def stored_vectors(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, Floats]]:
+        for key, vector in self._db.query(*self._stored(keys)):
+            yield bytes(key), np.frombuffer(vector, dtype=np.float32)
 
     def delete(self, ids: Sequence[int] | None) -> int:
         def deleted(run: Transaction, _: int) -> int:
@@ -553,10 +566,3 @@ class SqlIndex(RowIndex):
     @abstractmethod
     def _empty(self, run: Transaction) -> None:
         """Delete all records, vectors and notes, and the embedder's name."""
-
-
-def _by_follower(records: Sequence[Record], turns: Sequence[Record]) -> dict[int, Record]:
-    """Those of these turns that one of the records follows in its segment, by the record's id."""
-    places = {(turn.segment, turn.ordinal + 1): turn for turn in turns}
-    after = {record.id: places.get((record.segment, record.ordinal)) for record in records}
-    return {number: turn for number, turn in after.items() if turn is not None}

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, Protocol, Required, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_memory.arrays import Array, Floats, Ids
+from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import allowed_edits, close_terms
@@ -44,15 +43,6 @@ class Matches:
             ids=np.array([number for number, _ in best], dtype=np.int64),
             scores=np.array([score for _, score in best], dtype=np.float32),
         )
-
-
-def best(ids: Ids, scores: Array | Floats, k: int) -> Matches:
-    """The k records with the highest scores; of equal scores the lower id comes first."""
-    if 0 < k < len(ids):
-        kept = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
-        ids, scores = ids[kept], scores[kept]
-    order = np.lexsort((ids, -scores))[: max(k, 0)]
-    return Matches(ids=ids[order], scores=scores[order].astype(np.float32))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +132,24 @@ class Use:
     at: datetime
 
 
-UNUSED: Mapping[int, Use] = MappingProxyType({})
+class Move(TypedDict, total=False):
+    """How an index follows its log.
+
+    Attributes:
+        after, upto: the applied position, which must be the first and becomes the second. It may also move back, after
+            a log was restored to an older state.
+        anchor: stored with the position, at most 64 characters; empty if left out.
+        seen: the anchor that must be stored so far; any if None.
+        gone: ids of the owner's records to remove; uses: what to add, by id of the owner's record, where the last use
+            only moves forward. Ids that do not exist are ignored.
+    """
+
+    after: Required[int]
+    upto: Required[int]
+    anchor: str
+    seen: str | None
+    gone: Collection[int]
+    uses: Mapping[int, Use]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +194,40 @@ class Status:
         return (self.total / self.vectors).astype(np.float32)
 
 
-class IndexEngine(Protocol):
+class Snapshot(Protocol):
+    """What a search asks of an index, or of an owner's records as they were at one instant."""
+
+    @abstractmethod
+    def search(self, query: Query, where: Where, k: int) -> Matches:
+        """The k best records that the condition allows; of equal scores the lower id comes first.
+
+        With a vector, which may have any length, scores are inner products. With terms, they are BM25 over any of the
+        terms, positive, with statistics over the owner's records only (see `hybrid_memory.index.bm25.ranked`). Without
+        a query, the newest records come first, of the same instant the higher id, all with the score 0.
+        """
+
+    @abstractmethod
+    def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
+        """These records of the owner and their neighbours up to ``radius`` turns away in the segment, by id.
+
+        Neighbours are included even if the condition excludes the record itself.
+        """
+
+    @abstractmethod
+    def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
+        """For each of these terms, how many of the owner's records have it; terms that none has are left out.
+
+        With ``near``, also terms that may be what a misspelt word meant, or more: those with the same first letter
+        whose length differs by at most `hybrid_memory.text.tokenize.allowed_edits`. Their counts may be inexact. An
+        engine that only knows counts over all owners may return those.
+        """
+
+    @abstractmethod
+    def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """The vectors of these records (zeros without one), and which have one; shapes (n, dim) and (n,)."""
+
+
+class IndexEngine(Snapshot, Protocol):
     """L2: records with text and vectors, a projection of the log that can be dropped and rebuilt.
 
     Every method raises `MemoryClosedError` once the index is closed.
@@ -198,33 +238,14 @@ class IndexEngine(Protocol):
         self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
     ) -> Status:
         """The state of the index for this owner; see `Status`."""
-        ...
 
     @abstractmethod
-    def upsert(
-        self,
-        owner: Scope,
-        entries: Sequence[Entry],
-        *,
-        after: int,
-        upto: int,
-        anchor: str = "",
-        seen: str | None = None,
-        gone: Collection[int] = (),
-        uses: Mapping[int, Use] = UNUSED,
-    ) -> bool:
-        """Store records, without vectors, and move the applied position from ``after`` to ``upto``, atomically.
+    def upsert(self, owner: Scope, entries: Sequence[Entry], **move: Unpack[Move]) -> bool:
+        """Store records, without vectors, and move the applied position as `Move` says, atomically.
 
-        The position may also move back, after a log was restored to an older state. The anchor, at most 64 characters,
-        is stored with it. A record replaces one with the same id, whoever owns that.
-
-        Before storing, remove the owner's records in ``gone``. After storing, add ``uses`` (by record id); the last
-        use only moves forward. Ignore ids that do not exist.
-
-        Returns False and stores nothing if the applied position is not ``after``, or if ``seen`` is given and is not
-        the stored anchor: another process was faster.
+        A record replaces one with the same id, whoever owns that. Before storing, remove the records that are ``gone``;
+        after storing, add the ``uses``. Returns False and stores nothing if another process was faster.
         """
-        ...
 
     @abstractmethod
     def put_vectors(
@@ -235,45 +256,14 @@ class IndexEngine(Protocol):
         Raises:
             EmbedderMismatchError: the index holds vectors of another embedder.
         """
-        ...
-
-    @abstractmethod
-    def search(self, query: Query, where: Where, k: int) -> Matches:
-        """The k best records that the condition allows; of equal scores the lower id comes first.
-
-        With a vector, which may have any length, scores are inner products. With terms, they are BM25 over any of the
-        terms, positive, with statistics over the owner's records only (see `hybrid_memory.index.bm25.ranked`). Without
-        a query, the newest records come first, of the same instant the higher id, all with the score 0.
-        """
-        ...
-
-    @abstractmethod
-    def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
-        """These records of the owner and their neighbours up to ``radius`` turns away in the segment, by id.
-
-        Neighbours are included even if the condition excludes the record itself.
-        """
-        ...
 
     @abstractmethod
     def get(self, ids: Sequence[int]) -> list[Record]:
         """The records with these ids, in the given order; unknown ids are left out."""
-        ...
 
     @abstractmethod
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         """Stored vectors: by record id for records of this owner, or by content hash for those of any owner."""
-        ...
-
-    @abstractmethod
-    def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
-        """For each of these terms, how many of the owner's records have it; terms that none has are left out.
-
-        With ``near``, also terms that may be what a misspelt word meant, or more: those with the same first letter
-        whose length differs by at most `hybrid_memory.text.tokenize.allowed_edits`. Their counts may be inexact. An
-        engine that only knows counts over all owners may return those.
-        """
-        ...
 
     @abstractmethod
     def delete(self, ids: Sequence[int] | None) -> int:
@@ -281,30 +271,10 @@ class IndexEngine(Protocol):
 
         None removes everything derived: all records, applied positions and the embedder's name.
         """
-        ...
-
-
-def corrected(words: Sequence[str], counts: Callable[[Sequence[str], str], dict[str, int]]) -> dict[str, str]:
-    """See `SemanticIndex.corrections`; ``counts`` answers as `IndexEngine.terms` for words, or near one."""
-    doubtful = [word for word in words if allowed_edits(word)]
-    known = counts(doubtful, "") if doubtful else {}
-    meant = {word: close_terms(word, counts((), word), 1) for word in doubtful if word not in known}
-    return {word: nearest[0] for word, nearest in meant.items() if nearest}
-
-
-RANKED_TERMS = 12
-"""The most terms that remain if frequent ones are left out: each is counted over the whole store, which takes 50 us."""
 
 
 class SemanticIndex(IndexEngine):
-    """The base class of every index. An engine implements the methods of `IndexEngine`, and `close` if needed.
-
-    Attributes:
-        ranked_records: how many matches a text search ranks; 1,000 take 1 ms. If more records match, the search leaves
-            out the most frequent terms. None ranks all.
-    """
-
-    ranked_records: ClassVar[int | None] = 1_000
+    """The base class of every index. An engine implements the methods of `IndexEngine`, and `close` if needed."""
 
     def statuses(self, owners: Sequence[Scope]) -> dict[Scope, Status]:
         """How far the index is for each of these owners: position, anchor, and one record without a vector, if any."""
@@ -337,16 +307,16 @@ class SemanticIndex(IndexEngine):
 
         For ``status`` see `explore`.
         """
-        later = [record.id for record in records if record.ordinal]
-        if not later:
-            return {}
-        near = self.columns(np.array(later, dtype=np.int64), Where(owner.owner), 1)
-        positions = zip(near.segments.tolist(), near.ordinals.tolist(), strict=True)
-        wanted = {(record.segment, record.ordinal - 1) for record in records}
-        ids = [number for number, position in zip(near.ids.tolist(), positions, strict=True) if position in wanted]
-        turns = {(turn.segment, turn.ordinal): turn for turn in self.get(ids) if turn.kind is RecordKind.TURN}
-        before = {record.id: turns.get((record.segment, record.ordinal - 1)) for record in records}
+        later = [record for record in records if record.ordinal]
+        turns = self.turns_before(owner, later, status) if later else []
+        by_follower = {(turn.segment, turn.ordinal + 1): turn for turn in turns}
+        before = {record.id: by_follower.get((record.segment, record.ordinal)) for record in later}
         return {number: turn for number, turn in before.items() if turn is not None}
+
+    def turns_before(self, owner: Scope, records: Sequence[Record], status: Status | None = None) -> list[Record]:
+        """The turns before these records, which have one, or more."""
+        near = self.columns(np.array([record.id for record in records], dtype=np.int64), Where(owner.owner), 1)
+        return [turn for turn in self.get(near.ids.tolist()) if turn.kind is RecordKind.TURN]
 
     def store(
         self,
@@ -355,7 +325,7 @@ class SemanticIndex(IndexEngine):
         embedder: tuple[str, int],
         keys: Mapping[int, bytes],
         vectors: Mapping[bytes, Floats],
-        **move: Any,
+        **move: Unpack[Move],
     ) -> Status | None:
         """Do what `upsert` does, then `put_vectors`, and return the new state with sums; None if another was faster.
 
@@ -371,14 +341,8 @@ class SemanticIndex(IndexEngine):
         return {key: vector for key, vector in self.vectors(keys).items() if isinstance(key, bytes)}
 
     def matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
-        """The k records with the highest BM25 over any of the terms; scores are positive.
-
-        Leaves out the most frequent terms if thousands of the owner's records have them.
-        """
-        rarest = list(dict.fromkeys(terms))
-        if self.ranked_records is not None:
-            rarest = self._chosen(self.terms(where.scope.owner, rarest) if terms else {})
-        return self.search(rarest, where, k)
+        """The k records with the highest BM25 over any of the terms; scores are positive."""
+        return self.search(list(dict.fromkeys(terms)), where, k)
 
     def latest(self, where: Where, k: int) -> Ids:
         """The k newest records, newest first; of the same instant the higher id comes first."""
@@ -390,10 +354,13 @@ class SemanticIndex(IndexEngine):
         Nearest as `hybrid_memory.text.tokenize.close_terms` defines it; words without a near term are left out. For
         ``status`` see `explore`.
         """
-        return corrected(words, lambda words, near: self.terms(owner, words, near=near))
+        mine, doubtful = self.snapshot(owner, status), [word for word in words if allowed_edits(word)]
+        known = mine.terms(owner, doubtful) if doubtful else {}
+        meant = {word: close_terms(word, mine.terms(owner, near=word), 1) for word in doubtful if word not in known}
+        return {word: nearest[0] for word, nearest in meant.items() if nearest}
 
     def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """The vectors of these records (zeros without one), and which have one; shapes (n, dim) and (n,)."""
+        """See `Snapshot.vector_rows`."""
         vectors = self.vectors(ids.tolist(), owner) if len(ids) else {}
         rows = np.zeros((len(ids), len(next(iter(vectors.values()), ()))), dtype=np.float32)
         present = np.array([number in vectors for number in ids.tolist()], dtype=np.bool_)
@@ -413,24 +380,24 @@ class SemanticIndex(IndexEngine):
     ) -> Explored:
         """The matches of these searches, with neighbours up to ``radius`` turns away that the condition allows.
 
-        Text searches leave out the most frequent terms, as `matching` does. Similarities are to the vector; ``words``
-        are terms to count. This is everything a recall searches for, so that a server can do it in one round trip; or
-        in none if it has sent what is searched with the ``status``, with sums.
+        Similarities are to the vector; ``words`` are terms to count. This is everything a recall searches for, so that
+        a server can do it in one round trip; or in none if it has sent what is searched with the ``status``, with sums.
         """
-        matches = [
-            self.search(search.query, search.where, search.k)
-            if search.query is None or isinstance(search.query, np.ndarray)
-            else self.matching(search.query, search.where, search.k)
-            for search in searches
-        ]
-        found = [np.empty(0, dtype=np.int64), *(each.ids for each in matches)]
-        places = self.columns(np.unique(np.concatenate(found)), where, radius)
+        owner = where.scope.owner
+        mine = self.snapshot(owner, status)
+        matches = [mine.search(search.query, search.where, search.k) for search in searches]
+        found = [np.empty(0, dtype=np.int64), *[each.ids for each in matches]]
+        places = mine.columns(np.unique(np.concatenate(found)), where, radius)
         similarity = np.full(len(places.ids), np.nan, dtype=np.float32)
         if vector is not None:
-            rows, present = self.vector_rows(where.scope.owner, places.ids)
+            rows, present = mine.vector_rows(owner, places.ids)
             if present.any():
                 similarity[present] = rows[present] @ vector
-        return Explored(matches, places, similarity, self.terms(where.scope.owner, words) if words else {})
+        return Explored(matches, places, similarity, mine.terms(owner, words) if words else {})
+
+    def snapshot(self, owner: Scope, status: Status | None) -> Snapshot:
+        """What to search for this owner: what was read for this status, or as it is now."""
+        return self
 
     def fetch(self, ids: Ids, owner: Scope) -> Fetched:
         """These records of the owner, in the given order, with their vectors."""
@@ -459,16 +426,3 @@ class SemanticIndex(IndexEngine):
 
     def close(self) -> None:
         """Release everything; later calls raise `MemoryClosedError`."""
-
-    def _chosen(self, counts: Mapping[str, int]) -> list[str]:
-        """The rarest of these terms, by the number of the owner's records that have them."""
-        if self.ranked_records is None:
-            return list(counts)
-        chosen: list[str] = []
-        total = 0
-        for term, count in sorted(counts.items(), key=lambda item: (item[1], item[0])):
-            total += count
-            if chosen and total > self.ranked_records:
-                return chosen[:RANKED_TERMS]
-            chosen.append(term)
-        return chosen

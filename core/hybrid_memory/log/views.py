@@ -48,7 +48,7 @@ class DelegatingLog(EventLog):
         return self._log.heads(scope)
 
     def mark(self, owner: Scope, position: int) -> str:
-        return self._log.mark(owner, position)
+        return self._log.mark(owner, position)  # as it is now, also where this log is as it was
 
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
         return self._log.state(owner, kinds)

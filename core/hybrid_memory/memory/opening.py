@@ -59,12 +59,11 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.sharing import GrantsProjection
 from hybrid_memory.sockets import load
 from hybrid_memory.store.engine import Engine, Finding, check_contents
-from hybrid_memory.store.indexing import TextIndex
+from hybrid_memory.store.indexing import TextIndex, content_key
 from hybrid_memory.store.keepout import KeepingOutLog, KeepOuts
 from hybrid_memory.store.projection import Projection
 from hybrid_memory.store.remember import RedactingLog
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.vectors import content_key
 from hybrid_memory.store.view import ChangesProjection
 from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import bounded, shown

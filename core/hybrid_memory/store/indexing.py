@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -17,14 +18,16 @@ from uuid import uuid4
 import numpy as np
 
 from hybrid_memory.arrays import Floats
+from hybrid_memory.config import CleaningLevel
 from hybrid_memory.display import Progress, counted
 from hybrid_memory.errors import ModelError, StoreUnavailableError
-from hybrid_memory.index.derive import Derived, derive, index_terms
+from hybrid_memory.index.derive import Derived, derive, index_terms, passage_and_alone
 from hybrid_memory.index.port import Entry, SemanticIndex, Status, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import LogState, Receipt
 from hybrid_memory.log.views import runs
+from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Span, traced
@@ -32,13 +35,16 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.engine import anchor_of, anchored, astray
 from hybrid_memory.store.projection import Newest, Projection, projections
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.vectors import Pending, content_key, passages, put_vectors
 from hybrid_memory.store.view import at_positions, in_a_moment
+from hybrid_memory.text.asking import SHORT_CHARS, SURE, emptiness, says_nothing, tells
 
 T = TypeVar("T")
 
 Erased: TypeAlias = Mapping[str, Any]
 """The payload of an event that records an erasure."""
+
+Pending: TypeAlias = Sequence[tuple[Record, Record | None]]
+"""Records without a vector yet, each with the previous turn of its segment."""
 
 EMBED_BATCH = 32
 
@@ -166,7 +172,7 @@ class TextIndex(Projection):
         """
         index, head, count, moved, note = services.index, state.head, 0, False, ""
         marks = {0: "", head: state.mark}  # of the log's events, by position
-        status = await _status(run, services, owner, state, pending=pending, sums=sums)
+        status: Status = state.index or await run.call(index.status, owner, pending=pending, sums=sums)
         while True:
             after = status.applied
             events, marks[after] = await _news(run, services, owner, after) if after != head else ([], state.mark)
@@ -227,7 +233,10 @@ class TextIndex(Projection):
             await self._unindex(run, services, owner, one)
         if any(one.get("scrub", "now") == "now" for one in erased):
             # The process that erased it may have been killed before it cleaned the log.
-            await scrubbed(run, services.truth.scrub)
+            try:
+                await run.call(services.truth.scrub)
+            except StoreUnavailableError as error:  # another process prevents it
+                _log.warning("%s; erased data is cleaned up later", error)
 
     async def _note(
         self, run: Runner, services: Services, owner: Scope, seen: tuple[int, str], marks: Mapping[int, str]
@@ -376,16 +385,16 @@ class TextIndex(Projection):
         embeds = services.embedder is not None
         state = await run.call(services.truth.state, owner) if state is None else state
         if services.read_only:
-            status = await _status(run, services, owner, state, pending=int(embeds), sums=embeds)
+            status = state.index or await run.call(services.index.status, owner, pending=int(embeds), sums=embeds)
             if anchored(status)[0] != state.mark and await run.call(astray, services.truth, owner, status):
                 raise StoreUnavailableError(f"the log of {owner} was restored to before its index: open it for writing")
             if status.applied < state.head:
                 behind = await run.call(services.truth.count, owner, after=status.applied)
                 return status, f"read-only: {behind:,} new events are not indexed"
-            return status, await self._missing(run, services) if status.pending else ""
+            return status, await self._missing(run, services) if embeds and status.pending else ""
         pending = self._most(owner) + 1 if embeds else 0
         _, status, moved, note = await self._followed(run, services, owner, state, pending=pending, sums=embeds)
-        if status.pending and not note:
+        if embeds and status.pending and not note:
             note = await self._embedded(run, services, owner, status)
         if embeds and (moved or status.pending):
             status = await run.call(services.index.status, owner, sums=True)
@@ -462,36 +471,39 @@ class TextIndex(Projection):
 
         ``put`` stores them, instead of the index's `put_vectors`.
         """
-        count, total, embedder, cleaning = 0, 0, services.embedder, services.config.cleaning
+        count, total, embedder, cleaning, index = 0, 0, services.embedder, services.config.cleaning, services.index
         if embedder is None:
             return 0
 
         async def embed(texts: list[str]) -> Floats:
             return await embedding(run, embedder.embed_documents, texts)
 
-        def is_needed() -> bool:
-            return services.embedder is embedder
-
-        while is_needed():
-            pending = (
-                fresh if 0 < len(fresh) < EMBED_BATCH else await run.call(services.index.pending, owner, EMBED_BATCH)
-            )
+        put = put or index.put_vectors
+        while services.embedder is embedder:
+            pending = fresh if 0 < len(fresh) < EMBED_BATCH else await run.call(index.pending, owner, EMBED_BATCH)
             if not pending:
                 break
             texts = await passages(pending, cleaning, embedder.name, embed)
-            if await put_vectors(
-                run, services.index, embedder.name, texts, embed, is_needed=is_needed, storing=self.storing, put=put
-            ):
+            vectors = await vectors_of(run, index, embedder.name, texts, embed)
+            if await run.call(self._stored, services, embedder, put, *vectors):
                 count += len(pending)
             await self.go_on(run, services, owner)
             last = len(pending) < EMBED_BATCH
             if progress is not None:
                 if not (total or last):  # once: many engines count all records for it
-                    total = count + (await run.call(services.index.size)).pending
+                    total = count + (await run.call(index.size)).pending
                 progress(count, count if last else max(total, count))
             if last:
                 break
         return count
+
+    def _stored(self, services: Services, embedder: Embedder, put: Callable[..., Any], *vectors: Any) -> bool:
+        """Put the vectors, unless the embedder was replaced since they were made."""
+        with self.storing:
+            if services.embedder is not embedder:
+                return False
+            put(*vectors)
+            return True
 
     async def take_over(
         self, run: Runner, services: Services, owner: Scope, donor: SemanticIndex
@@ -529,15 +541,49 @@ class TextIndex(Projection):
         return {**counts, "unindexed": unindexed}
 
 
-async def _status(
-    run: Runner, services: Services, owner: Scope, state: LogState, *, pending: int, sums: bool
-) -> Status:
-    """The state of the index, which the engine may have sent with that of the log."""
-    sent: Status | None = state.index
-    if sent is None:
-        return await run.call(services.index.status, owner, pending=pending, sums=sums)
-    sent = replace(sent, pending=list(sent.pending)[:pending])
-    return sent if sums else replace(sent, vectors=0, total=None)
+def content_key(embedder: str, text: str) -> bytes:
+    """A key for a text embedded by this embedder."""
+    return hashlib.blake2b(f"{embedder}\x00{text}".encode(), digest_size=16).digest()
+
+
+async def passages(
+    pending: Pending,
+    cleaning: CleaningLevel,
+    embedder: str,
+    embed: Callable[[list[str]], Awaitable[Floats]],
+) -> dict[int, str]:
+    """The passages by record id. Otherwise "Alright." after a question would be as similar to it as a real answer."""
+    texts: dict[int, str] = {}
+    doubtful: dict[int, str] = {}
+    for record, before in pending:
+        texts[record.id], alone = passage_and_alone(record, before, cleaning)
+        if texts[record.id] == alone:
+            continue
+        if says_nothing(record.text):
+            texts[record.id] = alone
+        elif len(record.text) <= SHORT_CHARS and tells(embedder):
+            doubtful[record.id] = alone
+    if doubtful:
+        told = emptiness(await embed(list(doubtful.values())))
+        texts |= {number: doubtful[number] for number, share in zip(doubtful, told, strict=True) if share > SURE}
+    return texts
+
+
+async def vectors_of(
+    run: Runner,
+    index: SemanticIndex,
+    embedder: str,
+    texts: Mapping[int, str],
+    embed: Callable[[list[str]], Awaitable[Floats]],
+) -> tuple[tuple[str, int], dict[int, bytes], dict[bytes, Floats]]:
+    """What `IndexEngine.put_vectors` takes, for these texts by record id; each distinct new text is embedded once."""
+    keys = {number: content_key(embedder, text) for number, text in texts.items()}
+    by_key = {keys[number]: text for number, text in texts.items()}
+    known = await run.call(index.known, list(by_key))
+    missing = [key for key in by_key if key not in known]
+    new = dict(zip(missing, await embed([by_key[key] for key in missing]), strict=True)) if missing else {}
+    # The width is the vectors': to ask a model for it may cost a call.
+    return (embedder, len(next(iter((new or known).values())))), keys, new
 
 
 async def _news(run: Runner, services: Services, owner: Scope, after: int) -> tuple[list[Event], str]:
@@ -596,11 +642,3 @@ def uses_of(events: Sequence[Event]) -> dict[int, Use]:
                 before = uses.get(number, Use(0, event.at))
                 uses[number] = Use(before.count + count, max(before.at, event.at))
     return uses
-
-
-async def scrubbed(run: Runner, scrub: Callable[[], None]) -> None:
-    """Scrub now, or report that it will be done later if another process prevents it."""
-    try:
-        await run.call(scrub)
-    except StoreUnavailableError as error:
-        _log.warning("%s; erased data is cleaned up later", error)

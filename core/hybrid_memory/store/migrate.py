@@ -176,16 +176,8 @@ class OwnerCopy:
 
 def line_of(event: Event) -> bytes:
     """The event without its owner, as one line of bytes."""
-    parts = [
-        event.position,
-        event.id,
-        event.scope.session,
-        event.kind,
-        event.at.isoformat(),
-        event.payload,
-        event.sources,
-        event.author,
-    ]
+    parts = [event.position, event.id, event.scope.session, event.kind, event.at.isoformat()]
+    parts += [event.payload, event.sources, event.author]
     return json.dumps(parts, sort_keys=True, ensure_ascii=False).encode(errors="surrogatepass")
 
 

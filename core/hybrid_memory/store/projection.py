@@ -101,11 +101,9 @@ class Folded(Protocol):
     @property
     def position(self) -> int:
         """The position of the last event."""
-        ...
 
     def after(self, events: Iterable[Event]) -> Self:
         """The state after these events, which follow by position."""
-        ...
 
 
 S = TypeVar("S", bound=Folded)

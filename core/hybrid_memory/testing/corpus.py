@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.index.port import UNUSED, Entry, Matches, SemanticIndex, Use
+from hybrid_memory.index.port import Entry, Matches, SemanticIndex, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.message import Origin
 from hybrid_memory.scope import Scope
@@ -99,13 +99,13 @@ def store(
     *records: Record,
     after: int | None = None,
     upto: int | None = None,
-    uses: Mapping[int, Use] = UNUSED,
+    uses: Mapping[int, Use] | None = None,
 ) -> bool:
     """Store records of one owner (Alice if there are none), by default from the applied position to the last record."""
     owner = records[0].scope.owner if records else ALICE
     last = upto if upto is not None else max(record.id for record in records)
     start = index.status(owner).applied if after is None else after
-    return index.upsert(owner, [entry_of(record) for record in records], after=start, upto=last, uses=uses)
+    return index.upsert(owner, [entry_of(record) for record in records], after=start, upto=last, uses=uses or {})
 
 
 def random_corpus(seed: int, size: int = 240) -> Corpus:

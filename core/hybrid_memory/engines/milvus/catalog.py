@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import socket
 import threading
+import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeAlias
 
-from pymilvus import CollectionSchema, DataType, Function, FunctionType, MilvusClient
+import grpc
+from pymilvus import CollectionSchema, DataType, Function, FunctionType, MilvusClient, MilvusException
 from pymilvus.milvus_client.index import IndexParams
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.engines.milvus.connection import CALL_SECONDS, Address, Connection
+from hybrid_memory.engines.milvus.connection import Address
 from hybrid_memory.engines.milvus.rows import Row, pieces
-from hybrid_memory.runtime.tasks import ENGINE_SECONDS
+from hybrid_memory.engines.remote import CONNECT_SECONDS, PROBE_SECONDS, Remote, Result
+from hybrid_memory.errors import MissingDependencyError
+from hybrid_memory.runtime.tasks import ENGINE_SECONDS, hurried
 
 RECORDS, VECTORS, PENDING, TERMS, STATE = "records", "vectors", "pending", "terms", "state"
 WINDOW = 16_384
@@ -30,22 +38,45 @@ ASKED = 1_000
 FLAT = [0.0, 0.0]
 """The vector of rows without one, as every collection needs a vector."""
 
+CALL_SECONDS = 8.0
+"""For this long, the client retries a call that cannot reach the server."""
+
+_READING = ("query", "search")
+_QUIET_SECONDS = 1.0
+_CONNECTING = 2
+"""The code of the client's error for an unreachable server; gRPC codes are not numbers."""
+
+_LOST = ("not loaded", "not been loaded", "not exist", "not found", "can't find collection")
+
 _NAME, _TEXT = {"max_length": 64}, {"max_length": 65_535}
 Field: TypeAlias = tuple[str, DataType, dict[str, Any]]
 
 
-class Catalog(Connection):
-    """The collections ``prefix_records``, ``_vectors``, ``_pending``, ``_terms`` and ``_state``.
+class Catalog(Remote):
+    """The collections ``prefix_records``, ``_vectors``, ``_pending``, ``_terms`` and ``_state``, at one address.
+
+    One client for all threads, created at the first call. If the server reports a missing or unloaded collection, as
+    after a restart, collections are prepared again, and the call is repeated.
 
     Attributes:
         lite: whether it is Milvus Lite, which is slow until rows are flushed into segments.
     """
 
+    # The last two are of a client or channel that was closed under the call.
+    failures = (MilvusException, grpc.RpcError, grpc.FutureTimeoutError, OSError, AttributeError, ValueError)
+
     def __init__(
         self, address: Address, index: tuple[str, dict[str, int]], *, engine_timeout: float = ENGINE_SECONDS
     ) -> None:
-        super().__init__(address, engine_timeout=engine_timeout)
+        place, advice = f"Milvus Lite in {address.uri}", "is the folder writable, and no other process at work in it?"
+        if address.host:
+            place, advice = f"Milvus at {address.uri}", "is the server running, and are user, password, database right?"
+        super().__init__(place, advice, [address.password, address.user], engine_timeout=engine_timeout)
         self.lite = False
+        self._address = address
+        self._client: MilvusClient | None = None
+        self._lock = threading.RLock()
+        self._answered = 0.0
         self._unflushed: Counter[str] = Counter()
         self._index = index
         self._preparing = threading.Lock()
@@ -56,7 +87,7 @@ class Catalog(Connection):
         return [
             row
             for start in range(0, len(ids), ASKED)
-            for row in self._query(name, f"id in {_literal(ids[start : start + ASKED])}", fields, limit=ASKED)
+            for row in self._query(name, f"id in {json.dumps(ids[start : start + ASKED])}", fields, limit=ASKED)
         ]
 
     def select(
@@ -73,7 +104,7 @@ class Catalog(Connection):
             if len(found) < wanted:
                 break
             last = max(row["id"] for row in found)
-            condition = " and ".join([*([f"({expression})"] if expression else []), f"id > {_quoted(last)}"])
+            condition = " and ".join([*([f"({expression})"] if expression else []), f"id > {json.dumps(last)}"])
         return rows
 
     def nearest(self, vector: Floats, expression: str, limit: int, *, nprobe: int) -> list[Row]:
@@ -112,7 +143,7 @@ class Catalog(Connection):
     def remove(self, name: str, ids: Sequence[int | str]) -> None:
         self.check_open()
         for start in range(0, len(ids), ASKED):
-            self.call("delete", name, filter=f"id in {_literal(ids[start : start + ASKED])}")
+            self.call("delete", name, filter=f"id in {json.dumps(ids[start : start + ASKED])}")
 
     def flush(self, name: str, least: int) -> None:
         """Make the server flush rows from memory into indexed segments, if enough of them are ours."""
@@ -160,6 +191,7 @@ class Catalog(Connection):
         return [{**hit["entity"], "id": hit["id"], "distance": hit["distance"]} for hit in hits]
 
     def _prepare(self, client: MilvusClient) -> None:
+        """Create the collections that do not exist, and load all."""
         with self._preparing:
             self.lite = "lite" in client.get_server_version(timeout=CALL_SECONDS)
             for name, schema, index in _schemas("standard" if self.lite else "whitespace"):
@@ -174,6 +206,110 @@ class Catalog(Connection):
         client.create_collection(self._named(name), schema=schema, timeout=CALL_SECONDS, consistency_level="Strong")
         client.create_index(self._named(name), index, timeout=CALL_SECONDS, sync=False)  # the collection is empty
         client.load_collection(self._named(name), timeout=CALL_SECONDS)
+
+    def call(self, verb: str, name: str, **options: Any) -> Any:
+        """The result of the client method with this name, for one of the collections."""
+        timeout = min(self._engine_timeout, CALL_SECONDS) if verb in _READING and hurried() else CALL_SECONDS
+        return self.run(verb, lambda client: getattr(client, verb)(self._named(name), timeout=timeout, **options))
+
+    def run(self, verb: str, work: Callable[[MilvusClient], Result]) -> Result:
+        """The result of this work with the client; errors name the verb."""
+
+        def run() -> Result:
+            try:
+                client = self._opened()
+                try:
+                    result = work(client)
+                except MilvusException as error:
+                    if not any(word in str(error) for word in _LOST):
+                        raise
+                    self._prepare(client)
+                    result = work(client)
+            except self.failures as error:
+                self._answered = 0.0
+                if self._address.host and not self._is_answer(error):
+                    # A client that lost its server may not find it again: the next call makes a new one.
+                    with self._lock:
+                        lost, self._client = self._client, None
+                    if lost is not None:
+                        with suppress(MilvusException, grpc.RpcError, ValueError):
+                            lost.close()
+                raise
+            self._answered = time.monotonic()
+            return result
+
+        return self.attempt(f"{verb} in", run)
+
+    def close(self) -> None:
+        with self._lock:
+            client, self._client, self._closed = self._client, None, True
+        if client is not None:
+            client.close()
+            self._leave()
+
+    def _named(self, name: str) -> str:
+        return f"{self._address.prefix}_{name}"
+
+    def _opened(self) -> MilvusClient:
+        address = self._address
+        if address.host and time.monotonic() - self._answered > _QUIET_SECONDS:
+            # Fail fast if the server is down; the client itself would keep retrying.
+            socket.create_connection((address.host, address.port), CONNECT_SECONDS).close()
+        with self._lock:
+            self.check_open()
+            if self._client is None:
+                self._client = self._connected()
+            return self._client
+
+    def _connected(self) -> MilvusClient:
+        address = self._address
+        if not address.host:
+            if importlib.util.find_spec("milvus_lite") is None:
+                raise MissingDependencyError("milvus-lite", "milvus")
+            # The connections of this process to one folder share an engine, and are counted.
+            with _folders_lock:
+                _folders[Path(address.uri).absolute()] += 1
+        try:
+            if not address.host:
+                Path(address.uri).absolute().parent.mkdir(parents=True, exist_ok=True)
+            client = MilvusClient(
+                address.uri,
+                user=address.user,
+                password=address.password,
+                db_name=address.database,
+                timeout=CONNECT_SECONDS if address.host else CALL_SECONDS,
+                dedicated=True,
+            )
+            self._prepare(client)
+        except BaseException:
+            self._leave()
+            raise
+        return client
+
+    def _leave(self) -> None:
+        """After the last connection to a folder, stop its engine and so unlock the folder."""
+        if self._address.host:
+            return
+        from milvus_lite.server_manager import server_manager_instance  # noqa: PLC0415 - a server needs none
+
+        folder = Path(self._address.uri).absolute()
+        with _folders_lock:
+            _folders[folder] -= 1
+            if not _folders[folder]:
+                server_manager_instance.release_server(self._address.uri)
+
+    def _probe(self) -> None:
+        # With TLS, the call itself is the check.
+        if self._address.uri.startswith("http://"):
+            with grpc.insecure_channel(self._address.uri.removeprefix("http://")) as channel:
+                grpc.channel_ready_future(channel).result(timeout=PROBE_SECONDS)
+
+    def _is_answer(self, error: BaseException) -> bool:
+        return isinstance(error, MilvusException) and isinstance(error.code, int) and error.code != _CONNECTING
+
+
+_folders: Counter[Path] = Counter()
+_folders_lock = threading.Lock()
 
 
 def _schema(key: DataType, fields: Sequence[Field]) -> CollectionSchema:
@@ -231,11 +367,3 @@ def _index(field: str, kind: str, metric: str) -> IndexParams:
     index = IndexParams()
     index.add_index(field, index_type=kind, metric_type=metric)
     return index
-
-
-def _literal(ids: Sequence[int | str]) -> str:
-    return f"[{', '.join(_quoted(number) for number in ids)}]"
-
-
-def _quoted(key: int | str) -> str:
-    return f'"{key}"' if isinstance(key, str) else str(key)

@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import ClassVar, Literal
+from typing import Literal, Unpack
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from hybrid_memory.engines.milvus.tables import EMBEDDER, TermCounts, VectorTabl
 from hybrid_memory.engines.stored import columns_of, to_micros
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.index.bm25 import ranked
-from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, SemanticIndex, Status, Use
+from hybrid_memory.index.port import Entry, IndexSize, Matches, Move, Query, RecordColumns, SemanticIndex, Status
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS
 from hybrid_memory.scope import Scope
@@ -57,8 +57,6 @@ class MilvusIndex(SemanticIndex):
         InvalidConfigError: the URL is invalid.
         StoreUnavailableError: the server does not answer.
     """
-
-    ranked_records: ClassVar[int | None] = None
 
     def __init__(
         self,
@@ -95,24 +93,13 @@ class MilvusIndex(SemanticIndex):
             size=self._size() if sums and owner is None else IndexSize(0, 0, 0),
         )
 
-    def upsert(
-        self,
-        owner: Scope,
-        entries: Sequence[Entry],
-        *,
-        after: int,
-        upto: int,
-        anchor: str = "",
-        seen: str | None = None,
-        gone: Collection[int] = (),
-        uses: Mapping[int, Use] = UNUSED,
-    ) -> bool:
+    def upsert(self, owner: Scope, entries: Sequence[Entry], **move: Unpack[Move]) -> bool:
         key = owner_key(owner)
         with self._writing:
             status = self.status(owner)
-            if status.applied != after or seen not in (None, status.anchor):
+            if status.applied != move["after"] or move.get("seen") not in (None, status.anchor):
                 return False
-            self._remove(gone, key)
+            self._remove(move.get("gone", ()), key)
             rows = list({entry.record.id: to_row(entry) for entry in entries}.values())
             ids = [row["id"] for row in rows]
             self._catalog.write(PENDING, [{"id": row["id"], "owner": key, "dummy": FLAT} for row in rows])
@@ -121,6 +108,7 @@ class MilvusIndex(SemanticIndex):
                 self._vectors.drop([row["id"] for row in old])
             self._catalog.write(RECORDS, rows)
             self._terms.change(rows, old)
+            uses = move.get("uses", {})
             used = [row for row in self._catalog.fetch(RECORDS, list(uses), [*WHOLE, "terms"]) if row["owner"] == key]
             for row in used:
                 use = uses[row["id"]]
@@ -134,7 +122,7 @@ class MilvusIndex(SemanticIndex):
             for name, value in values:
                 highest[name] = max(value, highest.get(name, value))
             # What says that all is done comes last.
-            done = {name_of("anchor", key): anchor, name_of("applied", key): upto}
+            done = {name_of("anchor", key): move.get("anchor", ""), name_of("applied", key): move["upto"]}
             self._catalog.put_documents({**highest, **done})
         return True
 

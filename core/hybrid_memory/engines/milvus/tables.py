@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -136,8 +137,7 @@ class VectorTable:
         wanted = list(dict.fromkeys(key.hex() for key in keys))
         if not wanted or self.embedder() is None:
             return {}
-        names = ", ".join(f'"{name}"' for name in wanted)
-        rows = self._catalog.select(VECTORS, f"key in [{names}]", ["id", "key"])
+        rows = self._catalog.select(VECTORS, f"key in {json.dumps(wanted)}", ["id", "key"])
         one_of = {row["key"]: row["id"] for row in rows}
         vectors = self._fetch(list(one_of.values()), ["key"])
         return {bytes.fromhex(row["key"]): _vector(row) for row in vectors}

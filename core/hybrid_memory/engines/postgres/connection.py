@@ -62,6 +62,11 @@ _PROCESS = "SELECT pg_backend_pid()"
 _MOVE_ON = "SELECT main.move_on(?)"
 _BEHIND = "SELECT last_value < (SELECT max(head) FROM main.owners) FROM main.positions"
 
+_BYTES = """
+SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c, pg_class e
+WHERE e.oid = 'main.events'::regclass AND c.relnamespace = e.relnamespace AND c.relkind = 'r'
+"""
+
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
@@ -213,6 +218,9 @@ class PostgresConnection(SqlDatabase):
                 "in free space of their files until it is overwritten; VACUUM FULL destroys it",
                 *(", ".join(large), self.schema),
             )
+
+    def size_bytes(self) -> int:
+        return int(self.query(_BYTES)[0][0])
 
     def owner_id_for_writing(self, scope: Scope) -> int:
         """The number of the scope's owner; assigns one if it is new."""

@@ -5,14 +5,13 @@ Empty strings stand for missing parts of a scope, because UNIQUE treats NULLs as
 
 Statements name the schema of these tables ``main.``; see `QualifyingCursor`.
 
-Every change of an owner's records has a number, and the records it touched have it too (``changed``, ``written`` if
-their text was), so that a reader asks for what is new to it. Of removed ones the number and id remain for a while.
-
 Row-level security complements the scope in each query: a transaction names the owner whose rows it sees in the setting
 ``hybrid_memory.owner``, or ``*`` for all; without the setting it sees no rows.
 """
 
 from __future__ import annotations
+
+from hybrid_memory.engines.sql import RECORDS
 
 OWNED = ("events", "dropped", "indexed", "records", "vectors", "gone")
 """Tables with rows that belong to an owner."""
@@ -79,7 +78,6 @@ SCHEMA = """
             WHERE s.last_value < p.least OR NOT s.is_called
     $$;
 
-    CREATE TABLE main.embedder(one integer PRIMARY KEY CHECK (one = 1), name text NOT NULL, dim integer NOT NULL);
     CREATE TABLE main.indexed(
         owner integer PRIMARY KEY REFERENCES main.owners(id),
         applied bigint NOT NULL DEFAULT 0,
@@ -89,37 +87,6 @@ SCHEMA = """
         holder text NOT NULL DEFAULT '',
         leased timestamptz NOT NULL DEFAULT '-infinity'
     );
-    CREATE TABLE main.records(
-        id bigint PRIMARY KEY,
-        owner integer NOT NULL REFERENCES main.owners(id),
-        session text COLLATE "C" NOT NULL,
-        kind text COLLATE "C" NOT NULL,
-        category text COLLATE "C",
-        speaker text NOT NULL,
-        text text NOT NULL,
-        at bigint NOT NULL,
-        segment bigint NOT NULL,
-        ordinal bigint NOT NULL,
-        length integer NOT NULL,
-        importance double precision NOT NULL,
-        uses bigint NOT NULL,
-        last_used bigint,
-        valid_from bigint,
-        valid_to bigint,
-        sources text NOT NULL,
-        metadata text NOT NULL,
-        turn bigint NOT NULL,
-        author text NOT NULL,
-        origin text COLLATE "C" NOT NULL,
-        terms text NOT NULL,
-        pending boolean NOT NULL DEFAULT true,
-        written bigint NOT NULL,
-        changed bigint NOT NULL
-    );
-    CREATE INDEX records_changed ON main.records(owner, changed);
-    CREATE INDEX records_in_segment ON main.records(owner, segment, ordinal);
-    CREATE INDEX records_of_session ON main.records(owner, session, id);
-    CREATE INDEX records_pending ON main.records(owner, id) WHERE pending;
     CREATE TABLE main.vectors(
         owner integer NOT NULL,
         record bigint NOT NULL,
@@ -137,6 +104,7 @@ SCHEMA = """
         PRIMARY KEY(owner, number, id)
     );
 """
+SCHEMA += RECORDS.format(number="bigint", text='text COLLATE "C"')
 
 POLICY = """
     ALTER TABLE main.{table} ENABLE ROW LEVEL SECURITY;

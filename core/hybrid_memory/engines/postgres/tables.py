@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import TypeAlias, Unpack
 
-import numpy as np
 import psycopg
 
 from hybrid_memory.arrays import Floats
@@ -21,15 +20,14 @@ from hybrid_memory.engines.stored import (
     conflict,
     draft_row,
     event_in,
-    event_row,
     from_micros,
     owner_key,
 )
-from hybrid_memory.errors import EmbedderMismatchError, OutdatedError
-from hybrid_memory.index.port import Entry, Status
-from hybrid_memory.log.event import Event, EventKind, mark_of
+from hybrid_memory.errors import OutdatedError
+from hybrid_memory.index.port import Entry, Move, Status
+from hybrid_memory.log.event import EventKind, mark_of
 from hybrid_memory.log.moment import NEWEST, Tail
-from hybrid_memory.log.port import Appended, Draft, LogSize, LogState
+from hybrid_memory.log.port import Appended, Draft, LogState
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.scope import Scope
 
@@ -61,17 +59,6 @@ TAILS = 64
 PENDING = 4096
 """The most records without a vector that are sent with the state of a log."""
 
-_COUNTS = """
-SELECT (SELECT count(*) FROM main.owners),
-    (SELECT count(*) FROM main.events),
-    (SELECT count(*) FROM main.dropped),
-    (SELECT count(*) FROM (
-        SELECT owner, session FROM main.events WHERE session <> '' OR kind = 'message'
-        UNION SELECT owner, session FROM main.dropped WHERE session <> '' OR kind = 'message') s),
-    (SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c, pg_class e
-        WHERE e.oid = 'main.events'::regclass AND c.relnamespace = e.relnamespace AND c.relkind = 'r')
-"""
-
 
 class PostgresLog(SqlLog):
     """The event log in a schema.
@@ -97,11 +84,15 @@ class PostgresLog(SqlLog):
     def _appended(
         self, run: Run, owner: Scope, drafts: Sequence[Draft], seen: int | None, again: bool
     ) -> list[Appended]:
-        first = _first_places(drafts)
-        alone = [drafts[place] for place in sorted(first)]
+        unique: dict[tuple[str, str], Draft] = {}
+        for draft in drafts:
+            there = unique.setdefault((draft.session or "", draft.id), draft)
+            repeated = draft.fixed_id and (draft.kind, draft.payload) == (there.kind, there.payload)
+            if there is not draft and not repeated:
+                raise conflict(draft, "of the same call")
+        names, alone = list(unique), list(unique.values())
         columns = [list(column) for column in zip(*map(draft_row, alone), strict=True)]
         known: list[int | None] = [None] * len(alone)
-        positions: dict[tuple[str, str], Appended] = {}
         while True:
             try:
                 (rows,) = self._db.together(run, [(_APPEND, [*owner_key(owner), seen, *columns, known])])
@@ -118,41 +109,23 @@ class PostgresLog(SqlLog):
                 known[place - 1] = position
             if not taken:
                 break
-        for place, position, *_ in rows:
-            draft = alone[place - 1]
-            positions[draft.session or "", draft.id] = Appended(draft.id, int(position), fresh=True)
-        for draft, position in zip(alone, known, strict=True):
-            if position is not None:
-                positions[draft.session or "", draft.id] = Appended(draft.id, int(position), fresh=again)
-        return [
-            positions[draft.session or "", draft.id]
-            if place in first
-            else Appended(draft.id, positions[draft.session or "", draft.id].position, fresh=False)
-            for place, draft in enumerate(drafts)
-        ]
+        fresh = {names[place - 1]: position for place, position, *_ in rows}
+        positions = dict(zip(names, known, strict=True)) | fresh
+        appended = []
+        for draft in drafts:
+            name = draft.session or "", draft.id
+            first = unique.pop(name, None) is not None
+            appended.append(Appended(draft.id, int(positions[name] or 0), fresh=first and (again or name in fresh)))
+        return appended
 
     def _last(self, run: Run, number: int) -> int:
         rows = run.execute("SELECT head FROM main.owners WHERE id = ? FOR NO KEY UPDATE", [number]).fetchall()
         return int(rows[0][0]) if rows else 0
 
-    def _moved(self, run: Run, number: int) -> None:
+    def _moved(self, run: Run, number: int, upto: int = 0) -> None:
         run.execute(_HEAD, [number])
-
-    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        def restored(run: Run, number: int, _: int) -> None:
-            self._last(run, number)
-            columns = zip(*map(event_row, events), strict=True)
-            run.execute(
-                f"INSERT INTO main.events(owner, {', '.join(EVENT_FIELDS)}) "
-                "SELECT ?, e.* FROM unnest(?::bigint[], ?::text[], ?::text[], ?::text[], ?::bigint[], "
-                "?::text[], ?::text[], ?::text[]) e ON CONFLICT DO NOTHING",
-                [number, *(list(column) for column in columns)],
-            )
-            self._moved(run, number)
-            run.execute("SELECT main.move_on(?)", [max(event.position for event in events)])
-
-        if events:
-            self._db.write_for(owner, restored)
+        if upto:
+            run.execute("SELECT main.move_on(?)", [upto])
 
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
         """See `EventLog.state`; with what came since the last one, and with the index, if that is searched here."""
@@ -161,7 +134,7 @@ class PostgresLog(SqlLog):
             return LogState()
         known, index, status = self._tails.get(owner.owner) or Tail(), self._db.index, None
         asked: list[Statement] = [(_STATE, [[*kinds], number]), (_TAIL, [number, known.head, NEWEST])]
-        if index is not None and index.kept_columns(owner).number >= 0:
+        if index is not None and index.last_columns(owner) is not None:
             status, (rows, newest) = index.status_along(asked, owner, number, pending=PENDING, sums=True)
         else:
             rows, newest = self._db.queries(asked, owner=number)
@@ -178,24 +151,8 @@ class PostgresLog(SqlLog):
         }
         return LogState(head, mark_of(name, from_micros(at)), last, tail, status)
 
-    def size(self) -> LogSize:
-        owners, events, archived, sessions, size = self._db.query(_COUNTS)[0]
-        return LogSize(owners, sessions, events, int(size), archived)
-
 
 Ask: TypeAlias = Callable[[Sequence[Statement]], list[list[Row]]]
-Answered: TypeAlias = psycopg.Cursor[Row] | Answer
-
-
-def _first_places(drafts: Sequence[Draft]) -> set[int]:
-    """The first place of each id; a different event with the same id is a conflict."""
-    first: dict[tuple[str, str], int] = {}
-    for place, draft in enumerate(drafts):
-        there = first.setdefault((draft.session or "", draft.id), place)
-        repeated = (draft.kind, draft.payload) == (drafts[there].kind, drafts[there].payload)
-        if there != place and not (draft.fixed_id and repeated):
-            raise conflict(draft, "of the same call")
-    return set(first.values())
 
 
 _MORE = ("last_used", "speaker", "valid_from", "valid_to", "sources", "author")
@@ -233,7 +190,6 @@ WITH numbers AS (
     UPDATE main.indexed SET number = number + 1 WHERE owner IN (
         SELECT owner FROM main.indexed
         WHERE owner IN (SELECT owner FROM main.records WHERE id = ANY(?) AND coalesce(pending, pending))
-            AND EXISTS (SELECT 1 FROM main.embedder WHERE name = ? AND dim = ?)
         ORDER BY owner FOR UPDATE
     ) RETURNING owner, number
 ), mine AS (
@@ -327,20 +283,9 @@ class PostgresIndex(SqlIndex):
     def _stored(self, keys: Collection[bytes]) -> Statement:
         return "SELECT DISTINCT ON (key) key, vector FROM main.vectors WHERE key = ANY(?)", [[*keys]]
 
-    def put_vectors(
-        self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
-    ) -> None:
-        _check(embedder, self._db.write(lambda run, _: self._put(run, embedder, keys, vectors)))
-
-    def _put(
-        self, run: Run, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
-    ) -> Answered:
-        """Store vectors inside this transaction, if they are of the index's embedder; returns which that is."""
-        packed = {key: np.asarray(vector, dtype=np.float32).tobytes() for key, vector in vectors.items()}
-        given = [[*keys], [*keys.values()], [packed.get(key) for key in keys.values()]]
-        run.execute("INSERT INTO main.embedder VALUES (1, ?, ?) ON CONFLICT DO NOTHING", embedder)
-        run.execute(_PUT, [[*keys], *embedder, [*keys], *given])
-        return run.execute("SELECT name, dim FROM main.embedder")
+    def _give(self, run: Run, keys: Mapping[int, bytes], vectors: Mapping[bytes, bytes]) -> None:
+        given = [[*keys], [*keys.values()], [vectors.get(key) for key in keys.values()]]
+        run.execute(_PUT, [[*keys], [*keys], *given])
 
     def store(
         self,
@@ -349,17 +294,15 @@ class PostgresIndex(SqlIndex):
         embedder: tuple[str, int],
         keys: Mapping[int, bytes],
         vectors: Mapping[bytes, Floats],
-        **move: Any,
+        **move: Unpack[Move],
     ) -> Status | None:
         def ask(statements: Sequence[Statement]) -> list[list[Row]]:
-            def work(run: Run, number: int, _: int) -> list[Answered]:
-                self._upserted(run, number, entries, **move)
-                there = self._put(run, embedder, keys, vectors)
-                return [there, *(run.execute(text, values) for text, values in statements)]
+            def work(run: Run, number: int, _: int) -> list[psycopg.Cursor[Row] | Answer]:
+                self._upserted(run, number, entries, move)
+                self._put(run, embedder, keys, vectors)
+                return [run.execute(text, values) for text, values in statements]
 
-            there, *answers = self._db.write_for(owner, work, alone=False)
-            _check(embedder, there)
-            return [answer.fetchall() for answer in answers]
+            return [answer.fetchall() for answer in self._db.write_for(owner, work, alone=False)]
 
         # Nobody waits for what is written, only for the changes that it led to.
         try:
@@ -377,9 +320,3 @@ class PostgresIndex(SqlIndex):
 
     def _empty(self, run: Run) -> None:
         run.execute("TRUNCATE main.records, main.vectors, main.gone, main.embedder")
-
-
-def _check(embedder: tuple[str, int], answer: Answered) -> None:
-    (there,) = answer.fetchall()
-    if there != tuple(embedder):
-        raise EmbedderMismatchError(there, embedder)

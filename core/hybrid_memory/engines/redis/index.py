@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Unpack
 from uuid import uuid4
 
 import numpy as np
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.columns import CACHE_BYTES, ROW, Changes, Columns, Row, RowIndex
-from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value
+from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, digest_or_none, owner_tag
 from hybrid_memory.engines.redis.index_scripts import CHANGES, DELETE, GIVE_VECTORS, LEASE, RESET, UPSERT
-from hybrid_memory.engines.redis.layout import Keys, digest_or_none, owner_tag
 from hybrid_memory.engines.stored import RECORD_FIELDS, owner_json, owner_key, record_in, row_of, to_json, to_micros
 from hybrid_memory.errors import EmbedderMismatchError
-from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Status, Use
+from hybrid_memory.index.port import Entry, IndexSize, Move, Status
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.scope import Scope
 
@@ -47,7 +46,7 @@ class RedisIndex(RowIndex):
     def __init__(self, connection: RedisConnection, *, cache_bytes: int = CACHE_BYTES) -> None:
         super().__init__(cache_bytes)
         self._connection = connection
-        self._keys = Keys(connection.prefix)
+        self._owners, self._rows = f"{connection.prefix}:owners", f"{connection.prefix}:rows"
         connection.warn_of_eviction("records")
 
     def changes(self, owner: Scope, known: Columns) -> Changes:
@@ -80,11 +79,11 @@ class RedisIndex(RowIndex):
     def status(
         self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
     ) -> Status:
-        root = "" if owner is None else self._keys.index(owner_tag(owner))
+        root = "" if owner is None else self._root(owner_tag(owner))
         bounds = [(f"({digest_or_none(session)};", f"[{digest_or_none(session)}:") for session in sessions]
         embedder, (applied, anchor, number, epoch), waiting, *last = self._connection.calls(
             [
-                ("GET", self._keys.embedder),
+                ("GET", f"{self._rows}:embedder"),
                 ("HMGET", f"{root}:state", "applied", "anchor", "number", "epoch"),
                 ("ZRANGEBYSCORE", f"{root}:pending", "-inf", "+inf", "LIMIT", 0, pending),
                 *(("ZREVRANGEBYLEX", f"{root}:turns", *bound, "LIMIT", 0, 1) for bound in bounds),
@@ -92,7 +91,7 @@ class RedisIndex(RowIndex):
         )
         counts: list[int] = []
         if sums and owner is None:
-            roots = [self._keys.index(tag.decode()) for tag in self._connection.call("HKEYS", self._keys.owners)]
+            roots = [self._root(tag.decode()) for tag in self._connection.call("HKEYS", self._owners)]
             parts = [("HLEN", f"{root}:{part}") for root in roots for part in ("rows", "vectors")]
             counts = self._connection.calls(parts)
         records, vectors = sum(counts[::2]), sum(counts[1::2])
@@ -116,7 +115,7 @@ class RedisIndex(RowIndex):
     def statuses(self, owners: Sequence[Scope]) -> dict[Scope, Status]:
         commands: list[tuple[Value, ...]] = []
         for owner in owners:
-            root = self._keys.index(owner_tag(owner))
+            root = self._root(owner_tag(owner))
             commands += [("HMGET", f"{root}:state", "applied", "anchor"), ("ZRANGE", f"{root}:pending", 0, 0)]
         answers = self._connection.calls(commands)
         return {
@@ -124,57 +123,44 @@ class RedisIndex(RowIndex):
             for owner, (applied, anchor), waiting in zip(owners, answers[::2], answers[1::2], strict=True)
         }
 
-    def previous(self, owner: Scope, records: Sequence[Record], status: Status | None = None) -> dict[int, Record]:
-        """See `SemanticIndex.previous`; without the columns, which a writer may never need."""
-        later = [record for record in records if record.ordinal]
-        places = [_place(record.scope.session, record.segment, record.ordinal - 1) for record in later]
-        turns = f"{self._keys.index(owner_tag(owner))}:turns"
+    def stored_before(self, owner: Scope, records: Sequence[Record]) -> list[int]:
+        places = [_place(record.scope.session, record.segment, record.ordinal - 1) for record in records]
+        turns = f"{self._root(owner_tag(owner))}:turns"
         found = self._connection.calls([("ZRANGEBYLEX", turns, f"[{place}:", f"({place};") for place in places])
-        before = {one.id: _id_of(turn[-1]) for one, turn in zip(later, found, strict=True) if turn}
-        there = {turn.id: turn for turn in self.records(owner, list(before.values()))}
-        return {record: there[number] for record, number in before.items() if number in there}
+        return [_id_of(turn[-1]) for turn in found if turn]
 
-    def upsert(
-        self,
-        owner: Scope,
-        entries: Sequence[Entry],
-        *,
-        after: int,
-        upto: int,
-        anchor: str = "",
-        seen: str | None = None,
-        gone: Collection[int] = (),
-        uses: Mapping[int, Use] = UNUSED,
-    ) -> bool:
+    def upsert(self, owner: Scope, entries: Sequence[Entry], **move: Unpack[Move]) -> bool:
         tag, by_id = owner_tag(owner), {entry.record.id: entry for entry in entries}
         # Ids are positions: where a log was set back, they come again, perhaps as somebody else's.
         for other, numbers in self._by_owner(by_id).items():
             if other != tag:
                 self.delete(numbers)
         # Whose a record is must be known before it is there, so that it can always be found by its id.
-        commands: list[list[Value]] = [["HSETNX", self._keys.owners, tag, owner_json(owner)]]
+        commands: list[list[Value]] = [["HSETNX", self._owners, tag, owner_json(owner)]]
         if by_id:
-            commands.append(["HSET", self._keys.records, *(part for number in by_id for part in (number, tag))])
+            commands.append(["HSET", f"{self._rows}:records", *(part for number in by_id for part in (number, tag))])
         self._connection.calls(commands)
         call = uuid4().hex  # so that the script knows its own work where the answer was lost and it is sent again
-        expected = "" if seen is None else f"={seen}"
+        expected = "" if (seen := move.get("seen")) is None else f"={seen}"
         stored: list[Value] = []  # of each record: id, place, what a search needs, the record
         for record, row, terms in [(entry.record, row_of(0, entry.record), entry.terms) for entry in by_id.values()]:
             place = f"{_place(record.scope.session, record.segment, record.ordinal)}:{record.id}"
             held = to_json([*(row[name] for name in _HELD), terms]).removeprefix("[")
             whole = to_json([*owner_key(record.scope), row["session"], *(row[name] for name in RECORD_FIELDS)])
             stored += [record.id, place if record.kind is RecordKind.TURN else "", held, whole]
-        used = [value for number, use in uses.items() for value in (number, use.count, to_micros(use.at))]
-        left = " ".join(map(str, [*gone, *by_id]))
-        values = [call, after, upto, anchor, expected, left, len(by_id), *stored, *used]
-        answer = self._run(UPSERT, tag, values)
+        used = [
+            value for number, use in move.get("uses", {}).items() for value in (number, use.count, to_micros(use.at))
+        ]
+        left = " ".join(map(str, [*move.get("gone", ()), *by_id]))
+        moved: list[Value] = [call, move["after"], move["upto"], move.get("anchor", ""), expected]
+        answer = self._run(UPSERT, tag, [*moved, left, len(by_id), *stored, *used])
         self._forget(tag, answer[1:])
         return bool(answer)
 
     def put_vectors(
         self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
     ) -> None:
-        named = [("SET", self._keys.embedder, json.dumps(embedder), "NX"), ("GET", self._keys.embedder)]
+        named = [("SET", f"{self._rows}:embedder", json.dumps(embedder), "NX"), ("GET", f"{self._rows}:embedder")]
         if (stored := _pair(self._connection.calls(named)[1])) != tuple(embedder):
             raise EmbedderMismatchError(stored, embedder)
         known = self.known([key for key in keys.values() if key not in vectors])
@@ -184,7 +170,7 @@ class RedisIndex(RowIndex):
             values = [part for number in numbers for part in (number, keys[number].hex(), blobs[keys[number]])]
             for number in map(int, self._run(GIVE_VECTORS, tag, values)):
                 held += [0, f"{keys[number].hex()}:{tag}:{number}"]
-        self._connection.calls([["ZADD", self._keys.holders, *held]] if held else [])
+        self._connection.calls([["ZADD", f"{self._rows}:holders", *held]] if held else [])
 
     def lease(self, owner: Scope, holder: str, seconds: float) -> bool:
         return bool(self._run(LEASE, owner_tag(owner), [holder, round(seconds * 1000)]))
@@ -199,28 +185,24 @@ class RedisIndex(RowIndex):
     def records(self, owner: Scope, ids: Sequence[int]) -> list[Record]:
         return self._records(owner_tag(owner), ids)
 
-    def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
-        if owner is not None:
-            return self.vectors_of(owner, keys)
+    def stored_vectors(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, Floats]]:
         self._connection.check_open()
-        hashes = {key.hex(): key for key in keys if isinstance(key, bytes)}
+        hashes = {key.hex(): key for key in keys}
         answers = self._connection.calls(
-            [("ZRANGEBYLEX", self._keys.holders, f"[{key}:", f"({key};", "LIMIT", 0, ASKED) for key in hashes]
+            [("ZRANGEBYLEX", f"{self._rows}:holders", f"[{key}:", f"({key};", "LIMIT", 0, ASKED) for key in hashes]
         )
         holders = [holder.decode().split(":") for answer in answers for holder in answer]
-        blobs = self._connection.calls(
-            [("HGET", f"{self._keys.index(tag)}:vectors", number) for _, tag, number in holders]
-        )
-        parts = [blob.split(b" ", 2) for blob in blobs if blob is not None]
-        there = {key.decode(): vector for _, key, vector in parts}  # a record may have another text by now
-        return {key: np.frombuffer(there[name], dtype=np.float32) for name, key in hashes.items() if name in there}
+        blobs = self._connection.calls([("HGET", f"{self._root(tag)}:vectors", number) for _, tag, number in holders])
+        for _, key, vector in [blob.split(b" ", 2) for blob in blobs if blob is not None]:
+            if key.decode() in hashes:  # a record may have another text by now
+                yield hashes[key.decode()], np.frombuffer(vector, dtype=np.float32)
 
     def delete(self, ids: Sequence[int] | None) -> int:
         if ids is None:
-            owners = self._connection.call("HKEYS", self._keys.owners)
+            owners = self._connection.call("HKEYS", self._owners)
             count = sum(self._disown(self._run(RESET, owner.decode(), [])) for owner in owners)
             # The embedder last, so that whoever finds a half-done reset does not mix vectors of two.
-            self._connection.calls([("UNLINK", self._keys.holders), ("DEL", self._keys.embedder)])
+            self._connection.calls([("UNLINK", f"{self._rows}:holders"), ("DEL", f"{self._rows}:embedder")])
             return count
         count = 0
         for tag, numbers in self._by_owner(ids).items():
@@ -240,7 +222,7 @@ class RedisIndex(RowIndex):
         """These records of the owner with this tag, in the given order."""
         if not ids:
             return []
-        root = self._keys.index(tag)
+        root = self._root(tag)
         parts = self._connection.calls([("HMGET", f"{root}:{part}", *ids) for part in ("records", "uses")])
         records = []
         for stored, used in zip(*parts, strict=True):
@@ -257,24 +239,27 @@ class RedisIndex(RowIndex):
         """Removed records, given with their content hashes, hold no vector any more."""
         pairs = zip(removed[::2], removed[1::2], strict=True)
         held = [f"{key.decode()}:{tag}:{number.decode()}" for number, key in pairs if key]
-        self._connection.calls([("ZREM", self._keys.holders, *held)] if held else [])
+        self._connection.calls([("ZREM", f"{self._rows}:holders", *held)] if held else [])
 
     def _disown(self, removed: Sequence[bytes]) -> int:
-        self._connection.calls([("HDEL", self._keys.records, *removed)] if removed else [])
+        self._connection.calls([("HDEL", f"{self._rows}:records", *removed)] if removed else [])
         return len(removed)
 
     def _by_owner(self, ids: Iterable[int]) -> dict[str, list[int]]:
         """The records grouped by owner tag; records without an owner are left out."""
         numbers = list(dict.fromkeys(map(int, ids)))
         owners: dict[str, list[int]] = defaultdict(list)
-        tags = self._connection.call("HMGET", self._keys.records, *numbers) if numbers else []
+        tags = self._connection.call("HMGET", f"{self._rows}:records", *numbers) if numbers else []
         for number, tag in zip(numbers, tags, strict=True):
             if tag is not None:
                 owners[tag.decode()].append(number)
         return owners
 
+    def _root(self, tag: str) -> str:
+        return f"{self._rows}:{{{tag}}}"
+
     def _run(self, script: Script, tag: str, values: Sequence[Value]) -> Any:
-        return self._connection.script(script, [self._keys.index(tag)], values)
+        return self._connection.script(script, [self._root(tag)], values)
 
 
 def _place(session: str | None, segment: int, ordinal: int) -> str:

@@ -14,8 +14,7 @@ from zlib import crc32
 from redis.exceptions import ResponseError
 from redis.exceptions import TimeoutError as NoAnswerError
 
-from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value
-from hybrid_memory.engines.redis.layout import Keys, digest_or_none, owner_of, owner_tag
+from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, digest_or_none, owner_of, owner_tag
 from hybrid_memory.engines.redis.log_scripts import DROP, GET, READ, RESTORE, STATE, WRITE
 from hybrid_memory.engines.stored import conflict, from_micros, owner_json, to_json, to_micros
 from hybrid_memory.errors import OutcomeUnknownError, OutdatedError, StoreError, StoreUnavailableError
@@ -52,7 +51,7 @@ class RedisLog(EventLog):
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection
-        self._keys = Keys(connection.prefix)
+        self._prefix = connection.prefix
         # Threads of one process queue here, and do not overtake each other between reserving and appending.
         self._turns = [threading.Lock() for _ in range(_LOCKS)]
         if not connection.info("persistence").get("aof_enabled"):
@@ -113,7 +112,7 @@ class RedisLog(EventLog):
 
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
         owners = [scope.owner] if scope is not None else self._owners()
-        last = self._connection.calls([("GET", f"{self._keys.log(owner_tag(owner))}:last") for owner in owners])
+        last = self._connection.calls([("GET", f"{self._root(owner)}:last") for owner in owners])
         return {owner: int(position) for owner, position in zip(owners, last, strict=True) if position is not None}
 
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
@@ -126,13 +125,13 @@ class RedisLog(EventLog):
         return LogState(head.position, head.mark, last)
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
-        root = self._keys.log(owner_tag(owner))
+        root = self._root(owner)
         return sum(
             self._connection.calls([("ZCOUNT", f"{root}:kind:{kind}", f"({after}", "+inf") for kind in EventKind])
         )
 
     def size(self) -> LogSize:
-        roots = [self._keys.log(owner_tag(owner)) for owner in self._owners()]
+        roots = [self._root(owner) for owner in self._owners()]
         answer = self._connection.calls(
             [("HLEN", f"{root}:{part}") for root in roots for part in ("ids", "sessions", "events", "dropped")]
         )
@@ -191,10 +190,10 @@ class RedisLog(EventLog):
 
     def _reserved(self, owner: Scope, size: int, beyond: int) -> int:
         """A position that starts a reserved range of this size, not before the given one."""
-        known = ("HSETNX", self._keys.owners, owner_tag(owner), owner_json(owner))
-        _, last = self._connection.calls([known, ("INCRBY", self._keys.position, size)])
+        known = ("HSETNX", f"{self._prefix}:owners", owner_tag(owner), owner_json(owner))
+        _, last = self._connection.calls([known, ("INCRBY", f"{self._prefix}:position", size)])
         if last - size < beyond:  # the counter was restored from a backup
-            last = self._connection.call("INCRBY", self._keys.position, beyond - (last - size))
+            last = self._connection.call("INCRBY", f"{self._prefix}:position", beyond - (last - size))
         return int(last) - size
 
     def _pages(self, scope: Scope, selection: Selection, session: str, most: int) -> Iterator[tuple[Any, list[Event]]]:
@@ -214,7 +213,7 @@ class RedisLog(EventLog):
 
     def _timed(self, scope: Scope, selection: Selection) -> Iterator[tuple[Any, list[Event]]]:
         """As `_pages`, of the events between two instants, which are picked here."""
-        root, matches = self._keys.log(owner_tag(scope)), selection.test()
+        root, matches = self._root(scope), selection.test()
         since = "-inf" if selection.since is None else to_micros(selection.since)
         until = "+inf" if selection.until is None else f"({to_micros(selection.until)}"
         asked = [("GET", f"{root}:erasures"), ("ZRANGEBYSCORE", f"{root}:at", since, until)]
@@ -238,10 +237,13 @@ class RedisLog(EventLog):
         return [to_event(scope.owner, int(at), value) for at, value in zip(positions, stored, strict=True) if value]
 
     def _owners(self) -> list[Scope]:
-        return [owner_of(owner) for owner in self._connection.call("HVALS", self._keys.owners)]
+        return [owner_of(owner) for owner in self._connection.call("HVALS", f"{self._prefix}:owners")]
+
+    def _root(self, owner: Scope) -> str:
+        return f"{self._prefix}:log:{{{owner_tag(owner)}}}"
 
     def _run(self, script: Script, owner: Scope, values: Sequence[Value]) -> Any:
-        return self._connection.script(script, [self._keys.log(owner_tag(owner))], values)
+        return self._connection.script(script, [self._root(owner)], values)
 
 
 def to_values(written: Draft | Event) -> list[Value]:

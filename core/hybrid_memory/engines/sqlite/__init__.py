@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
+from functools import cached_property
 from pathlib import Path
 
-from hybrid_memory.config import MemoryConfig
 from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.sqlite.driver import Driver
 from hybrid_memory.engines.sqlite.schema import VERSION
@@ -25,43 +25,36 @@ class SqliteEngine(Engine):
 
     encrypts = True
 
-    def __init__(self, url: str, config: MemoryConfig, key: str | bytes | None = None) -> None:
-        super().__init__(url, config, key)
-        self._database: Database | None = None
-
     @property
     def path(self) -> Path | None:
         path = self.url.removeprefix("sqlite:///")
         return None if path in {self.url, "", ":memory:"} else Path(path).expanduser()
 
     def log(self) -> EventLog:
-        return super().log() if self.path is None else SqliteLog(self._opened(self.path))
+        return super().log() if self.path is None else SqliteLog(self._database)
 
     def index(self) -> SemanticIndex:
         if self.path is None:
             return super().index()
-        return SqliteIndex(self._opened(self.path), cache_bytes=self.config.cache_megabytes << 20)
+        return SqliteIndex(self._database, cache_bytes=self.config.cache_megabytes << 20)
 
     def prepare_rekey(self, key: str | bytes) -> None:
-        if self._database is not None:
-            self._database.prepare_rekey(key)
+        self._database.prepare_rekey(key)
 
     def rekey(self, key: str | bytes) -> None:
-        if self._database is not None:
-            self._database.rekey(key)
+        self._database.rekey(key)
 
     def settle_rekey(self, key: str | bytes) -> None:
-        if self._database is not None:
-            self._database.settle_rekey(key)
+        self._database.settle_rekey(key)
         self.key = key
 
     def check(self) -> list[Finding]:
         return [] if self.path is None else list(check_file(self.path, self.key))
 
-    def _opened(self, path: Path) -> Database:
-        if self._database is None:
-            self._database = Database(path, power_safe=self.config.power_safe, key=self.key, read_only=self.read_only)
-        return self._database
+    @cached_property
+    def _database(self) -> Database:
+        path = self.path or Path()  # asked for only where there is one
+        return Database(path, power_safe=self.config.power_safe, key=self.key, read_only=self.read_only)
 
 
 LEAST_FREE_BYTES = 100_000_000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hybrid_memory.engines.sql import RECORDS
+
 APPLICATION_ID = 0x48414D31
 """Identifies the file ("HAM1"), so that another program's database is not taken for a memory."""
 
@@ -49,48 +51,13 @@ SCHEMA = """
     INSERT INTO erasures VALUES (1, 0, 0);
 
     -- The anchor says which event stood at the applied position, so that an index notices that its log was set back.
-    -- Every change of an owner's records has a number, and the records that it touched have it too (``changed``,
-    -- ``written`` if their text was), so that a reader asks for what is new to it. Of removed ones the number and id
-    -- remain for a while. Another epoch says that what a reader has is void.
     CREATE TABLE indexed(
         owner INTEGER PRIMARY KEY REFERENCES owners(id),
         applied INTEGER NOT NULL DEFAULT 0, anchor TEXT NOT NULL DEFAULT '',
         number INTEGER NOT NULL DEFAULT 0, epoch INTEGER NOT NULL
     );
-    CREATE TABLE embedder(one INTEGER PRIMARY KEY CHECK (one = 1), name TEXT NOT NULL, dim INTEGER NOT NULL);
-
-    CREATE TABLE records(
-        id INTEGER PRIMARY KEY,
-        owner INTEGER NOT NULL REFERENCES owners(id),
-        session TEXT NOT NULL,
-        kind TEXT NOT NULL,
-        category TEXT,
-        speaker TEXT NOT NULL,
-        text TEXT NOT NULL,
-        at INTEGER NOT NULL,
-        segment INTEGER NOT NULL,
-        ordinal INTEGER NOT NULL,
-        length INTEGER NOT NULL,
-        importance REAL NOT NULL,
-        uses INTEGER NOT NULL,
-        last_used INTEGER,
-        valid_from INTEGER,
-        valid_to INTEGER,
-        sources TEXT NOT NULL,
-        metadata TEXT NOT NULL,
-        turn INTEGER NOT NULL,
-        author TEXT NOT NULL,
-        origin TEXT NOT NULL,
-        terms TEXT NOT NULL,
-        pending INTEGER NOT NULL DEFAULT 1,
-        written INTEGER NOT NULL,
-        changed INTEGER NOT NULL
-    );
-    CREATE INDEX records_changed ON records(owner, changed);
-    CREATE INDEX records_in_segment ON records(owner, segment, ordinal);
-    CREATE INDEX records_of_session ON records(owner, session, id);
-    CREATE INDEX records_pending ON records(owner, id) WHERE pending;
     CREATE TABLE vectors(record INTEGER PRIMARY KEY REFERENCES records(id), key BLOB NOT NULL, vector BLOB NOT NULL);
     CREATE INDEX vectors_by_key ON vectors(key);
     CREATE TABLE gone(owner INTEGER, number INTEGER, id INTEGER, PRIMARY KEY(owner, number, id)) WITHOUT ROWID;
 """
+SCHEMA += RECORDS.format(number="INTEGER", text="TEXT").replace("main.", "")

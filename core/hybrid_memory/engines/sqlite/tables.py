@@ -5,16 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 
-import numpy as np
-
-from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.columns import MOST_GONE, Changes, Columns
-from hybrid_memory.engines.sql import CHANGED, Row, SqlIndex, SqlLog, Statement, same
+from hybrid_memory.engines.sql import CHANGED, SqlIndex, SqlLog, Statement, same
 from hybrid_memory.engines.sqlite.database import Database, mark_unscrubbed
-from hybrid_memory.engines.stored import EVENT_FIELDS, conflict, draft_row, event_row, from_micros
-from hybrid_memory.errors import EmbedderMismatchError, OutdatedError
-from hybrid_memory.log.event import Event, EventKind, mark_of
-from hybrid_memory.log.port import Appended, Draft, LogSize, LogState
+from hybrid_memory.engines.stored import EVENT_FIELDS, conflict, draft_row, from_micros
+from hybrid_memory.errors import OutdatedError
+from hybrid_memory.log.event import EventKind, mark_of
+from hybrid_memory.log.port import Appended, Draft, LogState
 from hybrid_memory.scope import Scope
 
 _EVENT_AND_OWNER = ", ".join([*(f"e.{name}" for name in EVENT_FIELDS), "o.tenant", "o.user", "o.agent", "o.space"])
@@ -26,13 +23,6 @@ WHERE NOT EXISTS (SELECT 1 FROM dropped {_BY_ID}) ON CONFLICT(owner, session, id
 _THERE = f"""
 SELECT position, kind, payload, NULL FROM events {_BY_ID}
 UNION ALL SELECT position, kind, NULL, digest FROM dropped {_BY_ID}
-"""
-_SPOKEN = "EXISTS (SELECT 1 FROM {} WHERE owner = s.owner AND session = '' AND kind = 'message')"
-_SESSIONS = "SELECT DISTINCT owner, session FROM events UNION SELECT DISTINCT owner, session FROM dropped"
-_COUNTS = f"""
-SELECT (SELECT count(*) FROM owners), (SELECT count(*) FROM events), (SELECT count(*) FROM dropped),
-    (SELECT count(*) FROM ({_SESSIONS}) s
-        WHERE session <> '' OR {_SPOKEN.format("events")} OR {_SPOKEN.format("dropped")})
 """
 _CHANGED = f"""
 SELECT {CHANGED}, CASE WHEN r.written > ?1 THEN r.terms END, v.vector
@@ -78,15 +68,6 @@ class SqliteLog(SqlLog):
     def _destroying(self, run: sqlite3.Connection) -> None:
         mark_unscrubbed(run)
 
-    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        def restored(run: sqlite3.Connection, number: int, _: int) -> None:
-            run.executemany(
-                f"INSERT OR IGNORE INTO events(owner, {', '.join(EVENT_FIELDS)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [(number, *event_row(event)) for event in events],
-            )
-
-        self._db.write_for(owner, restored)
-
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
         newest = "(SELECT max(position) FROM events WHERE owner = ?1{})"
         of_kind = [newest.format(f" AND kind = ?{row} AND kind <> 'message'") for row in range(2, len(kinds) + 2)]
@@ -97,10 +78,6 @@ class SqliteLog(SqlLog):
         last = {kind: (position, mark_of(name, from_micros(at))) for kind, position, name, at in rows}
         head, mark = max(last.values(), default=(0, ""))
         return LogState(head, mark, {kind: last[kind] for kind in kinds if kind in last})
-
-    def size(self) -> LogSize:
-        ((owners, events, archived, sessions),) = self._db.query(_COUNTS)
-        return LogSize(owners, sessions, events, self._db.size_bytes(), archived)
 
 
 class SqliteIndex(SqlIndex):
@@ -120,42 +97,25 @@ class SqliteIndex(SqlIndex):
         rows = self._db.query(_CHANGED, (since, mine)) if number > since else []
         return Changes(number, epoch, rows, [record for (record,) in gone])
 
-    def _answered(
-        self, asked: Sequence[Statement], number: int | None, summed: Scope | None
-    ) -> tuple[list[list[Row]], Columns | None]:
-        answers = [self._db.query(*statement) for statement in asked]
-        return answers, None if summed is None else self.owner_columns(summed)
-
     def _stored(self, keys: Collection[bytes]) -> Statement:
         return f"SELECT key, vector FROM vectors WHERE key IN ({', '.join(['?'] * len(keys))}) GROUP BY key", [*keys]
 
-    def put_vectors(
-        self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
-    ) -> None:
+    def _give(self, run: sqlite3.Connection, keys: Mapping[int, bytes], vectors: Mapping[bytes, bytes]) -> None:
         # Not by the index of those that wait, of which there may be many more.
         waiting = f"SELECT owner, id FROM records WHERE id {self._db.among} AND coalesce(pending, pending)"
         raised = "UPDATE indexed SET number = number + 1 WHERE owner = ? RETURNING number"
-
-        def put(run: sqlite3.Connection, _: int) -> None:
-            run.execute("INSERT INTO embedder VALUES (1, ?, ?) ON CONFLICT DO NOTHING", embedder)
-            (there,) = run.execute("SELECT name, dim FROM embedder").fetchall()
-            if there != tuple(embedder):
-                raise EmbedderMismatchError(there, embedder)
-            known = {key: np.asarray(vector, dtype=np.float32).tobytes() for key, vector in vectors.items()}
-            known |= run.execute(*self._stored({*keys.values()} - vectors.keys())).fetchall()
-            mine = run.execute(waiting, [self._db.array(list(keys))]).fetchall()
-            numbers = {owner: run.execute(raised, [owner]).fetchall()[0][0] for owner in {owner for owner, _ in mine}}
-            given = [(owner, record) for owner, record in mine if keys[record] in known]
-            run.executemany(
-                "INSERT INTO vectors(record, key, vector) VALUES (?, ?, ?)",
-                [(record, keys[record], known[keys[record]]) for _, record in given],
-            )
-            run.executemany(
-                "UPDATE records SET pending = false, changed = ? WHERE id = ?",
-                [(numbers[owner], record) for owner, record in given],
-            )
-
-        self._db.write(put)
+        known = {**vectors, **dict(run.execute(*self._stored({*keys.values()} - vectors.keys())).fetchall())}
+        mine = run.execute(waiting, [self._db.array(list(keys))]).fetchall()
+        numbers = {owner: run.execute(raised, [owner]).fetchall()[0][0] for owner in {owner for owner, _ in mine}}
+        given = [(owner, record) for owner, record in mine if keys[record] in known]
+        run.executemany(
+            "INSERT INTO vectors(record, key, vector) VALUES (?, ?, ?)",
+            [(record, keys[record], known[keys[record]]) for _, record in given],
+        )
+        run.executemany(
+            "UPDATE records SET pending = false, changed = ? WHERE id = ?",
+            [(numbers[owner], record) for owner, record in given],
+        )
 
     def _delete(self, run: sqlite3.Connection, ids: Sequence[int], owners: Sequence[int] | None = None) -> int:
         listed = (self._db.array(list(ids)),)
