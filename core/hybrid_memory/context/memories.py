@@ -413,16 +413,15 @@ async def _nearest(run: Runner, services: Services, asked: Asking, hits: Sequenc
     if rows is None or not rows.facts:
         return ()
     vector, _ = await query_vector(run, services, asked.words)
-    turns = {source: hit.signals.vector for hit in hits for source in hit.record.sources}
     sessions: dict[str, float] = {}
     for hit in hits:
         session = hit.record.scope.session or ""
         sessions[session] = max(sessions.get(session, 0.0), hit.signals.vector)
-    nearness = await run.call(rows.nearness, vector, turns, sessions)
+    nearness = await run.call(rows.nearness, vector, sessions)
     recall_place = np.full(len(rows.facts), len(hits))
     for place in range(len(hits) - 1, -1, -1):  # of several turns the best counts
         for source in hits[place].record.sources:
-            recall_place[rows.rows_of[0].get(source, [])] = place
+            recall_place[rows.rows_of.get(source, [])] = place
     places = np.empty(len(rows.facts))
     places[np.argsort(-nearness, kind="stable")] = np.arange(len(rows.facts))
     worth = 1 / (RANKS + places) + 1 / (RANKS + recall_place)
