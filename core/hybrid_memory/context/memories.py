@@ -60,7 +60,7 @@ SPARE = 4
 COMPARED = 100
 """How many turns are compared with the question, to find the statements near them."""
 
-MEMORY_CHARS, OTHERS_CHARS = 200, 400
+MEMORY_CHARS, OTHERS_CHARS = 200, 800
 """Longer turns, of the user and of others, are shown as excerpts; the log has the rest."""
 
 SURE = 0.2
