@@ -54,12 +54,6 @@ ORDERS_RATIO = 0.1
 OTHERS_RATIO = 0.05
 """The same for other people's allergies and illnesses."""
 
-SHARED_TOKENS = 870
-"""Of fewer tokens for memories the three take a smaller share, until they have a quarter of what they have of these.
-
-A small prompt is for the question: of half as many, their whole shares left less than nearest turns do for questions.
-"""
-
 SENTENCES = " / "
 """Between two sentences of one day."""
 
@@ -226,7 +220,7 @@ def always(facts: Iterable[Fact]) -> list[Fact]:
 def standing_text(facts: Sequence[Fact], max_tokens: int, count: TokenCounter) -> tuple[str, list[Fact]]:
     """The text of name, safety and instructions, by day, and which these are.
 
-    Each part has a share of ``max_tokens``, a smaller one of few; the surest, then the newest come first.
+    Each part has a share of ``max_tokens``; the surest, then the newest come first.
     """
     chosen = always(facts)
     orders = [fact for fact in chosen if is_order(fact.attribute)]
@@ -234,9 +228,8 @@ def standing_text(facts: Sequence[Fact], max_tokens: int, count: TokenCounter) -
     others = [fact for fact in chosen if fact.subject == OTHERS and not is_order(fact.attribute)]
     own = [fact for fact in chosen if fact.subject != OTHERS and not is_order(fact.attribute)]
     kept: dict[str, Fact] = {}
-    shared = min(max_tokens, max(SHARED_TOKENS / 4, max_tokens**2 / SHARED_TOKENS))
     for part, ratio in ((own, SAFETY_RATIO), (orders, ORDERS_RATIO), (others, OTHERS_RATIO)):
-        room, days = ratio * shared, set[date]()
+        room, days = ratio * max_tokens, set[date]()
         for fact in part:
             if fact.text not in kept and (tokens := line_tokens(fact, days, count)) <= room:
                 kept[fact.text] = fact
