@@ -214,7 +214,7 @@ def always(facts: Iterable[Fact]) -> list[Fact]:
         fact for fact in facts if is_order(fact.attribute) or is_safety(fact) or fact.attribute in {"name", "nickname"}
     ]
     named = {fact.id for fact in chosen if fact.attribute == "name" and not fact.verbatim and fact.subject != OTHERS}
-    return sorted(chosen, key=lambda fact: (fact.id in named, fact.importance, fact.id), reverse=True)
+    return sorted(chosen, key=lambda fact: (fact.id in named, fact.importance, fact.confidence, fact.id), reverse=True)
 
 
 def standing_text(facts: Sequence[Fact], max_tokens: int, count: TokenCounter) -> tuple[str, list[Fact]]:
