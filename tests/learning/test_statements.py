@@ -96,7 +96,9 @@ def test_an_instruction_for_one_chat_stands_in_that_chat_alone(memory: HybridMem
 def test_safety_stands_in_every_prompt(memory: HybridMemory, words: str) -> None:
     memory.scoped(user="ann", session="s").remember(f"{words}.")
     memory.scoped(user="ann", session="s").remember("The weather was fine on Sunday.")
-    assert words in memory.scoped(user="ann", session="later").assemble("Plan a dinner.").standing
+    later = memory.scoped(user="ann", session="later")
+    assert words in later.assemble("Plan a dinner.").standing
+    assert words in later.assemble("Plan a dinner.", max_tokens=400).standing
 
 
 def test_everyday_wordings_of_safety_are_recognised(memory: HybridMemory) -> None:

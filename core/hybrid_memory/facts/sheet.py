@@ -54,6 +54,9 @@ ORDERS_RATIO = 0.1
 OTHERS_RATIO = 0.05
 """The same for other people's allergies and illnesses."""
 
+FEW_TOKENS = 450
+"""Of fewer tokens for memories the three take more, up to twice their share: small prompts need an allergy too."""
+
 SENTENCES = " / "
 """Between two sentences of one day."""
 
@@ -220,7 +223,7 @@ def always(facts: Iterable[Fact]) -> list[Fact]:
 def standing_text(facts: Sequence[Fact], max_tokens: int, count: TokenCounter) -> tuple[str, list[Fact]]:
     """The text of name, safety and instructions, by day, and which these are.
 
-    Each part has a share of ``max_tokens``; the surest, then the newest come first.
+    Each part has a share of ``max_tokens``, a larger one of few; the surest, then the newest come first.
     """
     chosen = always(facts)
     orders = [fact for fact in chosen if is_order(fact.attribute)]
@@ -228,8 +231,9 @@ def standing_text(facts: Sequence[Fact], max_tokens: int, count: TokenCounter) -
     others = [fact for fact in chosen if fact.subject == OTHERS and not is_order(fact.attribute)]
     own = [fact for fact in chosen if fact.subject != OTHERS and not is_order(fact.attribute)]
     kept: dict[str, Fact] = {}
+    shared = max(max_tokens, min(2 * max_tokens, FEW_TOKENS))
     for part, ratio in ((own, SAFETY_RATIO), (orders, ORDERS_RATIO), (others, OTHERS_RATIO)):
-        room, days = ratio * max_tokens, set[date]()
+        room, days = ratio * shared, set[date]()
         for fact in part:
             if fact.text not in kept and (tokens := line_tokens(fact, days, count)) <= room:
                 kept[fact.text] = fact
