@@ -101,6 +101,26 @@ def test_safety_stands_in_every_prompt(memory: HybridMemory, words: str) -> None
     assert words in later.assemble("Plan a dinner.", max_tokens=400).standing
 
 
+@pytest.mark.parametrize(
+    ("question", "answer", "together"),
+    [
+        ("Anything I can help with?", "A window seat, please.", False),
+        ("Do you need a wheelchair?", "I want a window seat.", False),
+        ("Shall I always answer in French?", "What's the capital of Peru, I forgot.", False),
+        ("你对什么东西过敏吗？", "先不说这个，帮我订一张去成都的机票。", False),
+        ("Are you a vegetarian?", "I am, since 2019.", True),
+        ("Where do you live?", "In Ghent, I moved there in May.", True),
+        ("你做什么工作？", "我在医院上班。", True),
+    ],
+)
+def test_a_question_before_lends_its_sense_to_an_answer_alone(
+    memory: HybridMemory, question: str, answer: str, *, together: bool
+) -> None:
+    user = memory.scoped(user=question, session="s")
+    user.remember([{"role": "assistant", "content": question}, answer])
+    assert any(question in fact.text for fact in user.facts()) is together
+
+
 def test_everyday_wordings_of_safety_are_recognised(memory: HybridMemory) -> None:
     missed = []
     for (words,) in rows("learning/safety.txt"):

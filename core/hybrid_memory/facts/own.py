@@ -236,7 +236,8 @@ _BARE = re.compile(
 """Answers that say nothing by themselves."""
 
 _OFFER = re.compile(
-    r"\b(?:what|how) (?:can|may|could) I\b|\b(?:que|en quoi|comment) puis-je|\b(?:qué|en qué|cómo) (?:te |le )?puedo|"
+    r"\b(?:what|how) (?:can|may|could) I\b|\banything (?:else )?I can (?:do|help)\b|"
+    r"\b(?:que|en quoi|comment) puis-je|\b(?:qué|en qué|cómo) (?:te |le )?puedo|"
     r"\b(?:was|wie|womit) kann ich|\b(?:cosa|come) posso|\bcomo posso|"
     r"(?:可以|能|要我?|需要我?).{0,4}帮.{0,3}(?:什么|吗|忙|您|你)",
     re.IGNORECASE,
@@ -251,6 +252,14 @@ _ASKS_YOU = re.compile(
     re.IGNORECASE,
 )
 """A question about the user, which a bare yes or no answers."""
+
+_OWN_SENTENCE = re.compile(
+    r"^\W*(?:i|we|my|our|he|she|they|his|her|their|ich|wir|mein\w*|er|sie|je|j['’]|nous|mon|ma|mes|il|elle|"
+    r"yo|mi|mis|nosotros|él|ella|soy|tengo|quiero|voy)\b(?!\W*(?:am|are|is|do|does|have|has|did|was|can|will|"
+    r"bin|habe|suis|sí|no|oui|non|ja|nein)?(?:\s+not|n['’]t)?\W*$)",
+    re.IGNORECASE,
+)
+"""A first clause that says something whatever was asked; "I am" does not."""
 
 _LETTERS = re.compile(r"[^\W\d_]{2}|[\u3040-\u30ff\u3400-\u9fff]")
 _QUOTE = re.compile(r"[\"“「『«]([^\"”」』»\n]{2,})[\"”」』»]")
@@ -390,7 +399,7 @@ def _statements(own: Own) -> list[Sentence]:
         plain = _LABEL.sub("", _ITEM.sub("", text), count=1).strip() or text
         if len(plain) <= MAX_SENTENCE_CHARS and _QUESTION.search(plain) and (before := _TOLD_FIRST.match(plain)):
             plain = before["told"].strip()
-        answer = question if first and len(plain) <= QUESTION_CHARS else ""
+        answer = question if first and len(plain) <= QUESTION_CHARS and _answers(plain) else ""
         order = _HOW_TO_WORK.search(f"{answer} {plain}") is not None
         telling = _LETTERS.search(plain) or (answer and any(map(str.isdigit, plain)))
         if _BARE.match(plain) and not (_ASKS_YOU.search(answer) and _YES_NO.match(plain)):
@@ -406,6 +415,12 @@ def _statements(own: Own) -> list[Sentence]:
         momentary = bool(answer or asks or _HANDOVER.search(plain))
         made.append(Sentence(turn.owner, plain, answer, event.position, event.at, order, momentary, asked, request))
     return made[:MAX_SENTENCES] if len(made) <= 2 * MAX_SENTENCES else []
+
+
+def _answers(text: str) -> bool:
+    """Whether a text may answer what was asked right before: it is no sentence of its own, question or request."""
+    clauses = _CLAUSES.split(text)
+    return not (_OWN_SENTENCE.match(clauses[0]) or _ASKING.search(text) or any(map(asks_for, clauses)))
 
 
 def _own_lines(words: str) -> list[str]:
