@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from itertools import compress, pairwise
 from operator import attrgetter
 
@@ -22,12 +23,14 @@ from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.message import Origin
 from hybrid_memory.recall import signals
 from hybrid_memory.recall.gather import Candidates, Home
-from hybrid_memory.recall.plan import DECIDING, SEARCH_TERMS, Plan
+from hybrid_memory.recall.plan import DECIDING, SEARCH_TERMS, Plan, Timing
 from hybrid_memory.recall.signals import learned
 from hybrid_memory.runtime.caches import kept_by_hash
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.asking import Speech, asking_share, ends, speech
+from hybrid_memory.text.dates import months_in
+from hybrid_memory.text.dates.calendar import TimeSpan
 from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.tokenize import terms
 
@@ -122,12 +125,27 @@ async def measure(
     places = candidates.places
     features["answers"] = answering(features["relevance"], speaks, places.segments, places.ordinals)
     columns = _columns(services, candidates, features, plan)
+    if plan.timing is Timing.CLEAR:
+        columns["temporal"] = np.maximum(columns["temporal"], _names_month(records, plan.times))
     if not given:  # adjustments that are the same for all candidates have no effect
         even = np.ptp(np.array([*columns.values()]), axis=1) < signals.ROUNDING
         applied = replace(applied, **dict.fromkeys({*compress(columns, even)} - {"vector", "text"}, 0.0))
     row_of = dict(zip(places.ids.tolist(), range(len(records)), strict=True))
     candidates.read.update(read)
     return Measured(candidates, records, row_of, columns, features, applied, vectors, echoes, words, asking)
+
+
+def _names_month(records: Sequence[Record], times: Sequence[TimeSpan]) -> Array:
+    """1 for what names a whole month that the query names, and was said within a year of it: "In August we fly"."""
+    whole = [span for span in times if span.until - span.since >= MONTH]
+    asked = [(span, months) for span in whole if (months := months_in(span.text))]
+    return np.array(
+        [
+            any(abs(record.at - span.since) <= YEAR and months & months_in(record.text) for span, months in asked)
+            for record in records
+        ],
+        dtype=np.float64,
+    )
 
 
 def _applied(weights: Weights, candidates: Candidates, plan: Plan) -> Weights:
@@ -276,6 +294,8 @@ def answering(relevance: Array, speaks: Speech, segments: Numbers, ordinals: Num
     (previous,) = signals.beside(segments, ordinals, -1)
     return np.asarray(np.append(relevance * speaks.asks, 0.0)[previous] * tells)
 
+
+MONTH, YEAR = timedelta(days=28), timedelta(days=366)
 
 READ_CHARS = 600
 """How much of a turn is searched for cues: its topic is usually at the beginning."""

@@ -10,7 +10,19 @@ from datetime import UTC, datetime
 from hybrid_memory.text.dates.calendar import DAY, Kind, Language, Moment, Part, Range, TimeSpan, part_of, shift
 from hybrid_memory.text.dates.chinese import CHINESE, LUNAR
 from hybrid_memory.text.dates.english import ENGLISH
-from hybrid_memory.text.dates.european import language_of_times
+from hybrid_memory.text.dates.european import WORDS, language_of_times
+
+_ENGLISH_MONTHS = (
+    "January February (?-i:March) April (?-i:May) June July August September October November December".split()
+)
+_CHINESE_MONTHS = "一 二 三 四 五 六 七 八 九 十 十一 十二".split()
+_MONTH_NAMES = [
+    re.compile(rf"\b(?:{'|'.join(names)})\b|(?<![\d十])(?:{number}|{chinese})月", re.IGNORECASE)
+    for number, (chinese, *names) in enumerate(
+        zip(_CHINESE_MONTHS, _ENGLISH_MONTHS, *(words.months.split() for words in WORDS.values()), strict=True), 1
+    )
+]
+"""Of each month, from January on, its names in all languages."""
 
 _WINDOW = 80
 """How far to look for words that show the tense of a sentence, in characters."""
@@ -162,3 +174,8 @@ def _joined(text: str, pieces: Sequence[_Piece]) -> Iterator[_Piece]:
         pending = each
     if pending is not None and not pending.weak:
         yield pending
+
+
+def months_in(text: str) -> frozenset[int]:
+    """The months that a text names, from 1 on, whatever their year."""
+    return frozenset(number for number, names in enumerate(_MONTH_NAMES, 1) if names.search(text))
