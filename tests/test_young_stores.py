@@ -92,3 +92,28 @@ def test_what_was_said_last_comes_first(memories: dict[str, HybridMemory]) -> No
     assert "product designer" in english.text
     assert "大疆" in chinese.text
     assert chinese.text.index("只有花生") < chinese.text.index("花生和芒果")
+
+
+@pytest.mark.parametrize(
+    ("plan", "later", "question"),
+    [
+        (
+            "In August Lea and I fly to Lisbon.",
+            ["I quit my job.", "The bike is mended."],
+            "Where did we fly in August?",
+        ),
+        (
+            "Im August fliegen wir hin.",
+            ["Wir sind umgezogen.", "Lea isst Fisch."],
+            "Wohin sind wir im August geflogen?",
+        ),
+        ("八月我们飞里斯本。", ["我们搬家了。", "自行车修好了。"], "我们八月飞去了哪里？"),
+    ],
+)
+def test_what_names_the_month_that_is_asked_about_comes_first(plan: str, later: list[str], question: str) -> None:
+    with open_memory("memory://", clock=Clock(datetime(2026, 11, 2, tzinfo=UTC))) as memory:
+        user = memory.scoped(user="me", session="s")
+        user.remember(plan, at=datetime(2026, 5, 10, tzinfo=UTC))
+        for text in later:
+            user.remember(text, at=datetime(2026, 8, 10, tzinfo=UTC))
+        assert texts(new_chat(memory).recall(question))[0] == plan

@@ -399,7 +399,9 @@ def _statements(own: Own) -> list[Sentence]:
         plain = _LABEL.sub("", _ITEM.sub("", text), count=1).strip() or text
         if len(plain) <= MAX_SENTENCE_CHARS and _QUESTION.search(plain) and (before := _TOLD_FIRST.match(plain)):
             plain = before["told"].strip()
-        answer = question if first and len(plain) <= QUESTION_CHARS and _answers(plain) else ""
+        clauses = _CLAUSES.split(plain)
+        independent = _OWN_SENTENCE.match(clauses[0]) or _ASKING.search(plain) or any(map(asks_for, clauses))
+        answer = question if first and len(plain) <= QUESTION_CHARS and not independent else ""
         order = _HOW_TO_WORK.search(f"{answer} {plain}") is not None
         telling = _LETTERS.search(plain) or (answer and any(map(str.isdigit, plain)))
         if _BARE.match(plain) and not (_ASKS_YOU.search(answer) and _YES_NO.match(plain)):
@@ -408,19 +410,13 @@ def _statements(own: Own) -> list[Sentence]:
             continue
         wants = _REQUEST.search(plain)
         asks = wants or (_ASKING.search(plain) and not answer and plain[-1] not in ".!。！")
-        request = bool(asks) and not any(map(_TELLS.search, _CLAUSES.split(plain)[1:]))
+        request = bool(asks) and not any(map(_TELLS.search, clauses[1:]))
         if not order and (_QUESTION.search(plain) or (request and not (wants and _MINE.search(plain)))):
             continue
         asked = asking.id if asking is not None and answer else ""
         momentary = bool(answer or asks or _HANDOVER.search(plain))
         made.append(Sentence(turn.owner, plain, answer, event.position, event.at, order, momentary, asked, request))
     return made[:MAX_SENTENCES] if len(made) <= 2 * MAX_SENTENCES else []
-
-
-def _answers(text: str) -> bool:
-    """Whether a text may answer what was asked right before: it is no sentence of its own, question or request."""
-    clauses = _CLAUSES.split(text)
-    return not (_OWN_SENTENCE.match(clauses[0]) or _ASKING.search(text) or any(map(asks_for, clauses)))
 
 
 def _own_lines(words: str) -> list[str]:

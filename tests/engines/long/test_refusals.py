@@ -127,11 +127,11 @@ def test_a_write_that_nobody_answers_says_that_its_outcome_is_unknown(
 def test_a_stopped_index_is_asked_once_and_then_probed_at_times(
     engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for one in SERVERS:
-        monkeypatch.setattr(f"hybrid_memory.engines.{one}.connection.CALL_SECONDS", 0.6)
+    for one in ("redis.connection", "milvus.catalog", "postgres.connection"):
+        monkeypatch.setattr(f"hybrid_memory.engines.{one}.CALL_SECONDS", 0.6)
     with SERVERS[engine](tmp_path / engine) as server:
         config = {"url": f"sqlite:///{tmp_path / 'log.db'}", "index": {"url": index_of(server)}, **QUIET}
-        monkeypatch.setattr("hybrid_memory.engines.milvus.connection.CALL_SECONDS", 8.0)
+        monkeypatch.setattr("hybrid_memory.engines.milvus.catalog.CALL_SECONDS", 8.0)
         with open_memory(MemoryConfig.of(config)) as memory:
             alice = memory.scoped(user="alice")
             alice.remember("My cat is called Pixel.")
@@ -139,7 +139,7 @@ def test_a_stopped_index_is_asked_once_and_then_probed_at_times(
             index: Any = memory._runtime.services.index
             connection = {"redis": "_connection", "milvus": "_catalog", "postgres": "_db"}[engine]
             connection = getattr(index, connection)
-            monkeypatch.setattr("hybrid_memory.engines.milvus.connection.CALL_SECONDS", 0.6)
+            monkeypatch.setattr("hybrid_memory.engines.milvus.catalog.CALL_SECONDS", 0.6)
             now = [0.0]
             connection._breaker._clock = lambda: now[0]
             asked: list[str] = []
