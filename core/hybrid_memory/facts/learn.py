@@ -264,11 +264,7 @@ def _reads(span: Span, given: Given) -> None:
     span.content["scope"] = given["turns"][0].scope.owner
 
 
-def _has_read(span: Span, claims: Sequence[tuple[Event, Claim]]) -> None:
-    span.attributes["count"] = len(claims)
-
-
-_read = traced("learn", _reads, _has_read)(claims_of)
+_read = traced("learn", _reads, lambda span, claims: span.attributes.update(count=len(claims)))(claims_of)
 
 
 async def _made(
@@ -287,19 +283,26 @@ async def _made(
 
 def drafts_of(name: str, claims: Iterable[tuple[Event, Claim]]) -> list[Draft]:
     """The events for an extractor's claims, each with its turn."""
-    return [
-        Draft(
-            id=f"{RESERVED}claim:{name}:{turn.position}:{number}",
-            fixed_id=False,
-            session=turn.scope.session,
-            kind=EventKind.CLAIM,
-            at=turn.at,
-            payload=_payload(claim, turn),
-            sources=(turn.id, claim.asked) if claim.asked else (turn.id,),
-            author=turn.author,
+    drafts = []
+    for number, (turn, claim) in enumerate(claims):
+        payload = {**claim.as_payload(), "origin": turn.origin.value}
+        if speaker := speaker_of(turn):
+            payload["speaker"] = speaker
+        if claim.stance is Stance.HOLDS and not claim.sentence:  # the user's own sentence is found by its turn
+            payload["text"] = statement(claim)
+        drafts.append(
+            Draft(
+                id=f"{RESERVED}claim:{name}:{turn.position}:{number}",
+                fixed_id=False,
+                session=turn.scope.session,
+                kind=EventKind.CLAIM,
+                at=turn.at,
+                payload=payload,
+                sources=(turn.id, claim.asked) if claim.asked else (turn.id,),
+                author=turn.author,
+            )
         )
-        for number, (turn, claim) in enumerate(claims)
-    ]
+    return drafts
 
 
 def _named(claim: Claim, turn: Event) -> Claim:
@@ -311,12 +314,3 @@ def _named(claim: Claim, turn: Event) -> Claim:
     if claim.subject == USER or claim.subject.startswith(f"{USER}'s "):
         return replace(claim, subject=writer + claim.subject.removeprefix(USER))
     return claim
-
-
-def _payload(claim: Claim, turn: Event) -> dict[str, object]:
-    payload = {**claim.as_payload(), "origin": turn.origin.value}
-    if speaker := speaker_of(turn):
-        payload["speaker"] = speaker
-    # The user's own sentence is found by its turn.
-    indexed = claim.stance is Stance.HOLDS and not claim.sentence
-    return {**payload, "text": statement(claim)} if indexed else payload
