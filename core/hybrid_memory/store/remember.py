@@ -41,11 +41,11 @@ def _writes(span: Span, given: Given) -> None:
     span.content |= {"messages": given["messages"], "scope": given["scope"]}
 
 
-def _written(span: Span, receipt: Receipt) -> None:
-    span.attributes |= {"duplicates": len(receipt.duplicates), "waiting": len(receipt.waiting)}
-
-
-@traced("remember", _writes, _written)
+@traced(
+    "remember",
+    _writes,
+    lambda span, receipt: span.attributes.update(duplicates=len(receipt.duplicates), waiting=len(receipt.waiting)),
+)
 async def remember(
     run: Runner,
     services: Services,
