@@ -252,9 +252,16 @@ async def claims_of(
         before = [turn for turn in before if turn.scope == session[0].scope]
         turns, before = heard(session), heard(before)
         made = await _made(run, services, extractor, turns, before) if turns else []
-        mine = [(by_position[claim.source], claim) for claim in made if claim.source in by_position]
-        claims += admitted([(turn, _named(claim, turn)) for turn, claim in mine], [*before, *turns],
-                           services.config.learning.origins)  # fmt: skip
+        mine: list[tuple[Event, Claim]] = []
+        for claim in made:
+            if (event := by_position.get(claim.source)) is not None:
+                own = scoped(claim, event.message.text)
+                writer = principal_of(event.author).user if event.author else None
+                # In a shared space, the first person is the turn's author.
+                if writer is not None and (own.subject == USER or own.subject.startswith(f"{USER}'s ")):
+                    own = replace(own, subject=writer + own.subject.removeprefix(USER))
+                mine.append((event, own))
+        claims += admitted(mine, [*before, *turns], services.config.learning.origins)
     return claims
 
 
@@ -303,14 +310,3 @@ def drafts_of(name: str, claims: Iterable[tuple[Event, Claim]]) -> list[Draft]:
             )
         )
     return drafts
-
-
-def _named(claim: Claim, turn: Event) -> Claim:
-    """The claim with its scope; in a shared space, the first person is the turn's author."""
-    claim = scoped(claim, turn.message.text)
-    writer = principal_of(turn.author).user if turn.author else None
-    if writer is None:
-        return claim
-    if claim.subject == USER or claim.subject.startswith(f"{USER}'s "):
-        return replace(claim, subject=writer + claim.subject.removeprefix(USER))
-    return claim

@@ -279,22 +279,20 @@ class _Wrong:
         if claim.stance is Stance.WRONG:
             return None
         found: list[tuple[int, Pair]] = []
+        value = normalised(claim.value)
         for number, (later, wrong) in self._by_turn.get((claim.attribute, claim.source), ()):
-            if _rejects(wrong, claim) or (later.position > event.position and value_key(wrong) == value_key(claim)):
+            rejected = normalised(wrong.value)
+            grown = claim.attribute in GROWS and (within(value, rejected) or within(rejected, value))
+            # Somebody rejected what this claim of the same turn says, also if the turn was read again since.
+            decided = wrong.by == SETTLED and claim.by != SETTLED and (rejected == value or grown)
+            if decided or (later.position > event.position and value_key(wrong) == value_key(claim)):
                 found.append((number, (later, wrong)))
                 break
-        for value in {normalised(claim.value), None}:
-            told = self._by_value.get((claim.attribute, value), ())
+        for which in {value, None}:
+            told = self._by_value.get((claim.attribute, which), ())
             first = bisect_right(told, (event.at, claim.source), key=lambda one: (one[1][0].at, one[1][1].source))
             found += islice((one for one in told[first:] if one[1][1].source != claim.source), 1)
         return min(found, key=lambda one: one[0])[1] if found else None
-
-
-def _rejects(wrong: Claim, claim: Claim) -> bool:
-    """Whether somebody rejected what this claim of the same turn says, also if the turn was read again since."""
-    rejected, value = normalised(wrong.value), normalised(claim.value)
-    grown = claim.attribute in GROWS and (within(value, rejected) or within(rejected, value))
-    return wrong.by == SETTLED and claim.by != SETTLED and (rejected == value or grown)
 
 
 class Group:
