@@ -431,11 +431,10 @@ def _pieces(made: PromptPlan, memories: Memories) -> Iterator[Piece]:
                 "summary", line.text[:SHOWN_CHARS], count(line.text), "left out: less important than others",
                 line.handle, shown=False,
             )  # fmt: skip
-    yield from _turns(made)
-    yield from _recalled(made, memories)
+    yield from _turns_and_memories(made, memories)
 
 
-def _turns(made: PromptPlan) -> Iterator[Piece]:
+def _turns_and_memories(made: PromptPlan, memories: Memories) -> Iterator[Piece]:
     seen = made.seen
     notes = {message.id: note for message, note in made.parts.turns}
     for unit, note in zip(seen.units, seen.notes, strict=True):
@@ -452,10 +451,6 @@ def _turns(made: PromptPlan) -> Iterator[Piece]:
                 yield Piece("turns", what, tokens, way, name)
             if place == 0 and unit.note and notes.get(message.id) == "":
                 yield Piece("recalled", _few(unit.note), note, "left out: newer notes", shown=False)
-
-
-def _recalled(made: PromptPlan, memories: Memories) -> Iterator[Piece]:
-    seen = made.seen
     if seen.shown_note is not None and made.parts.note:
         yield Piece(
             "recalled",
@@ -466,9 +461,9 @@ def _recalled(made: PromptPlan, memories: Memories) -> Iterator[Piece]:
     kept = {hit.record.id for hit in (*made.memories.hits, *made.memories.shared)}
     for hit in (*memories.hits, *memories.shared):
         record = hit.record
-        place = "" if hit in memories.hits else f" from the space {record.scope.space}"
+        space = "" if hit in memories.hits else f" from the space {record.scope.space}"
         what, name = f"{record.speaker}: {_few(record.text)}", handle(record.turn, record.turn)
-        reason = f"recalled{place}: {hit.score:.2f}" if record.id in kept else "left out: beyond the share for memories"
+        reason = f"recalled{space}: {hit.score:.2f}" if record.id in kept else "left out: beyond the share for memories"
         yield Piece("recalled", what, seen.costs.count(record.text), reason, name, shown=record.id in kept)
     for fact in made.memories.statements:
         name = handle(fact.positions[-1], fact.positions[-1])

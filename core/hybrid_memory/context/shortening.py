@@ -263,29 +263,22 @@ class Costs:
         key = event.scope.owner, event.position, event.id, *how, self.author if event.author else ""
         shown = self.kept.get(key)
         if shown is None:
-            message = _spoken(made(), event, self.author)
+            message, origin = made(), event.origin
+            # A system message of the operator is an event, words of others in a higher role are a record; what another
+            # member of a shared space said as its user is shown under their name.
+            if message.role is Role.SYSTEM and origin is Origin.OPERATOR:
+                message = message.model_copy(update={"role": Role.USER, "content": as_event(message.text).content})
+            elif message.role is Role.SYSTEM or (message.role is Role.USER and origin.rank > Origin.PERSON.rank):
+                message = as_record(message, origin)
+            elif message.role is Role.USER and origin is Origin.PERSON and message.name is None:
+                if not event.author:
+                    message = as_record(message, origin)
+                elif event.author != self.author:
+                    author = principal_of(event.author)
+                    message = message.model_copy(update={"name": author.user or author.agent})
             shown = message, message_tokens(message, self.count)
             self.kept.put(key, shown)
         return shown
-
-
-def _spoken(message: Message, event: Event, reader: str) -> Message:
-    """A system message of the operator as an event; words of others in a higher role as a record.
-
-    What another member of a shared space said as its user is shown under their name.
-    """
-    origin = event.origin
-    if message.role is Role.SYSTEM and origin is Origin.OPERATOR:
-        return message.model_copy(update={"role": Role.USER, "content": as_event(message.text).content})
-    if message.role is Role.SYSTEM or (message.role is Role.USER and origin.rank > Origin.PERSON.rank):
-        return as_record(message, origin)
-    if message.role is Role.USER and origin is Origin.PERSON and message.name is None:
-        if not event.author:
-            return as_record(message, origin)
-        if event.author != reader:
-            author = principal_of(event.author)
-            return message.model_copy(update={"name": author.user or author.agent})
-    return message
 
 
 How: TypeAlias = Literal["extractive", "llmlingua"]
