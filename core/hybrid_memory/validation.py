@@ -52,8 +52,8 @@ class CheckedModel(BaseModel):
                     what = problem["msg"].removeprefix("Value error, ")
                     problems[f"{where}: {what} (got {shown(problem['input'])})"] = None
                 more = len(problems) - MAX_SHOWN_PROBLEMS
-                text = [*list(problems)[:MAX_SHOWN_PROBLEMS], *([f"and {more} more"] if more > 0 else [])]
-                raise self.invalid_error("; ".join(text)) from error
+                parts = [*list(problems)[:MAX_SHOWN_PROBLEMS], *([f"and {more} more"] if more > 0 else [])]
+                raise self.invalid_error("; ".join(parts)) from error
 
         # As in pydantic's own __init__: a model inside another is then checked without this one, which would hide
         # from the outer model where in it the problem is.

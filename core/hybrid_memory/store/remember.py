@@ -73,7 +73,7 @@ async def remember(
         }
         drafts.append(services.draft(EventKind.SUPERSEDED, payload, session=scope.session, author=services.author))
     try:
-        await drain(run, services)
+        await drain(run, present(services))
         appended = await _append(run, services, scope, drafts, messages) if drafts else []
     except StoreUnavailableError as error:
         return await put_aside(run, services, scope.owner, drafts, error)
@@ -93,7 +93,7 @@ async def _append(
     """
     owner = scope.owner
     if named := [draft.id for draft in drafts if draft.fixed_id]:
-        view = await in_view(run, present(services), scope)
+        view = await in_view(run, services, scope)
         for event in await run.call(view.truth.get, scope, named) if view.hidden else ():
             if event.scope == scope and not visible(event.position, view.hidden):
                 raise IdConflictError(

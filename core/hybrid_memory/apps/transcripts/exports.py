@@ -50,6 +50,9 @@ class _Export(ABC):
     turns: ClassVar[tuple[str, type]]
     title: ClassVar[tuple[str, ...]]
 
+    def reader(self) -> Reader:
+        return Reader(("conversations*.json",), self.fits, self.read)
+
     def fits(self, value: Any) -> bool:
         """Whether it is a conversation, or a list with one."""
         field, kind = self.turns
@@ -206,6 +209,4 @@ class _ClaudeAi(_Export):
         return results
 
 
-CHATGPT, CLAUDE_AI = (
-    Reader(("conversations*.json",), export.fits, export.read) for export in (_ChatGpt(), _ClaudeAi())
-)
+CHATGPT, CLAUDE_AI = _ChatGpt().reader(), _ClaudeAi().reader()
