@@ -9,17 +9,14 @@ from datetime import UTC, datetime
 
 from hybrid_memory.text.dates.calendar import DAY, Kind, Language, Moment, Part, Range, TimeSpan, part_of, shift
 from hybrid_memory.text.dates.chinese import CHINESE, LUNAR
-from hybrid_memory.text.dates.english import ENGLISH
-from hybrid_memory.text.dates.european import WORDS, language_of_times
+from hybrid_memory.text.dates.european import language_of_times
+from hybrid_memory.text.dates.words import WORDS
 
-_ENGLISH_MONTHS = (
-    "January February (?-i:March) April (?-i:May) June July August September October November December".split()
-)
 _CHINESE_MONTHS = "一 二 三 四 五 六 七 八 九 十 十一 十二".split()
 _MONTH_NAMES = [
     re.compile(rf"\b(?:{'|'.join(names)})\b|(?<![\d十])(?:{number}|{chinese})月", re.IGNORECASE)
     for number, (chinese, *names) in enumerate(
-        zip(_CHINESE_MONTHS, _ENGLISH_MONTHS, *(words.months.split() for words in WORDS.values()), strict=True), 1
+        zip(_CHINESE_MONTHS, *(words.months.split() for words in WORDS.values()), strict=True), 1
     )
 ]
 """Of each month, from January on, its names in all languages."""
@@ -94,7 +91,7 @@ def _pieces(text: str, wall: datetime) -> list[_Piece]:
     """The matches of the rules; of overlapping ones the first, then the longest."""
     found: list[_Piece] = []
     shape = _DIGIT.sub("0", text.lower())
-    for language in (CHINESE, language_of_times(text) or ENGLISH):
+    for language in (CHINESE, language_of_times(text)):
         for rule in language.rules:
             for cue in rule.cues:
                 if cue in shape:
@@ -104,7 +101,7 @@ def _pieces(text: str, wall: datetime) -> list[_Piece]:
             for match in rule.pattern.finditer(text):
                 try:
                     reading = rule.read(match, Moment(wall, _past(text, match, language)))
-                    if reading is not None and reading.range is not None:
+                    if reading is not None:
                         whole = _Piece(*match.span(), reading.kind, reading.range, language, reading.weak)
                         found.append(_parted(text, whole, wall))
                 except (ValueError, OverflowError):

@@ -6,18 +6,16 @@ import re
 from functools import partial
 
 from hybrid_memory.text.dates.calendar import (
-    DAY,
+    SPRING,
     Found,
     Kind,
     Language,
     Moment,
     Part,
-    Range,
     Reading,
     Rule,
     Which,
     part_of,
-    weekday_of,
     year_of,
 )
 from hybrid_memory.text.patterns import lazy
@@ -30,7 +28,6 @@ _WEEKDAYS = {
 }
 _UNITS = {"分钟": "minute", "小时": "hour", "钟头": "hour", "天": "day", "日": "day", "周": "week", "星期": "week",
           "礼拜": "week", "月": "month", "季度": "quarter", "年": "year"}  # fmt: skip
-_SEASONS = {"春": "spring", "夏": "summer", "秋": "autumn", "冬": "winter"}
 
 _NUMBER = (
     r"(?:(?P<few>好?(?<!十)几|数)|(?:大概|大约|差不多)?(?P<number>半|\d{1,3}(?:\.5)?|[一二两三四五六七八九]?十[一二三四五六七八九]?"
@@ -102,18 +99,17 @@ def _weekday(match: re.Match[str], moment: Moment) -> Found | None:
 def _away(match: re.Match[str], moment: Moment) -> Found | None:
     if match["unit"] == "月" and "个" not in match[0] and not match["few"]:
         return None  # 九月前 is before September, 九个月前 is nine months ago
-    reach = moment.back if "前" in match[0] else moment.ahead
-    return reach(_count(match), _UNITS[match["unit"]])
+    return moment.away(_count(match), _UNITS[match["unit"]], -1 if "前" in match[0] else 1)
 
 
 def _month(match: re.Match[str], moment: Moment) -> Found:
     which = Which.COMING if match["due"] is not None and not moment.past else Which.LATEST
-    return Found(Kind.RANGE, moment.month(_figure(match["month"]), _year(match, moment), which))
+    return Found(Kind.RANGE, moment.period(_figure(match["month"]), _year(match, moment), which))
 
 
 def _season(match: re.Match[str], moment: Moment) -> Found:
     which = {"上": Which.LAST, "下": Which.NEXT, None: Which.LATEST}.get(match["near"], Which.THIS)
-    return Found(Kind.RANGE, moment.season(_SEASONS[match["season"]], _year(match, moment), which))
+    return Found(Kind.RANGE, moment.period(SPRING + "春夏秋冬".index(match["season"]), _year(match, moment), which))
 
 
 def _part(match: re.Match[str], moment: Moment) -> Found:
@@ -127,16 +123,9 @@ def _part(match: re.Match[str], moment: Moment) -> Found:
 def _numbered(match: re.Match[str], moment: Moment) -> Found | None:
     """The first Tuesday, or the last week, of a month."""
     number = -1 if match["last"] else _figure(match["number"]) - 1
-    weekday = _WEEKDAYS[match["weekday"]] if match["weekday"] else None
-
-    def of(whole: Range) -> Range:
-        if weekday is not None:
-            return weekday_of(whole, weekday, number)
-        begin = whole[0 if number >= 0 else 1] + number * 7 * DAY
-        return begin, begin + 7 * DAY
-
-    kind, which = (Kind.RANGE, Which.LATEST) if weekday is None else (Kind.DAY, None)
-    return Found(kind, moment.of_month(_figure(match["month"]), of, _year(match, moment), which))
+    part = _WEEKDAYS[match["weekday"]] if match["weekday"] else "week"
+    day = moment.nth_of(_figure(match["month"]), part, number, _year(match, moment))
+    return Found(Kind.RANGE if part == "week" else Kind.DAY, day)
 
 
 def _same_day(match: re.Match[str], moment: Moment) -> Found | None:
@@ -190,7 +179,7 @@ CHINESE = Language(
             "几天 两天",
             r"(?:(?P<before>前)|这)[几两]天",
             lambda match, moment: (
-                moment.back(None, "day")
+                moment.away(None, "day", -1)
                 if match["before"]
                 else Found(Kind.RANGE, moment.stretch(-5, "day"))
                 if moment.past
@@ -226,7 +215,7 @@ CHINESE = Language(
             "月 年",
             r"(?:这个|本|今)?(?<![一-龥\d])?(?:(?<!\d)(?<![个一二三四五六七八九十去今明前后本这上下])[月年]"
             r"(?:(?P<start>初)|(?P<middle>中(?![的国]))|(?P<end>底|末(?!期|世)))|(?<![去今明前后节业婚])"
-            r"(?:(?P<first_half>上半|前半)|(?P<second_half>下半|后半))个?(?:年|月)(?![后来]))",
+            r"(?:(?P<first>上半|前半)|(?P<second>下半|后半))个?(?:年|月)(?![后来]))",
             _part,
         ),
         _rule(
@@ -261,7 +250,7 @@ CHINESE = Language(
     # 从 and 起 are a "since" together; 以来 and alike, and 起 itself, alone too.
     reaches=lambda before, behind: behind != "" and (before != "" or len(behind) > 1 or behind == "起"),
     part_behind=lazy(
-        r"(?:的?(?:(?P<first_half>上半[年月]|前半个?[年月])|(?P<second_half>下半[年月]|后半个?[年月])|(?P<start>[年月]?初|上旬)"
+        r"(?:的?(?:(?P<first>上半[年月]|前半个?[年月])|(?P<second>下半[年月]|后半个?[年月])|(?P<start>[年月]?初|上旬)"
         r"|(?P<middle>年中|中旬|月中)|(?P<end>[年月]?[底末]|下旬)))(?P<due>(?=之?前|以前))?"
     ),
     past=lazy(r"了(?!吗|解)|过(?![来去节年期敏程分滤生])|曾|刚|已经|以前|那时"),
