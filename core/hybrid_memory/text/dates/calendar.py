@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum, auto
+from functools import partial
 from typing import TypeAlias
 
 Range: TypeAlias = tuple[datetime, datetime]
@@ -111,8 +112,10 @@ class Moment:
         """The one meant if only the context decides: the latest, or else the coming one."""
         return Which.LATEST if self.past else Which.COMING
 
-    def unit(self, unit: str, steps: int = 0) -> Range:
-        """The calendar unit this many units after the current one."""
+    def unit(self, unit: str, steps: int | None = None) -> Range:
+        """The calendar unit this many units after the current one; without a number the current one, or a near weekend."""
+        if steps is None:
+            return self.pick(self.near, partial(self.unit, unit)) if unit == "weekend" else self.unit(unit, 0)
         begin = shift(floor(self.now, unit), unit, steps)
         return begin, begin + 2 * DAY if unit == "weekend" else shift(begin, unit, 1)
 
@@ -126,22 +129,19 @@ class Moment:
         begin = shift(floor(self.now, "day"), unit, count)
         return begin, begin + DAY
 
-    def away(self, count: float | None, unit: str, sign: int) -> Found:
+    def away(self, count: float | None, unit: str, sign: int) -> Range:
         """This many units ahead (one day) or, with the sign -1, ago (the whole unit); None is a few.
 
         Hours count from now.
         """
         if count is None:
             first, last = sorted(sign * few for few in _FEW)
-            return Found(Kind.RANGE, (self.unit(unit, first)[0], shift(floor(self.now, unit), unit, last + 1)))
-        kind = Kind.DAY if unit == "day" else Kind.RANGE
+            return self.unit(unit, first)[0], shift(floor(self.now, unit), unit, last + 1)
         steps, unit = _whole(sign * count, unit)
         if unit in {"minute", "hour"}:
             begin = shift(floor(self.now, "minute"), unit, steps)
-            return Found(kind if steps < 0 else Kind.RANGE, (begin, shift(begin, unit, 1)))
-        if steps < 0 or unit == "weekend":
-            return Found(kind, self.unit(unit, steps))
-        return Found(Kind.DAY, self.same_day(steps, unit))
+            return begin, shift(begin, unit, 1)
+        return self.unit(unit, steps) if steps < 0 or unit == "weekend" else self.same_day(steps, unit)
 
     def stretch(self, count: float, unit: str) -> Range:
         """From now on for this many units, or back if negative."""
@@ -204,7 +204,7 @@ class Part(StrEnum):
 def part_of(whole: Range, part: Part, *, last_day: bool) -> Range:
     """A half or a third, in months where possible, else in days; the start and the end of a year are two months."""
     begin, end = whole
-    if part is Part.END and last_day:
+    if (part is Part.END and last_day) or end - begin <= DAY:
         return max(begin, end - DAY), end
     parts = 2 if part in {Part.FIRST, Part.SECOND} else 3
     months = (end.year - begin.year) * 12 + end.month - begin.month
@@ -228,39 +228,21 @@ def _whole(count: float, unit: str) -> tuple[int, str]:
     return int(count * 2) * size, smaller
 
 
-class Kind(StrEnum):
-    """What a part of a time expression names; a day and its weekday combine."""
-
-    RANGE = auto()
-    DAY = auto()
-    WEEKDAY = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The match of a rule.
-
-    Attributes:
-        range: of instants.
-        weak: whether it only counts next to another part.
-    """
-
-    kind: Kind
-    range: Range
-    weak: bool = False
-
-
-Reading: TypeAlias = Callable[[re.Match[str], Moment], Found | None]
+Reading: TypeAlias = Callable[[re.Match[str], Moment], Range | None]
 """None if the words name no time after all; raises ValueError or OverflowError for impossible dates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A pattern and how to read it; any match contains one of the cues, in lower case with 0 for digits."""
+    """A pattern and how to read it; any match contains one of the cues, in lower case with 0 for digits.
+
+    A match with a group "weak" only counts next to another part of a time expression.
+    """
 
     cues: tuple[str, ...]
     pattern: re.Pattern[str]
     read: Reading
+    weekday: bool = False
 
 
 _NOWHERE = re.compile(r"(?!)")

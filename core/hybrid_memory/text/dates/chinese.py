@@ -7,11 +7,10 @@ from functools import partial
 
 from hybrid_memory.text.dates.calendar import (
     SPRING,
-    Found,
-    Kind,
     Language,
     Moment,
     Part,
+    Range,
     Reading,
     Rule,
     Which,
@@ -88,59 +87,54 @@ def _year(match: re.Match[str], moment: Moment) -> int | None:
     return century + number if century + number <= moment.now.year + 10 else century + number - 100
 
 
-def _weekday(match: re.Match[str], moment: Moment) -> Found | None:
-    day = _WEEKDAYS[match["weekday"]]
-    if match["near"]:
-        return Found(Kind.WEEKDAY, moment.weekday(day, _steps(match)))
-    which = Which.LAST if moment.past else Which.NEXT
-    return Found(Kind.WEEKDAY, moment.pick(which, partial(moment.weekday, day)))
+def _weekday(match: re.Match[str], moment: Moment) -> Range | None:
+    weekday = partial(moment.weekday, _WEEKDAYS[match["weekday"]])
+    return weekday(_steps(match)) if match["near"] else moment.pick(Which.LAST if moment.past else Which.NEXT, weekday)
 
 
-def _away(match: re.Match[str], moment: Moment) -> Found | None:
+def _away(match: re.Match[str], moment: Moment) -> Range | None:
     if match["unit"] == "月" and "个" not in match[0] and not match["few"]:
         return None  # 九月前 is before September, 九个月前 is nine months ago
     return moment.away(_count(match), _UNITS[match["unit"]], -1 if "前" in match[0] else 1)
 
 
-def _month(match: re.Match[str], moment: Moment) -> Found:
+def _month(match: re.Match[str], moment: Moment) -> Range:
     which = Which.COMING if match["due"] is not None and not moment.past else Which.LATEST
-    return Found(Kind.RANGE, moment.period(_figure(match["month"]), _year(match, moment), which))
+    return moment.period(_figure(match["month"]), _year(match, moment), which)
 
 
-def _season(match: re.Match[str], moment: Moment) -> Found:
+def _season(match: re.Match[str], moment: Moment) -> Range:
     which = {"上": Which.LAST, "下": Which.NEXT, None: Which.LATEST}.get(match["near"], Which.THIS)
-    return Found(Kind.RANGE, moment.period(SPRING + "春夏秋冬".index(match["season"]), _year(match, moment), which))
+    return moment.period(SPRING + "春夏秋冬".index(match["season"]), _year(match, moment), which)
 
 
-def _part(match: re.Match[str], moment: Moment) -> Found:
+def _part(match: re.Match[str], moment: Moment) -> Range:
     """月底, 年初, 上半年: of the current month or year."""
     part, unit = next(part for part in Part if match[part]), "month" if "月" in match[0] else "year"
     whole = part_of(moment.unit(unit), part, last_day=not moment.past)
     begun = whole[0] <= moment.now or not moment.past
-    return Found(Kind.RANGE, whole if begun else part_of(moment.unit(unit, -1), part, last_day=False))
+    return whole if begun else part_of(moment.unit(unit, -1), part, last_day=False)
 
 
-def _numbered(match: re.Match[str], moment: Moment) -> Found | None:
+def _numbered(match: re.Match[str], moment: Moment) -> Range | None:
     """The first Tuesday, or the last week, of a month."""
     number = -1 if match["last"] else _figure(match["number"]) - 1
     part = _WEEKDAYS[match["weekday"]] if match["weekday"] else "week"
-    day = moment.nth_of(_figure(match["month"]), part, number, _year(match, moment))
-    return Found(Kind.RANGE if part == "week" else Kind.DAY, day)
+    return moment.nth_of(_figure(match["month"]), part, number, _year(match, moment))
 
 
-def _same_day(match: re.Match[str], moment: Moment) -> Found | None:
+def _same_day(match: re.Match[str], moment: Moment) -> Range | None:
     """去年今天, 两周前的今天, 上个月的今天."""
     if match["lastly"]:
-        return Found(Kind.DAY, moment.same_day(_YEARS[match["lastly"]], "year"))
+        return moment.same_day(_YEARS[match["lastly"]], "year")
     if match["near"]:
-        return Found(Kind.DAY, moment.same_day(_steps(match), _UNITS[match["span"]]))
+        return moment.same_day(_steps(match), _UNITS[match["span"]])
     count = _count(match)
-    whole = count is not None and count == int(count)
-    return Found(Kind.DAY, moment.same_day(-int(count or 0), _UNITS[match["unit"]])) if whole else None
+    return moment.same_day(-int(count), _UNITS[match["unit"]]) if count is not None and count == int(count) else None
 
 
-def _rule(cues: str, pattern: str, read: Reading) -> Rule:
-    return Rule(tuple(cues.split()), lazy(pattern), read)
+def _rule(cues: str, pattern: str, read: Reading, *, weekday: bool = False) -> Rule:
+    return Rule(tuple(cues.split()), lazy(pattern), read, weekday)
 
 
 CHINESE = Language(
@@ -149,28 +143,24 @@ CHINESE = Language(
             "天 日 早 晨 晚 夜",
             r"(?<![以之目从今然最先节班课饭])(?P<day>大前|前|昨|今|明|大后|后)"
             r"(?:(?:天(?![天性才])|日(?!常|报))|(?:[早晨]|(?<!今)[晚夜])(?!餐|饭|会|报|年|期|辈|熟)[上间里]?)",
-            lambda match, moment: Found(Kind.DAY, moment.unit("day", _DAYS[match["day"]])),
+            lambda match, moment: moment.unit("day", _DAYS[match["day"]]),
         ),
         _rule(
             "周 星期 礼拜",
             rf"(?<![每一二两三四五六七八九十几\d])(?<!{_WEEKDAY}[至到~-]){_STEPS}?个?(?:周|星期|礼拜)"
             rf"(?P<weekday>[一二三四五六日天1-7])(?![次个天年遍岁]|\s?[至到~-]\s?(?:周|星期|礼拜)[一二三四五六日天])",
             _weekday,
+            weekday=True,
         ),
         _rule(
             "周末",
             rf"(?<!每)(?<!每个){_STEPS}?个?周末",
-            lambda match, moment: Found(
-                Kind.RANGE,
-                moment.unit("weekend", _steps(match))
-                if match["near"]
-                else moment.pick(moment.near, partial(moment.unit, "weekend")),
-            ),
+            lambda match, moment: moment.unit("weekend", _steps(match) if match["near"] else None),
         ),
         _rule(
             "周 星期 礼拜 月 季度",
             rf"{_STEPS}个?(?P<unit>周(?![围边期全到岁折密长转老先总教同姐哥])|星期|礼拜|月(?![亮球饼光色台])|季度)",
-            lambda match, moment: Found(Kind.RANGE, moment.unit(_UNITS[match["unit"]], _steps(match))),
+            lambda match, moment: moment.unit(_UNITS[match["unit"]], _steps(match)),
         ),
         _rule("前", rf"{_NUMBER}{_UNIT}(?:以前|之前|前(?![面后锋排])|多前)", _away),
         _rule("过 等", rf"(?:再过|再等|(?<![\u4e00-\u9fff])过){_NUMBER}{_UNIT}(?!节)", _away),
@@ -179,26 +169,20 @@ CHINESE = Language(
             "几天 两天",
             r"(?:(?P<before>前)|这)[几两]天",
             lambda match, moment: (
-                moment.away(None, "day", -1)
-                if match["before"]
-                else Found(Kind.RANGE, moment.stretch(-5, "day"))
-                if moment.past
-                else None
+                moment.away(None, "day", -1) if match["before"] else moment.stretch(-5, "day") if moment.past else None
             ),
         ),
         _rule(
             "近 过去 未来 接下来",
             rf"(?:(?P<ahead>未来|接下来)|过去|最近|(?<![附将接])近)的?这?{_NUMBER}{_UNIT}",
-            lambda match, moment: Found(
-                Kind.RANGE, moment.stretch((_count(match) or 5) * (1 if match["ahead"] else -1), _UNITS[match["unit"]])
+            lambda match, moment: moment.stretch(
+                (_count(match) or 5) * (1 if match["ahead"] else -1), _UNITS[match["unit"]]
             ),
         ),
         _rule(
             "月",
             rf"(?:{_YEAR}的?\s?)?{_MONTH}\s?{_DAY}",
-            lambda match, moment: Found(
-                Kind.DAY, moment.date(_figure(match["month"]), _figure(match["day"]), _year(match, moment))
-            ),
+            lambda match, moment: moment.date(_figure(match["month"]), _figure(match["day"]), _year(match, moment)),
         ),
         _rule(
             "月",
@@ -226,16 +210,12 @@ CHINESE = Language(
         _rule(
             "年",
             rf"{_YEAR}(?![纪级龄会终夜货])",
-            lambda match, moment: Found(Kind.RANGE, moment.yearly(year_of, _year(match, moment), Which.LATEST)),
+            lambda match, moment: year_of(_year(match, moment) or 0),
         ),
         _rule(
             "日 号",
-            rf"(?:{_STEPS}个?月的?|(?<![\d一二三四五六七八九十月])){_DAY}",
-            lambda match, moment: Found(
-                Kind.DAY,
-                moment.day_of_month(_figure(match["day"]), _steps(match) if match["near"] else None),
-                weak=not match["near"],
-            ),
+            rf"(?:{_STEPS}个?月的?|(?<![\d一二三四五六七八九十月])(?P<weak>)){_DAY}",
+            lambda match, moment: moment.day_of_month(_figure(match["day"]), _steps(match) if match["near"] else None),
         ),
         _rule(
             "春 夏 秋 冬",

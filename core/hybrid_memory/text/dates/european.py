@@ -11,8 +11,6 @@ from typing import Any
 from hybrid_memory.text.dates.calendar import (
     DAY,
     SPRING,
-    Found,
-    Kind,
     Language,
     Moment,
     Part,
@@ -22,6 +20,7 @@ from hybrid_memory.text.dates.calendar import (
     Which,
     date_of,
     nth,
+    part_of,
     shift,
     year_of,
 )
@@ -34,11 +33,9 @@ _WHICH = (Which.BEFORE_LAST, Which.LAST, Which.THIS, Which.NEXT, Which.AFTER_NEX
 _MEANT: dict[str, Sequence[Any]] = {
     "day": (-2, -1, 0, 1, 2),
     "weekday": range(7),
-    "month": range(1, SPRING),
-    "context": range(1, SPRING),
+    **dict.fromkeys(("month", "doubtful", "context"), range(1, SPRING)),
     "season": range(SPRING, SPRING + 4),
-    "unit": _UNITS,
-    "part": _UNITS,
+    **dict.fromkeys(("unit", "part"), _UNITS),
     "number": (None, 0.5, *range(1, 21), 30),
     "ordinal": (0, 1, 2, 3, -1),
     **dict.fromkeys(("which", "behind", "inner", "weekwhich", "weekbehind", "yearwhich", "yearbehind"), _WHICH),
@@ -46,25 +43,19 @@ _MEANT: dict[str, Sequence[Any]] = {
 }
 """What the entries of a table mean, in their order."""
 
-_STEPS = {None: 0, **dict(zip(_WHICH, (-2, -1, 0, 1, 2, 1), strict=True))}
+_STEPS = {None: None, **dict(zip(_WHICH, (-2, -1, 0, 1, 2, 1), strict=True))}
 
 _BLANK = r"(?:\s{1,3}|(?<=['’]))"
 _DAY = r"(?P<date>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th|er|[ºª°])?"
 _YEAR = r"(?P<year>(?:19|20)\d\d)(?![:/-]?\d)"
 _YEAR_LED = (
-    r"(?P<led>(?:in|of|during|by|until|till|around|year|early|mid|late|en|em|nel|del?|di|im_jahre?|von|bis)_"
-    r"|(?<=since\s)|(?<=seit\s)|(?<=depuis\s)|(?<=desde\s)|(?<=dal\s)|(?<=l['’]an\s))?"
+    r"(?:(?:in|of|during|by|until|till|around|year|early|mid|late|en|em|nel|del?|di|im_jahre?|von|bis)_"
+    r"|(?<=since\s)|(?<=seit\s)|(?<=depuis\s)|(?<=desde\s)|(?<=dal\s)|(?<=l['’]an\s))"
 )
 _LINK = r"[\s,-]{0,3}(?:(?:at|on|by|around|about|from|in the|of|in|den|dem|le|el|il|o|dia)\s{1,3})?"
 _TO = r"\s{0,3}(?:to|until|till|through|bis(?: zum)?|à|au|jusqu['’](?:à|en)|ao?|al|hasta|fino a|até|-|–|—)\s{0,3}"
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _VAGUE = re.compile(r"\(\?<?[=!](?:[^()]|\([^()]*\))*\)|\([^()]*\)\?|\[[^\]]*\]")
-
-
-def _named(table: str, written: str) -> str:
-    """A pattern for the words of a table, each in a group of the table's name and its place."""
-    forms = [f"(?P<{table}{place}>{words})" for place, words in enumerate(written.split()) if words != "-"]
-    return f"(?:{'|'.join(forms) or '(?!)'})"
 
 
 def _meant(match: re.Match[str], table: str) -> Any:
@@ -80,7 +71,7 @@ def _which(match: re.Match[str], noun: str = "") -> Which | None:
 
 
 def _period(match: re.Match[str]) -> int | None:
-    return _meant(match, "month") or _meant(match, "context") or _meant(match, "season")
+    return _meant(match, "month") or _meant(match, "doubtful") or _meant(match, "context") or _meant(match, "season")
 
 
 def _year(match: re.Match[str], moment: Moment) -> int | None:
@@ -98,7 +89,7 @@ def _direction(match: re.Match[str]) -> Any:
     return _meant(match, "after") or _meant(match, "before")
 
 
-def _of_amount(match: re.Match[str], moment: Moment) -> Found | None:
+def _of_amount(match: re.Match[str], moment: Moment) -> Range | None:
     """Two weeks ago, in two weeks, for two weeks, the last two weeks."""
     count, unit, direction = _count(match), _meant(match, "unit"), _direction(match)
     if direction in {"ago", "ahead"}:
@@ -106,97 +97,106 @@ def _of_amount(match: re.Match[str], moment: Moment) -> Found | None:
     which = _meant(match, "which") or (_meant(match, "inner") if count != 1 else None)  # not for "one last day"
     if direction is None and which is None:
         return None
-    ahead = direction is None and _STEPS[which] > 0
-    return Found(Kind.RANGE, moment.stretch((count or 5) * (1 if ahead else -1), unit))
+    ahead = which in {Which.NEXT, Which.AFTER_NEXT, Which.COMING}
+    return moment.stretch((count or 5) * (1 if ahead else -1), unit)
 
 
-def _of_day_away(match: re.Match[str], moment: Moment) -> Found | None:
+def _of_day_away(match: re.Match[str], moment: Moment) -> Range | None:
     """A week from Friday, two weeks ago today, today two weeks ago."""
-    count, unit, weekday, back = (
-        _count(match),
-        _meant(match, "unit"),
-        _meant(match, "weekday"),
-        _direction(match) == "ago",
-    )
+    count, unit, back = _count(match), _meant(match, "unit"), _direction(match) == "ago"
     if not (back or match.groupdict().get("counted")) or unit in {"weekend", "hour", "minute"}:
         return None
     if count is None or count != int(count):
         return None
+    weekday = _meant(match, "weekday")
     if weekday is None:
         begin = moment.unit("day", _meant(match, "day") or 0)[0]
     else:
         begin = moment.pick(Which.LAST if back else Which.NEXT, partial(moment.weekday, weekday))[0]
     begin = shift(begin, unit, int(-count if back else count))
-    return Found(Kind.DAY, (begin, begin + DAY))
+    return begin, begin + DAY
 
 
-def _of_unit(match: re.Match[str], moment: Moment) -> Found | None:
+def _of_unit(match: re.Match[str], moment: Moment) -> Range | None:
     unit, which = _meant(match, "unit"), _which(match)
-    if unit in {"hour", "minute"} or (unit == "day" and which not in {None, Which.THIS}):
+    if (
+        unit in {"hour", "minute"}
+        or (unit == "day" and which is not Which.THIS)
+        or (which is None and unit != "weekend")
+    ):
         return None  # the last day is that of a story
-    if which is None and unit == "weekend":
-        return Found(Kind.RANGE, moment.pick(moment.near, partial(moment.unit, unit)))
-    return Found(Kind.RANGE, moment.unit(unit, _STEPS[which]), weak=which is None)
+    return moment.unit(unit, _STEPS[which])
 
 
-def _of_weekday(match: re.Match[str], moment: Moment) -> Found:
+def _of_part(match: re.Match[str], moment: Moment) -> Range:
+    """The end of the month: of this one."""
+    return part_of(
+        moment.unit(_meant(match, "unit")), next(part for part in Part if match.groupdict().get(part)), last_day=True
+    )
+
+
+def _of_weekday(match: re.Match[str], moment: Moment) -> Range:
     weekday, which, week = partial(moment.weekday, _meant(match, "weekday")), _which(match), _which(match, "week")
     if week is not None or which in {Which.NEXT, Which.AFTER_NEXT}:
-        return Found(Kind.WEEKDAY, weekday(_STEPS[week or which]))
+        return weekday(_STEPS[week or which])
     if which in {None, Which.THIS}:
         which = moment.near if which else Which.LAST if moment.past else Which.NEXT
-    return Found(Kind.WEEKDAY, moment.pick(which, weekday))
+    return moment.pick(which, weekday)
 
 
-def _of_ordinal(match: re.Match[str], moment: Moment) -> Found:
+def _of_ordinal(match: re.Match[str], moment: Moment) -> Range:
     """The first Tuesday of November, the last week of the year."""
-    number, part, period = _meant(match, "ordinal"), _meant(match, "part"), _period(match)
-    if part is None:
-        part = _meant(match, "weekday")
+    number, period, part = _meant(match, "ordinal"), _period(match), _meant(match, "part")
+    part = _meant(match, "weekday") if part is None else part
     if period is None:
-        range_ = nth(moment.unit(_meant(match, "unit"), _STEPS[_which(match)]), part, number)
-    else:
-        range_ = moment.nth_of(period, part, number, _year(match, moment))
-    return Found(Kind.RANGE if part in {"week", "weekend"} else Kind.DAY, range_)
+        return nth(moment.unit(_meant(match, "unit"), _STEPS[_which(match)]), part, number)
+    return moment.nth_of(period, part, number, _year(match, moment))
 
 
-def _of_first_few(match: re.Match[str], moment: Moment) -> Found | None:
+def _of_first_few(match: re.Match[str], moment: Moment) -> Range | None:
     """The first two weeks of October, the last three days of May."""
     count, unit, number = _count(match), _meant(match, "unit"), _meant(match, "ordinal")
-    begin, end = moment.period(_period(match), _year(match, moment))
     if count is None or count != int(count) or number > 0 or unit not in {"day", "week"}:
         return None
-    first = shift(begin, unit, int(count)), shift(end, unit, -int(count))
-    return Found(Kind.RANGE, (begin, first[0]) if number == 0 else (first[1], end))
+    begin, end = moment.period(_period(match), _year(match, moment))
+    return (begin, shift(begin, unit, int(count))) if number == 0 else (shift(end, unit, -int(count)), end)
 
 
-def _of_figures(match: re.Match[str], _: Moment, *, day_first: bool) -> Found:
+def _of_date(match: re.Match[str], moment: Moment) -> Range:
+    return moment.date(_period(match), int(match["date"]), _year(match, moment))
+
+
+def _of_figures(match: re.Match[str], _: Moment, *, day_first: bool) -> Range:
     """The day or the month first, as is usual in the language, or else as can be; before dots the day."""
     month, day = int(match["one"]), int(match["two"])
     if month > 12 or (day <= 12 and (day_first or match["sign"] == ".")):  # noqa: PLR2004 - months
         month, day = day, month
-    return Found(Kind.DAY, date_of(int(match["year"]), month, day))
+    return date_of(int(match["year"]), month, day)
 
 
-def _of_period(match: re.Match[str], moment: Moment, *, words: Words) -> Found | None:
-    """A month or season; in English alone only where nothing else is written like that."""
+def _of_period(match: re.Match[str], moment: Moment, *, alone: bool) -> Range | None:
+    """A month or season; where it does not count alone, a month by its full name does."""
     which, year = _which(match), _year(match, moment)
-    alone = which is None and year is None
-    if alone and words.context and _meant(match, "month") is None:
+    if which is None and year is None and not alone and _meant(match, "month") is None:
         return None
-    weak = alone and re.fullmatch(words.doubtful, match[0], re.IGNORECASE) is not None
-    return Found(Kind.RANGE, moment.period(_period(match), year, which or Which.LATEST), weak)
+    return moment.period(_period(match), year, which or Which.LATEST)
 
 
-def _of_led_period(match: re.Match[str], moment: Moment) -> Found:
+def _of_led_period(match: re.Match[str], moment: Moment) -> Range:
     which = Which.COMING if match["due"] and not moment.past else Which.LATEST
-    return Found(Kind.RANGE, moment.period(_period(match), None, which))
+    return moment.period(_period(match), None, which)
 
 
-def _rule(cues: Iterable[str], written: str, read: Reading) -> Rule:
+def _rule(cues: Iterable[str], written: str, read: Reading, *, weekday: bool = False) -> Rule:
     """Of words that are not within others, or within a name like "due_today"."""
     pattern = rf"(?<![a-z0-9À-ɏ])(?<!\w_)(?:{written.replace('_', _BLANK)})(?![a-z0-9À-ɏ]|_\w)"
-    return Rule(tuple(cues), lazy(pattern, re.IGNORECASE), read)
+    return Rule(tuple(cues), lazy(pattern, re.IGNORECASE), read, weekday)
+
+
+def _named(table: str, written: str) -> str:
+    """A pattern for the words of a table, each in a group of the table's name and its place."""
+    forms = [f"(?P<{table}{place}>{words})" for place, words in enumerate(written.split()) if words != "-"]
+    return f"(?:{'|'.join(forms) or '(?!)'})"
 
 
 def _cues(*tables: str) -> list[str]:
@@ -207,141 +207,133 @@ def _cues(*tables: str) -> list[str]:
     return [cue for cue in cues if not any(other in cue for other in cues - {cue})]
 
 
-def _rules(words: Words) -> Iterator[Rule]:
-    names = ("day", "weekday", "month", "context", "season", "unit", "ordinal", "which", "behind")
-    tables = (words.days, words.weekdays, words.months, words.context, words.seasons, words.units, words.ordinals,
-              words.which, words.behind or words.which)  # fmt: skip
-    day, weekday, month, context, season, unit, ordinal, which, behind = map(_named, names, tables)
-    day_cues, weekday_cues, unit_cues, ordinal_cues = map(
-        _cues, (words.days, words.weekdays, words.units, words.ordinals)
-    )
-    period, period_cues = f"(?:{month}|{context}|{season})", _cues(words.months, words.context, words.seasons)
-
-    def meant(noun: str) -> str:  # last week, la semaine dernière
-        forms = words.units.split()[_UNITS.index(noun)]
-        return f"(?:{which}_{forms}|{forms}_{behind})".replace("P<which", f"P<{noun}which").replace(
-            "P<behind", f"P<{noun}behind"
-        )
-
-    each = "".join(rf"(?<!{word}\s)" for word in words.each.split())
-    of, within = f"(?:_(?:{words.of}))*_", f"(?:_(?:{words.within or words.of}))+_"
-    year = f",?{of}(?:{_YEAR}|{meant('year')})"
-    yield _rule(day_cues, day, lambda match, at: Found(Kind.DAY, at.unit("day", _meant(match, "day"))))
-
-    number = rf"(?:(?:{words.about})_)?(?:(?P<figures>\d{{1,3}}(?:\.5)?)|{_named('number', words.numbers)})"
-    sides = words.which.replace(words.which.split()[2], "-")
-    amount = f"{number}(?P<half>_(?:{words.half}))?_(?:{_named('inner', sides)}_)?{unit}{words.plural}"
-    forms = [each.split() for each in (words.lasting, words.ago, words.ahead)]
-    before = " ".join("|".join(form[:-3] for form in each if form.endswith("_{}")) or "-" for each in forms)
-    after = " ".join("|".join(form[3:] for form in each if form.startswith("{}_")) or "-" for each in forms)
-    away = f"(?:(?:{_named('before', before)}|{_named('which', sides)})_)?{amount}(?:_{_named('after', after)})?"
-    yield _rule(unit_cues, away, _of_amount)
-    yield _rule(_cues(words.days.split()[2]), f"(?:{words.days.split()[2]}),?_{away}", _of_day_away)
-    yield _rule(unit_cues, f"{away}(?:_?(?:{words.counted}))?_(?:{day}|{weekday})", _of_day_away)
-    yield _rule(unit_cues, f"{each}(?:{which}_|{words.the}){unit}(?:_{behind})?", _of_unit)
-
-    yield _rule(weekday_cues, f"{each}(?:{which}_)?{weekday}(?:{of}{meant('week')}|_{behind})?", _of_weekday)
-    part = _named("part", " ".join(words.units.split()[:3]))
-    whole = f"(?:{period}(?:{year})?|(?:{which}_)?{unit}(?:_{behind})?)"
-    yield _rule(ordinal_cues, f"{words.ordinal}{ordinal}_(?:{weekday}|{part}){within}{whole}", _of_ordinal)
-    first = f"(?:{words.led})?{words.ordinal}{ordinal}_{amount}{within}{period}(?:{year})?"
-    yield _rule(ordinal_cues, first, _of_first_few)
-
-    dates = [rf"(?:{words.the})?{_DAY}\.?{of}{period}"] + ([] if words.day_first else [f"{period}_{_DAY}"])
-    for date in dates:
-        yield _rule(
-            period_cues,
-            f"{date}(?:{year})?",
-            lambda match, at: Found(Kind.DAY, at.date(_period(match), int(match["date"]), _year(match, at))),
-        )
-    figures = ("0-0", "0/0", "0.0")
-    yield Rule(
-        figures,
-        lazy(r"(?<![A-Za-z0-9_.])(?P<year>(?:19|20)\d\d)([-/.])(?P<one>\d\d?)\2(?P<two>\d\d?)(?!\d)"),
-        lambda match, _: Found(Kind.DAY, date_of(*(int(match[name]) for name in ("year", "one", "two")))),
-    )
-    year_last = rf"(?<!\d\.)(?P<one>\d\d?)(?P<sign>[/.-])(?P<two>\d\d?)(?P=sign){_YEAR}(?!\.\d)"
-    yield _rule(figures, year_last, partial(_of_figures, day_first=words.day_first))
-
-    if words.led:
-        yield _rule(
-            period_cues, rf"(?:{words.led})(?:{month}|{context}|(?:the_)?{season})(?!{year}|,?{of}\d)", _of_led_period
-        )
-    named = f"{each}(?:{which}_)?{period}(?:{year}|_{behind})?"
-    yield _rule(period_cues, named, partial(_of_period, words=words))
-    yield _rule(
-        ("0000",),
-        rf"{_YEAR_LED}(?<![\d.,$€£:/-]){_YEAR}",
-        lambda match, _: Found(Kind.RANGE, year_of(int(match["year"])), weak=match["led"] is None),
-    )
-
-
-def _of_end(match: re.Match[str], moment: Moment) -> Found:
-    """Month end, the end of year: its last day."""
-    end = moment.unit("month" if "month" in match[0].lower() else "year")[1]
-    return Found(Kind.DAY, (end - DAY, end))
-
-
-_ENGLISH = (
-    _rule(
-        ("end",),
-        "(?:(?:by|at|before)_)?(?:the_)?(?:end_of_(?:month|year)|(?:month|year)(?:['’]s)?(?:_|-)end)",
-        _of_end,
-    ),
-    _rule(
-        ("last",),
-        f"(?:today|this_day),?_last_{_named('unit', '- week - month year')}",
-        lambda match, moment: Found(Kind.DAY, moment.same_day(-1, _meant(match, "unit"))),
-    ),
-    _rule(
-        ("past",),
-        f"(?:the_)?past_{_named('unit', '- week - month year quarter decade')}",
-        lambda match, moment: Found(Kind.RANGE, moment.stretch(-1, _meant(match, "unit"))),
-    ),
-    _rule(
-        ("0st", "0nd", "0rd", "0th"),
-        r"(?:(?:on|by|until|before|since)_)?the_(?P<date>3[01]|[12]\d|[1-9])(?:st|nd|rd|th)"
-        rf"(?:_of_{_named('which', '- last this next')}_month|(?=\s?(?:[.,;!?)]|$|(?:at|and|about)\b)))",
-        lambda match, moment: Found(
-            Kind.DAY, moment.day_of_month(int(match["date"]), _STEPS[which] if (which := _which(match)) else None)
-        ),
-    ),
-)
-
-
 @cache
 def european(name: str) -> Language:
     """The rules of a language of `WORDS`; "german" for example."""
     words = WORDS[name]
     parts = "|".join(f"(?P<{part}>{forms})" for part, forms in zip(Part, words.parts.split(), strict=True))
+    part, of = f"{words.part_of}(?:{parts})", f"(?:_(?:{words.of}))*_"
 
     def spaced(written: str) -> re.Pattern[str]:
         return lazy(written.replace("_", _BLANK), re.IGNORECASE)
 
     return Language(
-        rules=(*(_ENGLISH if name == "english" else ()), *_rules(words)),
+        rules=(*(_ENGLISH if name == "english" else ()), *_rules(words, part, of)),
         link=spaced(_LINK),
         to=spaced(_TO),
         since=spaced(rf"(?<!\w)(?:{words.since})_$"),
-        part=spaced(rf"(?<!\w){words.part_of}(?:{parts})(?:-|(?:_(?:{words.of}))*_)$"),
+        part=spaced(rf"(?<!\w){part}(?:-|{of})$"),
         past=spaced(rf"\b(?:{words.past})\b"),
         future=spaced(rf"\b(?:{words.future})\b"),
     )
 
 
+def _rules(words: Words, part: str, of: str) -> Iterator[Rule]:
+    tables = ("day", "weekday", "month", "doubtful", "context", "season", "unit", "ordinal", "which")
+    day, weekday, *months, season, unit, ordinal, which = (_named(table, getattr(words, table)) for table in tables)
+    behind, months, units = _named("behind", words.behind or words.which), "|".join(months), words.unit.split()
+    period = f"(?:{months}|{season})"
+    some_of = f"(?:_(?:{words.within}))+_" if words.within else of
+    each = "".join(rf"(?<!{word}\s)" for word in words.each.split())
+
+    def meant(noun: str) -> str:  # last week, la semaine dernière
+        either = f"(?:{which}_NOUN|NOUN_{behind})".replace("NOUN", units[_UNITS.index(noun)])
+        return re.sub("P<(?=which|behind)", f"P<{noun}", either)
+
+    year = f",?{of}(?:{_YEAR}|{meant('year')})"
+    in_year = f"(?:{year})?"
+    unit_cues, ordinal_cues = _cues(words.unit), _cues(words.ordinal)
+    period_cues = _cues(words.month, words.doubtful, words.context, words.season)
+
+    yield _rule(_cues(words.day), day, lambda match, moment: moment.unit("day", _meant(match, "day")))
+
+    number = rf"(?:(?:{words.about})_)?(?:(?P<figures>\d{{1,3}}(?:\.5)?)|{_named('number', words.number)})"
+    sides = words.which.replace(words.which.split()[2], "-")  # not "these two weeks"
+    amount = f"{number}(?P<half>_(?:{words.half}))?_(?:{_named('inner', sides)}_)?{unit}{words.plural}"
+    forms = [re.split(r"\|(?![^(]*\))", each) for each in words.away.split()]
+    before = " ".join("|".join(form[:-3] for form in each if form.endswith("_{}")) or "-" for each in forms)
+    after = " ".join("|".join(form[3:] for form in each if form.startswith("{}_")) or "-" for each in forms)
+    away = f"(?:(?:{_named('before', before)}|{_named('which', sides)})_)?{amount}(?:_{_named('after', after)})?"
+    today = words.day.split()[2]
+    yield _rule(unit_cues, away, _of_amount)
+    yield _rule(_cues(today), f"(?:{today}),?_{away}", _of_day_away)
+    yield _rule(unit_cues, f"{away}(?:_?(?:{words.counted}))?_(?:{day}|{weekday})", _of_day_away)
+
+    yield _rule(unit_cues, f"{each}(?:{which}_|{words.the}){unit}(?:_{behind})?", _of_unit)
+    yield _rule(unit_cues, f"{part}{some_of}{unit}", _of_part)
+
+    of_week = f"{each}(?:{which}_)?{weekday}(?:{of}{meant('week')}|_{behind})?"
+    yield _rule(_cues(words.weekday), of_week, _of_weekday, weekday=True)
+    one = f"(?:{weekday}|{_named('part', ' '.join(units[:3]))})"
+    whole = f"(?:{period}{in_year}|(?:{which}_)?{unit}(?:_{behind})?)"
+    yield _rule(ordinal_cues, f"{words.article}{ordinal}_{one}{some_of}{whole}", _of_ordinal)
+    first = f"(?:{words.led})?{words.article}{ordinal}_{amount}{some_of}{period}{in_year}"
+    yield _rule(period_cues, first, _of_first_few)
+
+    yield _rule(period_cues, rf"(?:{words.the})?{_DAY}\.?{of}{period}{in_year}", _of_date)
+    if not words.day_first:
+        yield _rule(period_cues, f"{period}_{_DAY}{in_year}", _of_date)
+    figures = ("0-0", "0/0", "0.0")
+    year_first = r"(?<![A-Za-z0-9_.])(?P<year>(?:19|20)\d\d)([-/.])(?P<one>\d\d?)\2(?P<two>\d\d?)(?!\d)"
+    yield Rule(figures, lazy(year_first), lambda match, _: date_of(*map(int, match.group("year", "one", "two"))))
+    year_last = rf"(?<!\d\.)(?P<one>\d\d?)(?P<sign>[/.-])(?P<two>\d\d?)(?P=sign){_YEAR}(?!\.\d)"
+    yield _rule(figures, year_last, partial(_of_figures, day_first=words.day_first))
+
+    if words.led:
+        led = rf"(?:{words.led})(?:{months}|(?:the_)?{season})(?!{year}|,?{of}\d)"
+        yield _rule(period_cues, led, _of_led_period)
+        doubtful = f"(?P<weak>){_named('doubtful', words.doubtful)}"
+        yield _rule(period_cues, doubtful, lambda match, moment: moment.period(_period(match) or 0))
+    of_period = f"{each}(?:{which}_)?{period}(?:{year}|_{behind})?"
+    yield _rule(period_cues, of_period, partial(_of_period, alone=not words.context))
+    of_year = rf"(?:{_YEAR_LED}|(?P<weak>))(?<![\d.,$€£:/-]){_YEAR}"
+    yield _rule(("0000",), of_year, lambda match, _: year_of(int(match["year"])))
+
+
+_ENGLISH = (
+    _rule(
+        ("end",),
+        f"(?:(?:by|at|before)_)?(?:the_)?{_named('unit', '- - - month year')}(?:['’]s)?(?:_|-)(?P<end>end)",
+        _of_part,
+    ),
+    _rule(
+        ("last",),
+        f"(?:today|this_day),?_last_{_named('unit', '- week - month year')}",
+        lambda match, moment: moment.same_day(-1, _meant(match, "unit")),
+    ),
+    _rule(
+        ("past",),
+        f"(?:the_)?past_{_named('unit', '- week - month year quarter decade')}",
+        lambda match, moment: moment.stretch(-1, _meant(match, "unit")),
+    ),
+    _rule(
+        ("0st", "0nd", "0rd", "0th"),
+        r"(?:(?:on|by|until|before|since)_)?the_(?P<date>3[01]|[12]\d|[1-9])(?:st|nd|rd|th)"
+        rf"(?:_of_{_named('which', '- last this next')}_month|(?=\s?(?:[.,;!?)]|$|(?:at|and|about)\b)))",
+        lambda match, moment: moment.day_of_month(int(match["date"]), _STEPS[_meant(match, "which")]),
+    ),
+)
+"""What only English has."""
+
+
+_SIGNS = {
+    name: lazy(
+        re.sub(
+            r"[\s_]+",
+            "|",
+            f"{words.day} {words.weekday} {words.month} {words.doubtful} {words.context} {words.season} {words.number} "
+            f"{words.which} {words.parts} {' '.join(unit + words.plural for unit in words.unit.split())}",
+        ),
+        re.IGNORECASE,
+    )
+    for name, words in WORDS.items()
+}
+
+
 @lru_cache(maxsize=4096)
 def languages_of(word: str) -> frozenset[str]:
     """The languages of `WORDS` in which a word in lower case is one for times."""
-    return frozenset(name for name in WORDS if _signs(name).fullmatch(word))
-
-
-@cache
-def _signs(name: str) -> re.Pattern[str]:
-    words = WORDS[name]
-    units = " ".join(unit + words.plural for unit in words.units.split())
-    tables = (words.days, words.weekdays, words.months, words.context, words.seasons, units, words.numbers, words.which,
-              words.parts)  # fmt: skip
-    return lazy(re.sub(r"[\s_]+", "|", " ".join(filter(None, tables))), re.IGNORECASE)
+    return frozenset(name for name, signs in _SIGNS.items() if signs.fullmatch(word))
 
 
 def language_of_times(text: str) -> Language:
