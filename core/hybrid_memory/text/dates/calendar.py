@@ -52,10 +52,9 @@ def floor(at: datetime, unit: str) -> datetime:
         return at
     if unit in _STEPS:
         return at - at.weekday() * DAY + (5 * DAY if unit == "weekend" else 0 * DAY)
-    first = at.replace(day=1)
-    if unit == "decade":
-        return first.replace(year=at.year - at.year % 10, month=1)
-    return first.replace(month=at.month - (at.month - 1) % _MONTHS[unit])
+    months = at.year * 12 + at.month - 1
+    months -= months % _MONTHS[unit]
+    return at.replace(year=months // 12, month=months % 12 + 1, day=1)
 
 
 def shift(at: datetime, unit: str, count: int) -> datetime:
@@ -65,6 +64,13 @@ def shift(at: datetime, unit: str, count: int) -> datetime:
     months = at.year * 12 + at.month - 1 + count * _MONTHS[unit]
     first = at.replace(year=months // 12, month=months % 12 + 1, day=1)
     return first + min(at.day - 1, ((first + 31 * DAY).replace(day=1) - first).days - 1) * DAY
+
+
+def whole_of(count: float | None) -> int:
+    """The whole number; raises ValueError for a few (None) and for halves."""
+    if count is None or count != int(count):
+        raise ValueError(f"{count} is no whole number")
+    return int(count)
 
 
 def date_of(year: int, month: int, day: int = 1) -> Range:
@@ -113,7 +119,7 @@ class Moment:
         return Which.LATEST if self.past else Which.COMING
 
     def unit(self, unit: str, steps: int | None = None) -> Range:
-        """The calendar unit this many units after the current one; without a number the current one, or a near weekend."""
+        """The calendar unit so many after the current one; by default the current one, or the weekend that is near."""
         if steps is None:
             return self.pick(self.near, partial(self.unit, unit)) if unit == "weekend" else self.unit(unit, 0)
         begin = shift(floor(self.now, unit), unit, steps)

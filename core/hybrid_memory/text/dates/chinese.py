@@ -15,6 +15,7 @@ from hybrid_memory.text.dates.calendar import (
     Rule,
     Which,
     part_of,
+    whole_of,
     year_of,
 )
 from hybrid_memory.text.patterns import lazy
@@ -123,14 +124,13 @@ def _numbered(match: re.Match[str], moment: Moment) -> Range | None:
     return moment.nth_of(_figure(match["month"]), part, number, _year(match, moment))
 
 
-def _same_day(match: re.Match[str], moment: Moment) -> Range | None:
+def _same_day(match: re.Match[str], moment: Moment) -> Range:
     """去年今天, 两周前的今天, 上个月的今天."""
     if match["lastly"]:
         return moment.same_day(_YEARS[match["lastly"]], "year")
     if match["near"]:
         return moment.same_day(_steps(match), _UNITS[match["span"]])
-    count = _count(match)
-    return moment.same_day(-int(count), _UNITS[match["unit"]]) if count is not None and count == int(count) else None
+    return moment.same_day(-whole_of(_count(match)), _UNITS[match["unit"]])
 
 
 def _rule(cues: str, pattern: str, read: Reading, *, weekday: bool = False) -> Rule:

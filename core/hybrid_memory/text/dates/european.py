@@ -22,6 +22,7 @@ from hybrid_memory.text.dates.calendar import (
     nth,
     part_of,
     shift,
+    whole_of,
     year_of,
 )
 from hybrid_memory.text.dates.words import WORDS, Words
@@ -43,7 +44,7 @@ _MEANT: dict[str, Sequence[Any]] = {
 }
 """What the entries of a table mean, in their order."""
 
-_STEPS = {None: None, **dict(zip(_WHICH, (-2, -1, 0, 1, 2, 1), strict=True))}
+_STEPS: dict[Which | None, Any] = {None: None, **dict(zip(_WHICH, (-2, -1, 0, 1, 2, 1), strict=True))}
 
 _BLANK = r"(?:\s{1,3}|(?<=['’]))"
 _DAY = r"(?P<date>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th|er|[ºª°])?"
@@ -66,11 +67,11 @@ def _meant(match: re.Match[str], table: str) -> Any:
     return None
 
 
-def _which(match: re.Match[str], noun: str = "") -> Which | None:
+def _which(match: re.Match[str], noun: str = "") -> Any:
     return _meant(match, f"{noun}which") or _meant(match, f"{noun}behind")
 
 
-def _period(match: re.Match[str]) -> int | None:
+def _period(match: re.Match[str]) -> Any:
     return _meant(match, "month") or _meant(match, "doubtful") or _meant(match, "context") or _meant(match, "season")
 
 
@@ -103,36 +104,28 @@ def _of_amount(match: re.Match[str], moment: Moment) -> Range | None:
 
 def _of_day_away(match: re.Match[str], moment: Moment) -> Range | None:
     """A week from Friday, two weeks ago today, today two weeks ago."""
-    count, unit, back = _count(match), _meant(match, "unit"), _direction(match) == "ago"
+    unit, weekday, back = _meant(match, "unit"), _meant(match, "weekday"), _direction(match) == "ago"
     if not (back or match.groupdict().get("counted")) or unit in {"weekend", "hour", "minute"}:
         return None
-    if count is None or count != int(count):
-        return None
-    weekday = _meant(match, "weekday")
     if weekday is None:
         begin = moment.unit("day", _meant(match, "day") or 0)[0]
     else:
         begin = moment.pick(Which.LAST if back else Which.NEXT, partial(moment.weekday, weekday))[0]
-    begin = shift(begin, unit, int(-count if back else count))
+    begin = shift(begin, unit, whole_of(_count(match)) * (-1 if back else 1))
     return begin, begin + DAY
 
 
 def _of_unit(match: re.Match[str], moment: Moment) -> Range | None:
     unit, which = _meant(match, "unit"), _which(match)
-    if (
-        unit in {"hour", "minute"}
-        or (unit == "day" and which is not Which.THIS)
-        or (which is None and unit != "weekend")
-    ):
+    if unit == "day" and which is not Which.THIS:
         return None  # the last day is that of a story
-    return moment.unit(unit, _STEPS[which])
+    return moment.unit(unit, _STEPS[which]) if which or unit == "weekend" else None
 
 
 def _of_part(match: re.Match[str], moment: Moment) -> Range:
     """The end of the month: of this one."""
-    return part_of(
-        moment.unit(_meant(match, "unit")), next(part for part in Part if match.groupdict().get(part)), last_day=True
-    )
+    part = next(part for part in Part if match.groupdict().get(part))
+    return part_of(moment.unit(_meant(match, "unit")), part, last_day=True)
 
 
 def _of_weekday(match: re.Match[str], moment: Moment) -> Range:
@@ -155,11 +148,11 @@ def _of_ordinal(match: re.Match[str], moment: Moment) -> Range:
 
 def _of_first_few(match: re.Match[str], moment: Moment) -> Range | None:
     """The first two weeks of October, the last three days of May."""
-    count, unit, number = _count(match), _meant(match, "unit"), _meant(match, "ordinal")
-    if count is None or count != int(count) or number > 0 or unit not in {"day", "week"}:
+    number, unit, count = _meant(match, "ordinal"), _meant(match, "unit"), whole_of(_count(match))
+    if number > 0 or unit not in {"day", "week"}:
         return None
     begin, end = moment.period(_period(match), _year(match, moment))
-    return (begin, shift(begin, unit, int(count))) if number == 0 else (shift(end, unit, -int(count)), end)
+    return (begin, shift(begin, unit, count)) if number == 0 else (shift(end, unit, -count), end)
 
 
 def _of_date(match: re.Match[str], moment: Moment) -> Range:
@@ -179,12 +172,8 @@ def _of_period(match: re.Match[str], moment: Moment, *, alone: bool) -> Range | 
     which, year = _which(match), _year(match, moment)
     if which is None and year is None and not alone and _meant(match, "month") is None:
         return None
-    return moment.period(_period(match), year, which or Which.LATEST)
-
-
-def _of_led_period(match: re.Match[str], moment: Moment) -> Range:
-    which = Which.COMING if match["due"] and not moment.past else Which.LATEST
-    return moment.period(_period(match), None, which)
+    due = match.groupdict().get("due") and not moment.past
+    return moment.period(_period(match), year, which or (Which.COMING if due else Which.LATEST))
 
 
 def _rule(cues: Iterable[str], written: str, read: Reading, *, weekday: bool = False) -> Rule:
@@ -228,10 +217,26 @@ def european(name: str) -> Language:
     )
 
 
+def _amount(words: Words, unit: str) -> str:
+    """Two weeks, two last weeks; not "these two weeks", which are none until now."""
+    number = rf"(?:(?:{words.about})_)?(?:(?P<figures>\d{{1,3}}(?:\.5)?)|{_named('number', words.number)})"
+    inner = _named("inner", words.which.replace(words.which.split()[2], "-"))
+    return f"{number}(?P<half>_(?:{words.half}))?_(?:{inner}_)?{unit}{words.plural}"
+
+
+def _away(words: Words, amount: str) -> str:
+    """An amount with the words before or after it that say where it lies."""
+    forms = [re.split(r"\|(?![^(]*\))", each) for each in words.away.split()]
+    before = " ".join("|".join(form[:-3] for form in each if form.endswith("_{}")) or "-" for each in forms)
+    after = " ".join("|".join(form[3:] for form in each if form.startswith("{}_")) or "-" for each in forms)
+    which = _named("which", words.which.replace(words.which.split()[2], "-"))
+    return f"(?:(?:{_named('before', before)}|{which})_)?{amount}(?:_{_named('after', after)})?"
+
+
 def _rules(words: Words, part: str, of: str) -> Iterator[Rule]:
     tables = ("day", "weekday", "month", "doubtful", "context", "season", "unit", "ordinal", "which")
-    day, weekday, *months, season, unit, ordinal, which = (_named(table, getattr(words, table)) for table in tables)
-    behind, months, units = _named("behind", words.behind or words.which), "|".join(months), words.unit.split()
+    day, weekday, *named, season, unit, ordinal, which = (_named(table, getattr(words, table)) for table in tables)
+    behind, months, units = _named("behind", words.behind or words.which), "|".join(named), words.unit.split()
     period = f"(?:{months}|{season})"
     some_of = f"(?:_(?:{words.within}))+_" if words.within else of
     each = "".join(rf"(?<!{word}\s)" for word in words.each.split())
@@ -242,24 +247,21 @@ def _rules(words: Words, part: str, of: str) -> Iterator[Rule]:
 
     year = f",?{of}(?:{_YEAR}|{meant('year')})"
     in_year = f"(?:{year})?"
+    calendar_unit = _named("unit", " ".join(units[:7]))  # none of the day
     unit_cues, ordinal_cues = _cues(words.unit), _cues(words.ordinal)
     period_cues = _cues(words.month, words.doubtful, words.context, words.season)
 
+    amount = _amount(words, unit)
+    away = _away(words, amount)
+
     yield _rule(_cues(words.day), day, lambda match, moment: moment.unit("day", _meant(match, "day")))
 
-    number = rf"(?:(?:{words.about})_)?(?:(?P<figures>\d{{1,3}}(?:\.5)?)|{_named('number', words.number)})"
-    sides = words.which.replace(words.which.split()[2], "-")  # not "these two weeks"
-    amount = f"{number}(?P<half>_(?:{words.half}))?_(?:{_named('inner', sides)}_)?{unit}{words.plural}"
-    forms = [re.split(r"\|(?![^(]*\))", each) for each in words.away.split()]
-    before = " ".join("|".join(form[:-3] for form in each if form.endswith("_{}")) or "-" for each in forms)
-    after = " ".join("|".join(form[3:] for form in each if form.startswith("{}_")) or "-" for each in forms)
-    away = f"(?:(?:{_named('before', before)}|{_named('which', sides)})_)?{amount}(?:_{_named('after', after)})?"
     today = words.day.split()[2]
     yield _rule(unit_cues, away, _of_amount)
     yield _rule(_cues(today), f"(?:{today}),?_{away}", _of_day_away)
     yield _rule(unit_cues, f"{away}(?:_?(?:{words.counted}))?_(?:{day}|{weekday})", _of_day_away)
 
-    yield _rule(unit_cues, f"{each}(?:{which}_|{words.the}){unit}(?:_{behind})?", _of_unit)
+    yield _rule(unit_cues, f"{each}(?:{which}_|{words.the}){calendar_unit}(?:_{behind})?", _of_unit)
     yield _rule(unit_cues, f"{part}{some_of}{unit}", _of_part)
 
     of_week = f"{each}(?:{which}_)?{weekday}(?:{of}{meant('week')}|_{behind})?"
@@ -279,12 +281,12 @@ def _rules(words: Words, part: str, of: str) -> Iterator[Rule]:
     year_last = rf"(?<!\d\.)(?P<one>\d\d?)(?P<sign>[/.-])(?P<two>\d\d?)(?P=sign){_YEAR}(?!\.\d)"
     yield _rule(figures, year_last, partial(_of_figures, day_first=words.day_first))
 
+    of_period = f"{each}(?:{which}_)?{period}(?:{year}|_{behind})?"
     if words.led:
         led = rf"(?:{words.led})(?:{months}|(?:the_)?{season})(?!{year}|,?{of}\d)"
-        yield _rule(period_cues, led, _of_led_period)
-        doubtful = f"(?P<weak>){_named('doubtful', words.doubtful)}"
-        yield _rule(period_cues, doubtful, lambda match, moment: moment.period(_period(match) or 0))
-    of_period = f"{each}(?:{which}_)?{period}(?:{year}|_{behind})?"
+        yield _rule(period_cues, led, partial(_of_period, alone=True))
+        doubtful = f"(?P<weak>){_named('doubtful', words.doubtful)}(?!{year})"
+        yield _rule(period_cues, doubtful, partial(_of_period, alone=True))
     yield _rule(period_cues, of_period, partial(_of_period, alone=not words.context))
     of_year = rf"(?:{_YEAR_LED}|(?P<weak>))(?<![\d.,$€£:/-]){_YEAR}"
     yield _rule(("0000",), of_year, lambda match, _: year_of(int(match["year"])))
@@ -316,24 +318,20 @@ _ENGLISH = (
 """What only English has."""
 
 
-_SIGNS = {
-    name: lazy(
-        re.sub(
-            r"[\s_]+",
-            "|",
-            f"{words.day} {words.weekday} {words.month} {words.doubtful} {words.context} {words.season} {words.number} "
-            f"{words.which} {words.parts} {' '.join(unit + words.plural for unit in words.unit.split())}",
-        ),
-        re.IGNORECASE,
-    )
-    for name, words in WORDS.items()
-}
-
-
 @lru_cache(maxsize=4096)
 def languages_of(word: str) -> frozenset[str]:
     """The languages of `WORDS` in which a word in lower case is one for times."""
-    return frozenset(name for name, signs in _SIGNS.items() if signs.fullmatch(word))
+    return frozenset(name for name in WORDS if _signs(name).fullmatch(word))
+
+
+@cache
+def _signs(name: str) -> re.Pattern[str]:
+    words = WORDS[name]
+    units = re.sub("(?= |$)", words.plural, words.unit)
+    tables = (words.day, words.weekday, words.month, words.doubtful, words.context, words.season, units, words.number,
+              words.which, words.parts)  # fmt: skip
+    forms = re.sub(r"[\s_]+", "|", " ".join(tables))
+    return lazy(forms, re.IGNORECASE)
 
 
 def language_of_times(text: str) -> Language:

@@ -62,8 +62,8 @@ WORDS = {
         led=r"(?:in|for|over|during|through(?:out)?|all(?!_ma)|early|mid|late|(?P<due>until|till|by))_|(?<=since\s)",
         unit=r"(?<!this\s)day week weekend month year quarter decade hour minute",
         plural="s?",
-        number="(?:a_)?few|several|some half_an? one|an? two|(?:a_)?couple(?:_of)? three four five six seven eight nine ten eleven twelve "
-        "thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty",
+        number="(?:a_)?few|several|some half_an? one|an? two|(?:a_)?couple(?:_of)? three four five six seven "
+        "eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty",
         about="about|around|roughly",
         half="and_a_half",
         ordinal="first|1st second|2nd third|3rd fourth|4th last",
@@ -71,7 +71,8 @@ WORDS = {
         behind="before_last - - - after_next -",
         each="every each other most",
         the="the_",
-        away=r"- {}_ago|{}_back\b(?!_(?:to|from|in|at|on|home)\b) (?<!once\s)(?<!twice\s)(?<!times\s)in(?!_\w+_(?!and_)\w+_(?:a|per)_)_{}|{}_from_now",
+        away=r"- {}_ago|{}_back\b(?!_(?:to|from|in|at|on|home)\b) "
+        r"(?<!once\s)(?<!twice\s)(?<!times\s)in(?!_\w+_(?!and_)\w+_(?:a|per)_)_{}|{}_from_now",
         counted=",|on|this|(?P<counted>from|after)(?:_this)?",
         article="(?:on_)?(?:the_)?",
         since="(?:ever_)?since",
@@ -95,7 +96,8 @@ WORDS = {
         "dezembers?",
         season="frühling|frühjahr sommer herbst winter",
         unit="tag(?:en?|es)? wochen? wochenenden? monat(?:en?|s)? jahr(?:en?|es)?",
-        number="einige[nrm]?|ein_paar|mehrere[nr]? - eine[mnrs]?|ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+        number="einige[nrm]?|ein_paar|mehrere[nr]? - eine[mnrs]?|ein zwei drei vier fünf sechs sieben acht "
+        "neun zehn elf zwölf",
         ordinal="erste[nrms]? zweite[nrms]? dritte[nrms]? vierte[nrms]? letzte[nrms]?",
         which="vorletzte[nmrs]? letzte[nmrs]?|vergangene[nmrs]?|vorige[nmrs]? diese[nmrs]? "
         "nächste[nmrs]?|kommende[nmrs]? übernächste[nmrs]?",
@@ -135,7 +137,8 @@ WORDS = {
         month="enero febrero marzo abril mayo junio julio agosto sep?tiembre octubre noviembre diciembre",
         season="primavera verano otoño invierno",
         unit="d[íi]as? semanas? fin(?:es)?_de_semana|finde mes(?:es)? años?",
-        number="un[oa]s|algun[oa]s|alguns|vari[oa]s - una?|un dos tres cuatro cinco seis siete ocho nueve diez once doce",
+        number="un[oa]s|algun[oa]s|alguns|vari[oa]s - una?|un dos tres cuatro cinco seis siete ocho nueve diez "
+        "once doce",
         ordinal="primera?|primer segund[oa] tercera?|tercer cuart[oa] [úu]ltim[oa]",
         which="- pasad[oa]s?|[úu]ltim[oa]s?|anterior(?:es)? est[ea]|este pr[óo]xim[oa]s?|que_viene|siguiente",
         each="cada los las todo toda todos todas",
@@ -156,7 +159,8 @@ WORDS = {
         month="gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
         season="primavera estate autunno inverno",
         unit="giorn[oi]|d[ìi] settiman[ae] fine_settimana|weekend mes[ei] ann[oi]",
-        number="qualche|alcun[ei]|poch[ie]|vari - un[oa]?|un['’] due tre quattro cinque sei sette otto nove dieci undici dodici",
+        number="qualche|alcun[ei]|poch[ie]|vari - un[oa]?|un['’] due tre quattro cinque sei sette otto "
+        "nove dieci undici dodici",
         ordinal="prim[oa] second[oa] terz[oa] quart[oa] ultim[oa]",
         which="- scors[oaei]|passat[oaei]|ultim[oaei]|precedente quest[oa]|quest['’] prossim[oaei]|che_viene|entrante",
         each="ogni",
@@ -178,7 +182,8 @@ WORDS = {
         month="janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
         season="primavera verão outono inverno",
         unit="dias? semanas? fi(?:m|ns)_de_semana mês|mes|meses anos?",
-        number="algun[oa]s|algumas|alguns|vári[oa]s - uma?|um dois|duas três|tres quatro cinco seis sete oito nove dez onze doze",
+        number="algun[oa]s|algumas|alguns|vári[oa]s - uma?|um dois|duas três|tres quatro cinco seis sete oito nove "
+        "dez onze doze",
         ordinal="primeir[oa] segund[oa] terceir[oa] quart[oa] [úu]ltim[oa]",
         which="- passad[oa]s?|[úu]ltim[oa]s?|anterior (?:n|d)?est[ea]|(?:n|d)?ess[ea] próxim[oa]s?|que_vem|seguinte",
         each="cada todo toda todos todas",
