@@ -39,7 +39,7 @@ class _Piece:
     end: int
     range: Range
     language: Language
-    weekday: bool = False
+    weekday: bool | None = None  # None for what has been joined
     weak: bool = False
 
 
@@ -142,9 +142,10 @@ def _parted(text: str, whole: _Piece, wall: datetime) -> _Piece:
     if words is None or whole.weekday or whole.range[1] - whole.range[0] <= DAY:
         return whole
     due = words["due"] is not None or whole.range[1] > wall
-    part = next(part for part in Part if words.groupdict().get(part) is not None)
-    start, end = min(words.start(), whole.start), max(words.end(), whole.end)
-    return replace(whole, start=start, end=end, range=part_of(whole.range, part, last_day=due), weak=False)
+    range_ = part_of(whole.range, Part.named_by(words), last_day=due)
+    return replace(
+        whole, start=min(words.start(), whole.start), end=max(words.end(), whole.end), range=range_, weak=False
+    )
 
 
 def _joined(text: str, pieces: Sequence[_Piece]) -> Iterator[_Piece]:
@@ -154,7 +155,7 @@ def _joined(text: str, pieces: Sequence[_Piece]) -> Iterator[_Piece]:
         if pending is not None:
             gap, languages = text[pending.end : each.start], (pending.language, each.language)
             whole: Range | None = None
-            if pending.weekday is not each.weekday:
+            if {pending.weekday, each.weekday} == {True, False}:
                 begin, end = (pending if each.weekday else each).range
                 if end - begin == DAY and any(language.link.fullmatch(gap) for language in languages):
                     whole = begin, end

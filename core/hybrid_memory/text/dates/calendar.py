@@ -206,6 +206,11 @@ class Part(StrEnum):
     MIDDLE = auto()
     END = auto()
 
+    @classmethod
+    def named_by(cls, match: re.Match[str]) -> Part:
+        """The one whose group has matched."""
+        return next(part for part in cls if match.groupdict().get(part) is not None)
+
 
 def part_of(whole: Range, part: Part, *, last_day: bool) -> Range:
     """A half or a third, in months where possible, else in days; the start and the end of a year are two months."""

@@ -111,7 +111,7 @@ def _season(match: re.Match[str], moment: Moment) -> Range:
 
 def _part(match: re.Match[str], moment: Moment) -> Range:
     """月底, 年初, 上半年: of the current month or year."""
-    part, unit = next(part for part in Part if match[part]), "month" if "月" in match[0] else "year"
+    part, unit = Part.named_by(match), "month" if "月" in match[0] else "year"
     whole = part_of(moment.unit(unit), part, last_day=not moment.past)
     begun = whole[0] <= moment.now or not moment.past
     return whole if begun else part_of(moment.unit(unit, -1), part, last_day=False)

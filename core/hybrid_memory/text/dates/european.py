@@ -30,7 +30,6 @@ from hybrid_memory.text.languages import language_of
 from hybrid_memory.text.patterns import lazy
 
 _UNITS = ("day", "week", "weekend", "month", "year", "quarter", "decade", "hour", "minute")
-_WHICH = (Which.BEFORE_LAST, Which.LAST, Which.THIS, Which.NEXT, Which.AFTER_NEXT, Which.COMING)
 _MEANT: dict[str, Sequence[Any]] = {
     "day": (-2, -1, 0, 1, 2),
     "weekday": range(7),
@@ -39,12 +38,12 @@ _MEANT: dict[str, Sequence[Any]] = {
     **dict.fromkeys(("unit", "part"), _UNITS),
     "number": (None, 0.5, *range(1, 21), 30),
     "ordinal": (0, 1, 2, 3, -1),
-    **dict.fromkeys(("which", "behind", "inner", "weekwhich", "weekbehind", "yearwhich", "yearbehind"), _WHICH),
+    **dict.fromkeys(("which", "behind", "inner", "weekwhich", "weekbehind", "yearwhich", "yearbehind"), tuple(Which)),
     **dict.fromkeys(("before", "after"), ("lasting", "ago", "ahead")),
 }
 """What the entries of a table mean, in their order."""
 
-_STEPS: dict[Which | None, Any] = {None: None, **dict(zip(_WHICH, (-2, -1, 0, 1, 2, 1), strict=True))}
+_STEPS: dict[Which | None, Any] = dict(zip([*Which, None], (-2, -1, 0, 1, 2, 1, 0, None), strict=True))
 
 _BLANK = r"(?:\s{1,3}|(?<=['’]))"
 _DAY = r"(?P<date>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th|er|[ºª°])?"
@@ -124,8 +123,7 @@ def _of_unit(match: re.Match[str], moment: Moment) -> Range | None:
 
 def _of_part(match: re.Match[str], moment: Moment) -> Range:
     """The end of the month: of this one."""
-    part = next(part for part in Part if match.groupdict().get(part))
-    return part_of(moment.unit(_meant(match, "unit")), part, last_day=True)
+    return part_of(moment.unit(_meant(match, "unit")), Part.named_by(match), last_day=True)
 
 
 def _of_weekday(match: re.Match[str], moment: Moment) -> Range:

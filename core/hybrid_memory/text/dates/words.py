@@ -85,8 +85,8 @@ WORDS = {
         r"|met|made|said|told|bought|ate|left|began|gave|felt|heard|quit|lost|found|won|sold|ran|flew|drove|spent|wrote"
         r"|became|grew|broke|fell|kept|paid|sent|slept|spoke|taught|woke|born|ago|just|already"
         r"|(?:I|we|he|she|they|you|[A-Z][a-z]+)\s(?:\w{2,9}ly\s)?\w{3,}ed)",
-        future="will|won't|going to|gonna|shall|must|needs? to|have to|has to|want|wants|plans?|hope|remind|let's|should"
-        "|can|could|would|might|due|deadline|am|is|are|see you|'(?:ll|m|d|s)",
+        future="will|won't|going_to|gonna|shall|must|needs?_to|ha(?:ve|s)_to|wants?|plans?|hope|remind|let's|should|can"
+        "|could|would|might|due|deadline|am|is|are|see_you|'(?:ll|m|d|s)",
     ),
     "german": Words(
         day="vorgestern gestern heute "
