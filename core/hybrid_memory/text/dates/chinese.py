@@ -99,14 +99,14 @@ def _away(match: re.Match[str], moment: Moment) -> Range | None:
     return moment.away(_count(match), _UNITS[match["unit"]], -1 if "前" in match[0] else 1)
 
 
-def _month(match: re.Match[str], moment: Moment) -> Range:
+def _period(match: re.Match[str], moment: Moment) -> Range:
+    """A month or season."""
+    season, year = match.groupdict().get("season"), _year(match, moment)
+    if season is not None:
+        which = {"上": Which.LAST, "下": Which.NEXT, None: Which.LATEST}.get(match["near"], Which.THIS)
+        return moment.period(SPRING + "春夏秋冬".index(season), year, which)
     which = Which.COMING if match["due"] is not None and not moment.past else Which.LATEST
-    return moment.period(_figure(match["month"]), _year(match, moment), which)
-
-
-def _season(match: re.Match[str], moment: Moment) -> Range:
-    which = {"上": Which.LAST, "下": Which.NEXT, None: Which.LATEST}.get(match["near"], Which.THIS)
-    return moment.period(SPRING + "春夏秋冬".index(match["season"]), _year(match, moment), which)
+    return moment.period(_figure(match["month"]), year, which)
 
 
 def _part(match: re.Match[str], moment: Moment) -> Range:
@@ -187,7 +187,7 @@ CHINESE = Language(
         _rule(
             "月",
             rf"(?:{_YEAR}的?\s?)?(?<![\d一二两三四五六七八九十个]){_MONTH}(?P<due>(?=(?:之|以)?前(?![后半几面一两二三四五])))?",
-            _month,
+            _period,
         ),
         _rule(
             "月",
@@ -220,7 +220,7 @@ CHINESE = Language(
         _rule(
             "春 夏 秋 冬",
             rf"(?:{_YEAR}的?|{_STEPS}个?|(?<![欢爱厌恨年的上下这本])(?<!每个))(?P<season>[春夏秋冬])[天季]",
-            _season,
+            _period,
         ),
     ),
     link=lazy(r"[\s，、,（(]{0,2}[的在]?[）)]?"),

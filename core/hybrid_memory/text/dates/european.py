@@ -158,9 +158,10 @@ def _of_date(match: re.Match[str], moment: Moment) -> Range:
 
 
 def _of_figures(match: re.Match[str], _: Moment, *, day_first: bool) -> Range:
-    """The day or the month first, as is usual in the language, or else as can be; before dots the day."""
+    """After the year the month; before it the day or month, as is usual or else as can be, and before dots the day."""
     month, day = int(match["one"]), int(match["two"])
-    if month > 12 or (day <= 12 and (day_first or match["sign"] == ".")):  # noqa: PLR2004 - months
+    usual = day_first or match["sign"] == "."
+    if match.start("year") > match.start("one") and (month > 12 or (day <= 12 and usual)):  # noqa: PLR2004 - months
         month, day = day, month
     return date_of(int(match["year"]), month, day)
 
@@ -274,10 +275,11 @@ def _rules(words: Words, part: str, of: str) -> Iterator[Rule]:
     if not words.day_first:
         yield _rule(period_cues, f"{period}_{_DAY}{in_year}", _of_date)
     figures = ("0-0", "0/0", "0.0")
-    year_first = r"(?<![A-Za-z0-9_.])(?P<year>(?:19|20)\d\d)([-/.])(?P<one>\d\d?)\2(?P<two>\d\d?)(?!\d)"
-    yield Rule(figures, lazy(year_first), lambda match, _: date_of(*map(int, match.group("year", "one", "two"))))
+    of_figures = partial(_of_figures, day_first=words.day_first)
+    year_first = r"(?<![A-Za-z0-9_.])(?P<year>(?:19|20)\d\d)(?P<sign>[-/.])(?P<one>\d\d?)(?P=sign)(?P<two>\d\d?)(?!\d)"
+    yield Rule(figures, lazy(year_first), of_figures)
     year_last = rf"(?<!\d\.)(?P<one>\d\d?)(?P<sign>[/.-])(?P<two>\d\d?)(?P=sign){_YEAR}(?!\.\d)"
-    yield _rule(figures, year_last, partial(_of_figures, day_first=words.day_first))
+    yield _rule(figures, year_last, of_figures)
 
     of_period = f"{each}(?:{which}_)?{period}(?:{year}|_{behind})?"
     if words.led:
