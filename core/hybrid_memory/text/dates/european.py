@@ -94,7 +94,7 @@ def _of_amount(match: re.Match[str], moment: Moment) -> Range | None:
     count, unit, direction = _count(match), _meant(match, "unit"), _direction(match)
     if direction in {"ago", "ahead"}:
         return moment.away(count, unit, -1 if direction == "ago" else 1)
-    which = _meant(match, "which") or (_meant(match, "inner") if count != 1 else None)  # not for "one last day"
+    which = _meant(match, "which") or _meant(match, "inner")
     if direction is None and which is None:
         return None
     ahead = which in {Which.NEXT, Which.AFTER_NEXT, Which.COMING}
@@ -212,14 +212,18 @@ def european(name: str) -> Language:
         since=spaced(rf"(?<!\w)(?:{words.since})_$"),
         part=spaced(rf"(?<!\w){part}(?:-|{of})$"),
         past=spaced(rf"\b(?:{words.past})\b"),
-        future=spaced(rf"\b(?:{words.future})\b"),
+        future=spaced(rf"(?:\b|(?='))(?:{words.future})\b"),
     )
 
 
+def _sides(words: Words) -> str:
+    """Which amounts reach until now or from now on: the last two weeks, not these two."""
+    return words.which.replace(words.which.split()[2], "-")
+
+
 def _amount(words: Words, unit: str) -> str:
-    """Two weeks, two last weeks; not "these two weeks", which are none until now."""
     number = rf"(?:(?:{words.about})_)?(?:(?P<figures>\d{{1,3}}(?:\.5)?)|{_named('number', words.number)})"
-    inner = _named("inner", words.which.replace(words.which.split()[2], "-"))
+    inner = _named("inner", "" if words.behind else _sides(words))  # in English not "40 last month"
     return f"{number}(?P<half>_(?:{words.half}))?_(?:{inner}_)?{unit}{words.plural}"
 
 
@@ -228,8 +232,9 @@ def _away(words: Words, amount: str) -> str:
     forms = [re.split(r"\|(?![^(]*\))", each) for each in words.away.split()]
     before = " ".join("|".join(form[:-3] for form in each if form.endswith("_{}")) or "-" for each in forms)
     after = " ".join("|".join(form[3:] for form in each if form.startswith("{}_")) or "-" for each in forms)
-    which = _named("which", words.which.replace(words.which.split()[2], "-"))
-    return f"(?:(?:{_named('before', before)}|{which})_)?{amount}(?:_{_named('after', after)})?"
+    return (
+        f"(?:(?:{_named('before', before)}|{_named('which', _sides(words))})_)?{amount}(?:_{_named('after', after)})?"
+    )
 
 
 def _rules(words: Words, part: str, of: str) -> Iterator[Rule]:
@@ -267,7 +272,7 @@ def _rules(words: Words, part: str, of: str) -> Iterator[Rule]:
     yield _rule(_cues(words.weekday), of_week, _of_weekday, weekday=True)
     one = f"(?:{weekday}|{_named('part', ' '.join(units[:3]))})"
     whole = f"(?:{period}{in_year}|(?:{which}_)?{unit}(?:_{behind})?)"
-    yield _rule(ordinal_cues, f"{words.article}{ordinal}_{one}{some_of}{whole}", _of_ordinal)
+    yield _rule(ordinal_cues, f"{each}{words.article}{ordinal}_{one}{some_of}{whole}", _of_ordinal)
     first = f"(?:{words.led})?{words.article}{ordinal}_{amount}{some_of}{period}{in_year}"
     yield _rule(period_cues, first, _of_first_few)
 
@@ -281,7 +286,8 @@ def _rules(words: Words, part: str, of: str) -> Iterator[Rule]:
     year_last = rf"(?<!\d\.)(?P<one>\d\d?)(?P<sign>[/.-])(?P<two>\d\d?)(?P=sign){_YEAR}(?!\.\d)"
     yield _rule(figures, year_last, of_figures)
 
-    of_period = f"{each}(?:{which}_)?{period}(?:{year}|_{behind})?"
+    alone = "" if words.day_first else r"(?!,?_\d)"
+    of_period = f"{each}(?:{which}_)?{period}(?:{year}|_{behind}|{alone})"
     if words.led:
         led = rf"(?:{words.led})(?:{months}|(?:the_)?{season})(?!{year}|,?{of}\d)"
         yield _rule(period_cues, led, partial(_of_period, alone=True))

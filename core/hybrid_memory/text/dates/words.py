@@ -57,9 +57,9 @@ WORDS = {
         ),
         month="january february - - - - july - september october november december",
         doubtful="- - (?-i:March) april (?-i:May) june - august - - - -",
-        context="jan feb mar(?:ch)? apr may jun jul aug sept? oct nov dec",
+        context=r"jan\.? feb\.? mar\.?|march apr\.? may jun\.? jul\.? aug\.? sept?\.? oct\.? nov\.? dec\.?",
         season="spring summer autumn|fall winter",
-        led=r"(?:in|for|over|during|through(?:out)?|all(?!_ma)|early|mid|late|(?P<due>until|till|by))_|(?<=since\s)",
+        led=r"(?:in|for(?!_(?:the|spring|summer|autumn|fall|winter)\b)|over|during|through(?:out)?|all(?!_ma)|early|mid|late|(?P<due>until|till|by))_|(?<=since\s)",
         unit=r"(?<!this\s)day week weekend month year quarter decade hour minute",
         plural="s?",
         number="(?:a_)?few|several|some half_an? one|an? two|(?:a_)?couple(?:_of)? three four five six seven "
@@ -146,7 +146,7 @@ WORDS = {
         since="desde(?:_el|_la)?(?:_mes_de)?",
         part_of="(?:(?P<due>antes_del?|para|hasta|a_más_tardar)_(?:el_|l[ao]s?_|a_)?)?",
         parts="primera_(?:mitad|quincena) segunda_(?:mitad|quincena) "
-        "principios?|comienzos? mediados fin(?:al|ales|es)?",
+        r"principios?|comienzos? mediados fin(?:al|ales|es)?(?!\sde\ssemana)",
         of="del?|el|la|este",
         past=r"fui|fue\w*|era\w*|estuv\w+|tuv\w+|hic\w+|hizo|dij\w+|he|has|ha|hemos|han|había\w*|"
         r"\w{3,}(?:é|ó|aste|iste|aron|ieron|imos)",
@@ -167,7 +167,7 @@ WORDS = {
         away="da_{} {}_fa|{}_or_sono (?:tra|fra)_{}",
         since="(?:fin_)?(?:dallo|dalla|dall['’]|dal|da)",
         part_of="(?:(?P<due>entro(?:_la|_l['’])?|prima_della|per_la)_(?:l[ao]_|l['’])?)?",
-        parts="prima_(?:metà|quindicina) seconda_(?:metà|quindicina) inizio|inizi metà fine",
+        parts=r"prima_(?:metà|quindicina) seconda_(?:metà|quindicina) inizio|inizi metà fine(?!\ssettimana)",
         of="di|del|della|dello|dell['’]|d['’]",
         past=r"ho|hai|ha|abbiamo|avete|hanno|ero|era|eri|eravamo|erano|successo|stat[oaie]|(?:sono|sei|è|siamo)_\w+[ts][oaie]",
         future=r"\w{2,}(?:rò|rai|rà|remo|ranno)|devo|deve|dobbiamo|voglio|appuntamento",
@@ -191,7 +191,7 @@ WORDS = {
         since="desde(?:_o|_a)?(?:_mês_de)?",
         part_of="(?:(?P<due>até(?:_o|_ao)?|antes_do|para_o)_(?:[ao]_)?)?",
         parts="primeira_(?:metade|quinzena) segunda_(?:metade|quinzena) "
-        "início|começo|princípio meados|meio fi(?:m|nal|ns)",
+        r"início|começo|princípio meados|meio fi(?:m|nal|ns)(?!\sde\ssemana)",
         of="d[eoa]|dest[ea]|o|a",
         past=r"fui|foi|fomos|foram|era\w*|estava\w*|estive|tinha\w*|tive|teve|fiz|fez|fizemos|disse\w*|"
         r"\w{2,}(?:ei|ou|aste|este|aram|eram|iram|amos)",
