@@ -63,7 +63,7 @@ def find_times(text: str, now: datetime) -> list[TimeSpan]:
     - In figures the year comes first, or else the month, where that can be; before dots, and in texts of the
       other languages, the day.
     - Dates of the lunar calendar (农历八月十五, 大年初二) are not read.
-    - What comes again and again ("every Friday", 每周一) names no time.
+    - What comes again and again ("every Friday", 每周一) names no time, nor does the last or next day of a story.
     """
     zone = now.tzinfo
     readable = LUNAR.sub(lambda words: " " * len(words[0]), text)

@@ -238,6 +238,7 @@ def _away(words: Words, amount: str) -> str:
 
 
 def _rules(words: Words, part: str, of: str) -> Iterator[Rule]:
+    """In an order: of two that match the same words the first counts."""
     tables = ("day", "weekday", "month", "doubtful", "context", "season", "unit", "ordinal", "which")
     day, weekday, *named, season, unit, ordinal, which = (_named(table, getattr(words, table)) for table in tables)
     behind, months, units = _named("behind", words.behind or words.which), "|".join(named), words.unit.split()
@@ -257,17 +258,17 @@ def _rules(words: Words, part: str, of: str) -> Iterator[Rule]:
 
     amount = _amount(words, unit)
     away = _away(words, amount)
-
-    yield _rule(_cues(words.day), day, lambda match, moment: moment.unit("day", _meant(match, "day")))
-
     today = words.day.split()[2]
+
+    # Days, and amounts of units.
+    yield _rule(_cues(words.day), day, lambda match, moment: moment.unit("day", _meant(match, "day")))
     yield _rule(unit_cues, away, _of_amount)
     yield _rule(_cues(today), f"(?:{today}),?_{away}", _of_day_away)
     yield _rule(unit_cues, f"{away}(?:_?(?:{words.counted}))?_(?:{day}|{weekday})", _of_day_away)
 
+    # Units, weekdays, and what is counted of them.
     yield _rule(unit_cues, f"{each}(?:{which}_|{words.the}){calendar_unit}(?:_{behind})?", _of_unit)
     yield _rule(unit_cues, f"{part}{some_of}{unit}", _of_part)
-
     of_week = f"{each}(?:{which}_)?{weekday}(?:{of}{meant('week')}|_{behind})?"
     yield _rule(_cues(words.weekday), of_week, _of_weekday, weekday=True)
     one = f"(?:{weekday}|{_named('part', ' '.join(units[:3]))})"
@@ -276,6 +277,7 @@ def _rules(words: Words, part: str, of: str) -> Iterator[Rule]:
     first = f"(?:{words.led})?{words.article}{ordinal}_{amount}{some_of}{period}{in_year}"
     yield _rule(period_cues, first, _of_first_few)
 
+    # Dates.
     yield _rule(period_cues, rf"(?:{words.the})?{_DAY}\.?{of}{period}{in_year}", _of_date)
     if not words.day_first:
         yield _rule(period_cues, f"{period}_{_DAY}{in_year}", _of_date)
@@ -286,6 +288,7 @@ def _rules(words: Words, part: str, of: str) -> Iterator[Rule]:
     year_last = rf"(?<!\d\.)(?P<one>\d\d?)(?P<sign>[/.-])(?P<two>\d\d?)(?P=sign){_YEAR}(?!\.\d)"
     yield _rule(figures, year_last, of_figures)
 
+    # Months, seasons, years.
     alone = "" if words.day_first else r"(?!,?_\d)"
     of_period = f"{each}(?:{which}_)?{period}(?:{year}|_{behind}|{alone})"
     if words.led:

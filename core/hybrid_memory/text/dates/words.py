@@ -59,7 +59,8 @@ WORDS = {
         doubtful="- - (?-i:March) april (?-i:May) june - august - - - -",
         context=r"jan\.? feb\.? mar\.?|march apr\.? may jun\.? jul\.? aug\.? sept?\.? oct\.? nov\.? dec\.?",
         season="spring summer autumn|fall winter",
-        led=r"(?:in|for(?!_(?:the|spring|summer|autumn|fall|winter)\b)|over|during|through(?:out)?|all(?!_ma)|early|mid|late|(?P<due>until|till|by))_|(?<=since\s)",
+        led=r"(?:in|for(?!_(?:the|spring|summer|autumn|fall|winter)\b)|over|during|through(?:out)?|all(?!_ma)|early|mid"
+        r"|late|(?P<due>until|till|by))_|(?<=since\s)",
         unit=r"(?<!this\s)day week weekend month year quarter decade hour minute",
         plural="s?",
         number="(?:a_)?few|several|some half_an? one|an? two|(?:a_)?couple(?:_of)? three four five six seven "
