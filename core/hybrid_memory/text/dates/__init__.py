@@ -7,20 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from hybrid_memory.text.dates.calendar import DAY, Kind, Language, Moment, Part, Range, TimeSpan, part_of, shift
+from hybrid_memory.text.dates.calendar import DAY, Language, Moment, Part, Range, TimeSpan, part_of, shift
 from hybrid_memory.text.dates.chinese import CHINESE, LUNAR
-from hybrid_memory.text.dates.english import ENGLISH
-from hybrid_memory.text.dates.european import WORDS, language_of_times
+from hybrid_memory.text.dates.european import language_of_times
+from hybrid_memory.text.dates.words import WORDS
 
-_ENGLISH_MONTHS = (
-    "January February (?-i:March) April (?-i:May) June July August September October November December".split()
-)
 _CHINESE_MONTHS = "一 二 三 四 五 六 七 八 九 十 十一 十二".split()
+_TABLES = [table.split() for words in WORDS.values() for table in (words.month, words.doubtful) if table]
 _MONTH_NAMES = [
-    re.compile(rf"\b(?:{'|'.join(names)})\b|(?<![\d十])(?:{number}|{chinese})月", re.IGNORECASE)
-    for number, (chinese, *names) in enumerate(
-        zip(_CHINESE_MONTHS, _ENGLISH_MONTHS, *(words.months.split() for words in WORDS.values()), strict=True), 1
-    )
+    re.compile(rf"\b(?:{'|'.join(set(names) - {'-'})})\b|(?<![\d十])(?:{number}|{chinese})月", re.IGNORECASE)
+    for number, (chinese, *names) in enumerate(zip(_CHINESE_MONTHS, *_TABLES, strict=True), 1)
 ]
 """Of each month, from January on, its names in all languages."""
 
@@ -41,10 +37,10 @@ _STOP = re.compile(r"[.!?](?=\s|$)|[。！？；;\n]")
 class _Piece:
     start: int
     end: int
-    kind: Kind
     range: Range
     language: Language
-    weak: bool
+    weekday: bool | None = None  # None for what has been joined
+    weak: bool = False
 
 
 def find_times(text: str, now: datetime) -> list[TimeSpan]:
@@ -67,7 +63,7 @@ def find_times(text: str, now: datetime) -> list[TimeSpan]:
     - In figures the year comes first, or else the month, where that can be; before dots, and in texts of the
       other languages, the day.
     - Dates of the lunar calendar (农历八月十五, 大年初二) are not read.
-    - What comes again and again ("every Friday", 每周一) names no time.
+    - What comes again and again ("every Friday", 每周一) names no time, nor does the last or next day of a story.
     """
     zone = now.tzinfo
     readable = LUNAR.sub(lambda words: " " * len(words[0]), text)
@@ -94,7 +90,7 @@ def _pieces(text: str, wall: datetime) -> list[_Piece]:
     """The matches of the rules; of overlapping ones the first, then the longest."""
     found: list[_Piece] = []
     shape = _DIGIT.sub("0", text.lower())
-    for language in (CHINESE, language_of_times(text) or ENGLISH):
+    for language in (CHINESE, language_of_times(text)):
         for rule in language.rules:
             for cue in rule.cues:
                 if cue in shape:
@@ -103,9 +99,10 @@ def _pieces(text: str, wall: datetime) -> list[_Piece]:
                 continue
             for match in rule.pattern.finditer(text):
                 try:
-                    reading = rule.read(match, Moment(wall, _past(text, match, language)))
-                    if reading is not None and reading.range is not None:
-                        whole = _Piece(*match.span(), reading.kind, reading.range, language, reading.weak)
+                    named = rule.read(match, Moment(wall, _past(text, match, language)))
+                    if named is not None:
+                        weak = match.groupdict().get("weak") is not None
+                        whole = _Piece(*match.span(), named, language, rule.weekday, weak)
                         found.append(_parted(text, whole, wall))
                 except (ValueError, OverflowError):
                     continue
@@ -142,12 +139,13 @@ def _parted(text: str, whole: _Piece, wall: datetime) -> _Piece:
     language = whole.language
     before = language.part.search(text, max(whole.start - _REACH, 0), whole.start)
     words = before or language.part_behind.match(text, whole.end)
-    if words is None or whole.kind is not Kind.RANGE:
+    if words is None or whole.weekday or whole.range[1] - whole.range[0] <= DAY:
         return whole
     due = words["due"] is not None or whole.range[1] > wall
-    part = next(part for part in Part if words.groupdict().get(part) is not None)
-    start, end = min(words.start(), whole.start), max(words.end(), whole.end)
-    return replace(whole, start=start, end=end, range=part_of(whole.range, part, last_day=due), weak=False)
+    range_ = part_of(whole.range, Part.named_by(words), last_day=due)
+    return replace(
+        whole, start=min(words.start(), whole.start), end=max(words.end(), whole.end), range=range_, weak=False
+    )
 
 
 def _joined(text: str, pieces: Sequence[_Piece]) -> Iterator[_Piece]:
@@ -156,10 +154,11 @@ def _joined(text: str, pieces: Sequence[_Piece]) -> Iterator[_Piece]:
     for each in pieces:
         if pending is not None:
             gap, languages = text[pending.end : each.start], (pending.language, each.language)
-            day = each if each.kind is Kind.DAY else pending
             whole: Range | None = None
-            if {pending.kind, each.kind} == {Kind.DAY, Kind.WEEKDAY}:
-                whole = day.range if any(language.link.fullmatch(gap) for language in languages) else None
+            if {pending.weekday, each.weekday} == {True, False}:
+                begin, end = (pending if each.weekday else each).range
+                if end - begin == DAY and any(language.link.fullmatch(gap) for language in languages):
+                    whole = begin, end
             between = _AND.fullmatch(gap) and _BETWEEN.search(text, max(pending.start - _REACH, 0), pending.start)
             if whole is None and (between or any(language.to.fullmatch(gap) for language in languages)):
                 begin = pending.range[0]
@@ -167,7 +166,7 @@ def _joined(text: str, pieces: Sequence[_Piece]) -> Iterator[_Piece]:
                     begin = shift(begin, "year", -1)  # from October to January
                 whole = (begin, each.range[1]) if begin < each.range[0] else None
             if whole is not None:
-                pending = _Piece(pending.start, each.end, Kind.RANGE, whole, each.language, weak=False)
+                pending = _Piece(pending.start, each.end, whole, each.language)
                 continue
             if not pending.weak:
                 yield pending

@@ -8,15 +8,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum, auto
+from functools import partial
 from typing import TypeAlias
 
 Range: TypeAlias = tuple[datetime, datetime]
 
 DAY = timedelta(days=1)
+SPRING = 13
+"""The seasons are counted as periods after the twelve months."""
+
 _STEPS = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": DAY, "week": 7 * DAY, "weekend": 7 * DAY}
 _MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
-_HALVES = {"hour": (30, "minute"), "day": (12, "hour"), "month": (15, "day"), "year": (6, "month"), "week": (3, "day")}
-_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+_HALVES = {"hour": (30, "minute"), "day": (12, "hour"), "week": (3, "day"), "month": (15, "day"), "year": (6, "month"),
+           "decade": (5, "year")}  # fmt: skip
 _FEW = (2, 5)
 """The range of "a few" and 几."""
 
@@ -27,11 +31,13 @@ class Which(StrEnum):
     Next begins after now, last is over, coming is not over yet, latest has begun, this is the current year's.
     """
 
-    NEXT = auto()
+    BEFORE_LAST = auto()
     LAST = auto()
+    THIS = auto()
+    NEXT = auto()
+    AFTER_NEXT = auto()
     COMING = auto()
     LATEST = auto()
-    THIS = auto()
 
 
 def floor(at: datetime, unit: str) -> datetime:
@@ -46,10 +52,9 @@ def floor(at: datetime, unit: str) -> datetime:
         return at
     if unit in _STEPS:
         return at - at.weekday() * DAY + (5 * DAY if unit == "weekend" else 0 * DAY)
-    first = at.replace(day=1)
-    if unit == "decade":
-        return first.replace(year=at.year - at.year % 10, month=1)
-    return first.replace(month=at.month - (at.month - 1) % _MONTHS[unit])
+    months = at.year * 12 + at.month - 1
+    months -= months % _MONTHS[unit]
+    return at.replace(year=months // 12, month=months % 12 + 1, day=1)
 
 
 def shift(at: datetime, unit: str, count: int) -> datetime:
@@ -61,21 +66,44 @@ def shift(at: datetime, unit: str, count: int) -> datetime:
     return first + min(at.day - 1, ((first + 31 * DAY).replace(day=1) - first).days - 1) * DAY
 
 
-def day_of(year: int, month: int, day: int) -> Range:
+def whole_of(count: float | None) -> int:
+    """The whole number; raises ValueError for a few (None) and for halves."""
+    if count is None or count != int(count):
+        raise ValueError(f"{count} is no whole number")
+    return int(count)
+
+
+def date_of(year: int, month: int, day: int = 1) -> Range:
     """The range of that day; raises ValueError if it does not exist."""
     begin = datetime(year, month, day)  # noqa: DTZ001 - wall time
     return begin, begin + DAY
 
 
-def month_of(year: int, month: int) -> Range:
-    """The range of that month."""
-    begin = datetime(year, month, 1)  # noqa: DTZ001 - wall time
-    return begin, shift(begin, "month", 1)
-
-
 def year_of(year: int) -> Range:
     """The range of that year."""
-    return month_of(year, 1)[0], month_of(year + 1, 1)[0]
+    return date_of(year, 1)[0], date_of(year + 1, 1)[0]
+
+
+def period_of(year: int, number: int) -> Range:
+    """The range of a month, or of a season, from `SPRING` on: three months, the winter's into the next year."""
+    begin = date_of(year, number if number < SPRING else 3 + 3 * (number - SPRING))[0]
+    return begin, shift(begin, "month", 1 if number < SPRING else 3)
+
+
+def nth(whole: Range, unit: str | int, number: int) -> Range:
+    """The first (0), second or last (-1) day, week, weekend or weekday (from 0) of a period.
+
+    Raises ValueError if it has not as many of a weekday.
+    """
+    if unit in {"day", "week"}:
+        begin, size = whole[number < 0], DAY if unit == "day" else 7 * DAY
+        return begin + number * size, begin + (number + 1) * size
+    weekday = 5 if unit == "weekend" else unit
+    days = (whole[0] + step * DAY for step in range((whole[1] - whole[0]).days))
+    named = [day for day in days if day.weekday() == weekday]
+    if number >= len(named):
+        raise ValueError(f"a month has no {number + 1} of a weekday")
+    return named[number], named[number] + (2 * DAY if unit == "weekend" else DAY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +113,15 @@ class Moment:
     now: datetime
     past: bool = False
 
-    def unit(self, unit: str, steps: int = 0) -> Range:
-        """The calendar unit this many units after the current one."""
+    @property
+    def near(self) -> Which:
+        """The one meant if only the context decides: the latest, or else the coming one."""
+        return Which.LATEST if self.past else Which.COMING
+
+    def unit(self, unit: str, steps: int | None = None) -> Range:
+        """The calendar unit so many after the current one; by default the current one, or the weekend that is near."""
+        if steps is None:
+            return self.pick(self.near, partial(self.unit, unit)) if unit == "weekend" else self.unit(unit, 0)
         begin = shift(floor(self.now, unit), unit, steps)
         return begin, begin + 2 * DAY if unit == "weekend" else shift(begin, unit, 1)
 
@@ -95,115 +130,94 @@ class Moment:
         begin = self.unit("week", week)[0] + day * DAY
         return begin, begin + DAY
 
-    def away(self, count: float | None, unit: str) -> Range:
-        """This many units ahead (one day) or, if negative, back (the whole unit); None is a few.
+    def same_day(self, count: int, unit: str) -> Range:
+        """The day that lies so many units from today."""
+        begin = shift(floor(self.now, "day"), unit, count)
+        return begin, begin + DAY
+
+    def away(self, count: float | None, unit: str, sign: int) -> Range:
+        """This many units ahead (one day) or, with the sign -1, ago (the whole unit); None is a few.
 
         Hours count from now.
         """
         if count is None:
-            return shift(floor(self.now, unit), unit, _FEW[0]), shift(floor(self.now, unit), unit, _FEW[1] + 1)
-        steps, unit = _whole(count, unit)
+            first, last = sorted(sign * few for few in _FEW)
+            return self.unit(unit, first)[0], shift(floor(self.now, unit), unit, last + 1)
+        steps, unit = _whole(sign * count, unit)
         if unit in {"minute", "hour"}:
             begin = shift(floor(self.now, "minute"), unit, steps)
             return begin, shift(begin, unit, 1)
-        if steps < 0:
-            return self.unit(unit, steps)
-        begin = shift(floor(self.now, "day"), unit, steps)
-        return begin, begin + DAY
+        return self.unit(unit, steps) if steps < 0 or unit == "weekend" else self.same_day(steps, unit)
 
-    def back(self, count: float | None, unit: str) -> Found:
-        """This many units ago; None is a few."""
-        if count is None:
-            begin = floor(self.now, unit)
-            return Found(Kind.RANGE, (shift(begin, unit, -_FEW[1]), shift(begin, unit, 1 - _FEW[0])))
-        return Found(Kind.DAY if unit == "day" else Kind.RANGE, self.away(-count, unit))
-
-    def ahead(self, count: float | None, unit: str) -> Found:
-        """In this many units; None is a few."""
-        below_day = unit in {"minute", "hour"}
-        return Found(Kind.RANGE if count is None or below_day else Kind.DAY, self.away(count, unit))
-
-    def stretch(self, count: float | None, unit: str) -> Range:
-        """From now on for this many units, or back if negative; None is a few."""
-        steps, unit = _whole(_FEW[1] if count is None else count, unit)
+    def stretch(self, count: float, unit: str) -> Range:
+        """From now on for this many units, or back if negative."""
+        steps, unit = _whole(count, unit)
         end = shift(self.now, unit, steps)
         return (self.now, end) if steps > 0 else (end, self.now)
 
-    def pick(self, which: Which, of: Callable[[int], Range]) -> Range | None:
+    def pick(self, which: Which, of: Callable[[int], Range]) -> Range:
         """The requested one of ``of(steps)``, where 0 is the one of the current year, month or week."""
         if which is Which.THIS:
             return of(-1) if of(-1)[1] > self.now else of(0)
-        ahead, side = which in {Which.NEXT, Which.COMING}, int(which in {Which.COMING, Which.LAST})
+        ahead = which in {Which.NEXT, Which.AFTER_NEXT, Which.COMING}
+        side = int(which in {Which.COMING, Which.LAST, Which.BEFORE_LAST})
+        others = int(which in {Which.BEFORE_LAST, Which.AFTER_NEXT})
         for step in range(-2, 10) if ahead else range(2, -10, -1):
             with suppress(ValueError):  # leap days can be eight years apart
                 if ((each := of(step))[side] > self.now) is ahead:
-                    return each
-        return None
+                    if not others:
+                        return each
+                    others -= 1
+        raise ValueError(f"{which} has none near {self.now}")
 
-    @property
-    def near(self) -> Which:
-        """The day meant if only the context decides: the latest, or else the coming one."""
-        return Which.LATEST if self.past else Which.COMING
-
-    def yearly(self, of: Callable[[int], Range], year: int | None, which: Which) -> Range | None:
+    def yearly(self, of: Callable[[int], Range], year: int | None, which: Which) -> Range:
         """What ``of`` makes of that year, or of the one that ``which`` means."""
         return of(year) if year is not None else self.pick(which, lambda steps: of(self.now.year + steps))
 
-    def month(self, number: int, year: int | None = None, which: Which = Which.LATEST) -> Range | None:
-        """That month; 1 is January."""
-        return self.yearly(lambda year: month_of(year, number), year, which)
+    def period(self, number: int, year: int | None = None, which: Which = Which.LATEST) -> Range:
+        """That month, or season from `SPRING` on."""
+        return self.yearly(lambda year: period_of(year, number), year, which)
 
-    def season(self, name: str, year: int | None = None, which: Which = Which.LATEST) -> Range | None:
-        """That season, by its English name: three months of the northern year; its winter ends in the next year."""
-
-        def of(year: int) -> Range:
-            begin = month_of(year, _SEASONS[name])[0]
-            return begin, shift(begin, "month", 3)
-
-        return self.yearly(of, year, which)
-
-    def date(self, month: int, day: int, year: int | None = None) -> Range | None:
+    def date(self, month: int, day: int, year: int | None = None) -> Range:
         """That day; without a year, of one that the context decides."""
-        return self.yearly(lambda year: day_of(year, month, day), year, self.near)
+        return self.yearly(lambda year: date_of(year, month, day), year, self.near)
 
-    def of_month(
-        self, number: int, of: Callable[[Range], Range], year: int | None, which: Which | None = None
-    ) -> Range | None:
-        """A part of that month; by default of a year that the context decides, in the month that is now this year's."""
-        which = which or (Which.THIS if number == self.now.month else self.near)
-        return self.yearly(lambda year: of(month_of(year, number)), year, which)
+    def nth_of(self, period: int, unit: str | int, number: int, year: int | None) -> Range:
+        """The first Friday or the last week of a month: without a year, a weekday's is this month or near."""
+        which = Which.LATEST if isinstance(unit, str) else Which.THIS if period == self.now.month else self.near
+        return self.yearly(lambda year: nth(period_of(year, period), unit, number), year, which)
 
-    def day_of_month(self, day: int, steps: int | None) -> Range | None:
+    def day_of_month(self, day: int, steps: int | None) -> Range:
         """That day of the month so many months ahead, or of one that the context decides."""
 
         def of(steps: int) -> Range:
             first = self.unit("month", steps)[0]
-            return day_of(first.year, first.month, day)
+            return date_of(first.year, first.month, day)
 
         return self.pick(self.near, of) if steps is None else of(steps)
 
-    def same_day(self, count: int, unit: str, day: int = 0) -> Range:
-        """The day that lies so many units from the one that lies ``day`` days from today."""
-        begin = shift(floor(self.now, "day") + day * DAY, unit, count)
-        return begin, begin + DAY
-
 
 class Part(StrEnum):
-    """A part of a period; its end is its last day, unless the period is over and nothing is due by then."""
+    """A part of a period, first and second halves; its end is its last day, unless it is over and nothing is due."""
 
-    FIRST_HALF = auto()
-    SECOND_HALF = auto()
+    FIRST = auto()
+    SECOND = auto()
     START = auto()
     MIDDLE = auto()
     END = auto()
+
+    @classmethod
+    def named_by(cls, match: re.Match[str]) -> Part:
+        """The one whose group has matched."""
+        return next(part for part in cls if match.groupdict().get(part) is not None)
 
 
 def part_of(whole: Range, part: Part, *, last_day: bool) -> Range:
     """A half or a third, in months where possible, else in days; the start and the end of a year are two months."""
     begin, end = whole
-    if part is Part.END and last_day:
+    if (part is Part.END and last_day) or end - begin <= DAY:
         return max(begin, end - DAY), end
-    parts = 2 if part in {Part.FIRST_HALF, Part.SECOND_HALF} else 3
+    parts = 2 if part in {Part.FIRST, Part.SECOND} else 3
     months = (end.year - begin.year) * 12 + end.month - begin.month
     if months == 12 and part in {Part.START, Part.END}:  # noqa: PLR2004 - a year
         return (begin, shift(begin, "month", 2)) if part is Part.START else (shift(end, "month", -2), end)
@@ -211,60 +225,35 @@ def part_of(whole: Range, part: Part, *, last_day: bool) -> Range:
         cuts = [shift(begin, "month", months // parts * number) for number in range(parts + 1)]
     else:
         cuts = [begin + (end - begin).days * number // parts * DAY for number in range(parts)] + [end]
-    number = {Part.FIRST_HALF: 0, Part.START: 0, Part.SECOND_HALF: 1, Part.MIDDLE: 1, Part.END: 2}[part]
+    number = {Part.FIRST: 0, Part.START: 0, Part.SECOND: 1, Part.MIDDLE: 1, Part.END: 2}[part]
     return cuts[number], cuts[number + 1]
-
-
-def weekday_of(whole: Range, weekday: int, number: int) -> Range:
-    """The first (0), second or last (-1) such weekday of a period; raises ValueError if it has not as many."""
-    days = (whole[0] + step * DAY for step in range((whole[1] - whole[0]).days))
-    named = [day for day in days if day.weekday() == weekday]
-    if number >= len(named):
-        raise ValueError(f"a month has no {number + 1} of a weekday")
-    return named[number], named[number] + DAY
 
 
 def _whole(count: float, unit: str) -> tuple[int, str]:
     """The duration in whole units; halves are converted to a smaller unit."""
     if count == int(count):
         return int(count), unit
+    if unit not in _HALVES:
+        raise ValueError(f"half a {unit} is no whole number of a smaller unit")
     size, smaller = _HALVES[unit]
     return int(count * 2) * size, smaller
 
 
-class Kind(StrEnum):
-    """What a part of a time expression names; a day and its weekday combine."""
-
-    RANGE = auto()
-    DAY = auto()
-    WEEKDAY = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The match of a rule.
-
-    Attributes:
-        range: of instants.
-        weak: whether it only counts next to another part.
-    """
-
-    kind: Kind
-    range: Range | None = None
-    weak: bool = False
-
-
-Reading: TypeAlias = Callable[[re.Match[str], Moment], Found | None]
+Reading: TypeAlias = Callable[[re.Match[str], Moment], Range | None]
 """None if the words name no time after all; raises ValueError or OverflowError for impossible dates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A pattern and how to read it; any match contains one of the cues, in lower case with 0 for digits."""
+    """A pattern and how to read it; any match contains one of the cues, in lower case with 0 for digits.
+
+    A match with a group "weak" only counts next to another part of a time expression.
+    """
 
     cues: tuple[str, ...]
     pattern: re.Pattern[str]
     read: Reading
+    weekday: bool = False
 
 
 _NOWHERE = re.compile(r"(?!)")

@@ -6,9 +6,7 @@ import re
 from functools import partial
 
 from hybrid_memory.text.dates.calendar import (
-    DAY,
-    Found,
-    Kind,
+    SPRING,
     Language,
     Moment,
     Part,
@@ -17,7 +15,7 @@ from hybrid_memory.text.dates.calendar import (
     Rule,
     Which,
     part_of,
-    weekday_of,
+    whole_of,
     year_of,
 )
 from hybrid_memory.text.patterns import lazy
@@ -30,7 +28,6 @@ _WEEKDAYS = {
 }
 _UNITS = {"分钟": "minute", "小时": "hour", "钟头": "hour", "天": "day", "日": "day", "周": "week", "星期": "week",
           "礼拜": "week", "月": "month", "季度": "quarter", "年": "year"}  # fmt: skip
-_SEASONS = {"春": "spring", "夏": "summer", "秋": "autumn", "冬": "winter"}
 
 _NUMBER = (
     r"(?:(?P<few>好?(?<!十)几|数)|(?:大概|大约|差不多)?(?P<number>半|\d{1,3}(?:\.5)?|[一二两三四五六七八九]?十[一二三四五六七八九]?"
@@ -91,67 +88,53 @@ def _year(match: re.Match[str], moment: Moment) -> int | None:
     return century + number if century + number <= moment.now.year + 10 else century + number - 100
 
 
-def _weekday(match: re.Match[str], moment: Moment) -> Found | None:
-    day = _WEEKDAYS[match["weekday"]]
-    if match["near"]:
-        return Found(Kind.WEEKDAY, moment.weekday(day, _steps(match)))
-    which = Which.LAST if moment.past else Which.NEXT
-    return Found(Kind.WEEKDAY, moment.pick(which, partial(moment.weekday, day)))
+def _weekday(match: re.Match[str], moment: Moment) -> Range | None:
+    weekday = partial(moment.weekday, _WEEKDAYS[match["weekday"]])
+    return weekday(_steps(match)) if match["near"] else moment.pick(Which.LAST if moment.past else Which.NEXT, weekday)
 
 
-def _away(match: re.Match[str], moment: Moment) -> Found | None:
+def _away(match: re.Match[str], moment: Moment) -> Range | None:
     if match["unit"] == "月" and "个" not in match[0] and not match["few"]:
         return None  # 九月前 is before September, 九个月前 is nine months ago
-    reach = moment.back if "前" in match[0] else moment.ahead
-    return reach(_count(match), _UNITS[match["unit"]])
+    return moment.away(_count(match), _UNITS[match["unit"]], -1 if "前" in match[0] else 1)
 
 
-def _month(match: re.Match[str], moment: Moment) -> Found:
+def _period(match: re.Match[str], moment: Moment) -> Range:
+    """A month or season."""
+    season, year = match.groupdict().get("season"), _year(match, moment)
+    if season is not None:
+        which = {"上": Which.LAST, "下": Which.NEXT, None: Which.LATEST}.get(match["near"], Which.THIS)
+        return moment.period(SPRING + "春夏秋冬".index(season), year, which)
     which = Which.COMING if match["due"] is not None and not moment.past else Which.LATEST
-    return Found(Kind.RANGE, moment.month(_figure(match["month"]), _year(match, moment), which))
+    return moment.period(_figure(match["month"]), year, which)
 
 
-def _season(match: re.Match[str], moment: Moment) -> Found:
-    which = {"上": Which.LAST, "下": Which.NEXT, None: Which.LATEST}.get(match["near"], Which.THIS)
-    return Found(Kind.RANGE, moment.season(_SEASONS[match["season"]], _year(match, moment), which))
-
-
-def _part(match: re.Match[str], moment: Moment) -> Found:
+def _part(match: re.Match[str], moment: Moment) -> Range:
     """月底, 年初, 上半年: of the current month or year."""
-    part, unit = next(part for part in Part if match[part]), "month" if "月" in match[0] else "year"
+    part, unit = Part.named_by(match), "month" if "月" in match[0] else "year"
     whole = part_of(moment.unit(unit), part, last_day=not moment.past)
     begun = whole[0] <= moment.now or not moment.past
-    return Found(Kind.RANGE, whole if begun else part_of(moment.unit(unit, -1), part, last_day=False))
+    return whole if begun else part_of(moment.unit(unit, -1), part, last_day=False)
 
 
-def _numbered(match: re.Match[str], moment: Moment) -> Found | None:
+def _numbered(match: re.Match[str], moment: Moment) -> Range | None:
     """The first Tuesday, or the last week, of a month."""
     number = -1 if match["last"] else _figure(match["number"]) - 1
-    weekday = _WEEKDAYS[match["weekday"]] if match["weekday"] else None
-
-    def of(whole: Range) -> Range:
-        if weekday is not None:
-            return weekday_of(whole, weekday, number)
-        begin = whole[0 if number >= 0 else 1] + number * 7 * DAY
-        return begin, begin + 7 * DAY
-
-    kind, which = (Kind.RANGE, Which.LATEST) if weekday is None else (Kind.DAY, None)
-    return Found(kind, moment.of_month(_figure(match["month"]), of, _year(match, moment), which))
+    part = _WEEKDAYS[match["weekday"]] if match["weekday"] else "week"
+    return moment.nth_of(_figure(match["month"]), part, number, _year(match, moment))
 
 
-def _same_day(match: re.Match[str], moment: Moment) -> Found | None:
+def _same_day(match: re.Match[str], moment: Moment) -> Range:
     """去年今天, 两周前的今天, 上个月的今天."""
     if match["lastly"]:
-        return Found(Kind.DAY, moment.same_day(_YEARS[match["lastly"]], "year"))
+        return moment.same_day(_YEARS[match["lastly"]], "year")
     if match["near"]:
-        return Found(Kind.DAY, moment.same_day(_steps(match), _UNITS[match["span"]]))
-    count = _count(match)
-    whole = count is not None and count == int(count)
-    return Found(Kind.DAY, moment.same_day(-int(count or 0), _UNITS[match["unit"]])) if whole else None
+        return moment.same_day(_steps(match), _UNITS[match["span"]])
+    return moment.same_day(-whole_of(_count(match)), _UNITS[match["unit"]])
 
 
-def _rule(cues: str, pattern: str, read: Reading) -> Rule:
-    return Rule(tuple(cues.split()), lazy(pattern), read)
+def _rule(cues: str, pattern: str, read: Reading, *, weekday: bool = False) -> Rule:
+    return Rule(tuple(cues.split()), lazy(pattern), read, weekday)
 
 
 CHINESE = Language(
@@ -160,28 +143,24 @@ CHINESE = Language(
             "天 日 早 晨 晚 夜",
             r"(?<![以之目从今然最先节班课饭])(?P<day>大前|前|昨|今|明|大后|后)"
             r"(?:(?:天(?![天性才])|日(?!常|报))|(?:[早晨]|(?<!今)[晚夜])(?!餐|饭|会|报|年|期|辈|熟)[上间里]?)",
-            lambda match, moment: Found(Kind.DAY, moment.unit("day", _DAYS[match["day"]])),
+            lambda match, moment: moment.unit("day", _DAYS[match["day"]]),
         ),
         _rule(
             "周 星期 礼拜",
             rf"(?<![每一二两三四五六七八九十几\d])(?<!{_WEEKDAY}[至到~-]){_STEPS}?个?(?:周|星期|礼拜)"
             rf"(?P<weekday>[一二三四五六日天1-7])(?![次个天年遍岁]|\s?[至到~-]\s?(?:周|星期|礼拜)[一二三四五六日天])",
             _weekday,
+            weekday=True,
         ),
         _rule(
             "周末",
             rf"(?<!每)(?<!每个){_STEPS}?个?周末",
-            lambda match, moment: Found(
-                Kind.RANGE,
-                moment.unit("weekend", _steps(match))
-                if match["near"]
-                else moment.pick(moment.near, partial(moment.unit, "weekend")),
-            ),
+            lambda match, moment: moment.unit("weekend", _steps(match) if match["near"] else None),
         ),
         _rule(
             "周 星期 礼拜 月 季度",
             rf"{_STEPS}个?(?P<unit>周(?![围边期全到岁折密长转老先总教同姐哥])|星期|礼拜|月(?![亮球饼光色台])|季度)",
-            lambda match, moment: Found(Kind.RANGE, moment.unit(_UNITS[match["unit"]], _steps(match))),
+            lambda match, moment: moment.unit(_UNITS[match["unit"]], _steps(match)),
         ),
         _rule("前", rf"{_NUMBER}{_UNIT}(?:以前|之前|前(?![面后锋排])|多前)", _away),
         _rule("过 等", rf"(?:再过|再等|(?<![\u4e00-\u9fff])过){_NUMBER}{_UNIT}(?!节)", _away),
@@ -190,31 +169,25 @@ CHINESE = Language(
             "几天 两天",
             r"(?:(?P<before>前)|这)[几两]天",
             lambda match, moment: (
-                moment.back(None, "day")
-                if match["before"]
-                else Found(Kind.RANGE, moment.stretch(-5, "day"))
-                if moment.past
-                else None
+                moment.away(None, "day", -1) if match["before"] else moment.stretch(-5, "day") if moment.past else None
             ),
         ),
         _rule(
             "近 过去 未来 接下来",
             rf"(?:(?P<ahead>未来|接下来)|过去|最近|(?<![附将接])近)的?这?{_NUMBER}{_UNIT}",
-            lambda match, moment: Found(
-                Kind.RANGE, moment.stretch((_count(match) or 5) * (1 if match["ahead"] else -1), _UNITS[match["unit"]])
+            lambda match, moment: moment.stretch(
+                (_count(match) or 5) * (1 if match["ahead"] else -1), _UNITS[match["unit"]]
             ),
         ),
         _rule(
             "月",
             rf"(?:{_YEAR}的?\s?)?{_MONTH}\s?{_DAY}",
-            lambda match, moment: Found(
-                Kind.DAY, moment.date(_figure(match["month"]), _figure(match["day"]), _year(match, moment))
-            ),
+            lambda match, moment: moment.date(_figure(match["month"]), _figure(match["day"]), _year(match, moment)),
         ),
         _rule(
             "月",
             rf"(?:{_YEAR}的?\s?)?(?<![\d一二两三四五六七八九十个]){_MONTH}(?P<due>(?=(?:之|以)?前(?![后半几面一两二三四五])))?",
-            _month,
+            _period,
         ),
         _rule(
             "月",
@@ -226,7 +199,7 @@ CHINESE = Language(
             "月 年",
             r"(?:这个|本|今)?(?<![一-龥\d])?(?:(?<!\d)(?<![个一二三四五六七八九十去今明前后本这上下])[月年]"
             r"(?:(?P<start>初)|(?P<middle>中(?![的国]))|(?P<end>底|末(?!期|世)))|(?<![去今明前后节业婚])"
-            r"(?:(?P<first_half>上半|前半)|(?P<second_half>下半|后半))个?(?:年|月)(?![后来]))",
+            r"(?:(?P<first>上半|前半)|(?P<second>下半|后半))个?(?:年|月)(?![后来]))",
             _part,
         ),
         _rule(
@@ -237,21 +210,17 @@ CHINESE = Language(
         _rule(
             "年",
             rf"{_YEAR}(?![纪级龄会终夜货])",
-            lambda match, moment: Found(Kind.RANGE, moment.yearly(year_of, _year(match, moment), Which.LATEST)),
+            lambda match, moment: year_of(_year(match, moment) or 0),
         ),
         _rule(
             "日 号",
-            rf"(?:{_STEPS}个?月的?|(?<![\d一二三四五六七八九十月])){_DAY}",
-            lambda match, moment: Found(
-                Kind.DAY,
-                moment.day_of_month(_figure(match["day"]), _steps(match) if match["near"] else None),
-                weak=not match["near"],
-            ),
+            rf"(?:{_STEPS}个?月的?|(?<![\d一二三四五六七八九十月])(?P<weak>)){_DAY}",
+            lambda match, moment: moment.day_of_month(_figure(match["day"]), _steps(match) if match["near"] else None),
         ),
         _rule(
             "春 夏 秋 冬",
             rf"(?:{_YEAR}的?|{_STEPS}个?|(?<![欢爱厌恨年的上下这本])(?<!每个))(?P<season>[春夏秋冬])[天季]",
-            _season,
+            _period,
         ),
     ),
     link=lazy(r"[\s，、,（(]{0,2}[的在]?[）)]?"),
@@ -261,7 +230,7 @@ CHINESE = Language(
     # 从 and 起 are a "since" together; 以来 and alike, and 起 itself, alone too.
     reaches=lambda before, behind: behind != "" and (before != "" or len(behind) > 1 or behind == "起"),
     part_behind=lazy(
-        r"(?:的?(?:(?P<first_half>上半[年月]|前半个?[年月])|(?P<second_half>下半[年月]|后半个?[年月])|(?P<start>[年月]?初|上旬)"
+        r"(?:的?(?:(?P<first>上半[年月]|前半个?[年月])|(?P<second>下半[年月]|后半个?[年月])|(?P<start>[年月]?初|上旬)"
         r"|(?P<middle>年中|中旬|月中)|(?P<end>[年月]?[底末]|下旬)))(?P<due>(?=之?前|以前))?"
     ),
     past=lazy(r"了(?!吗|解)|过(?![来去节年期敏程分滤生])|曾|刚|已经|以前|那时"),

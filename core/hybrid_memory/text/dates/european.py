@@ -1,380 +1,330 @@
-"""German, French, Spanish, Italian and Portuguese time expressions: a table of words each, and one reader."""
+"""English, German, French, Spanish, Italian and Portuguese time expressions: one reader of the tables in `words`."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache, partial
+from typing import Any
 
 from hybrid_memory.text.dates.calendar import (
-    Found,
-    Kind,
+    DAY,
+    SPRING,
     Language,
     Moment,
     Part,
+    Range,
     Reading,
     Rule,
     Which,
-    weekday_of,
+    date_of,
+    nth,
+    part_of,
+    shift,
+    whole_of,
     year_of,
 )
-from hybrid_memory.text.dates.english import DAYS, MONTHS, NUMBERS, WEEKDAYS, WHICH
+from hybrid_memory.text.dates.words import WORDS, Words
 from hybrid_memory.text.languages import language_of
 from hybrid_memory.text.patterns import lazy
 
-_UNITS = ("day", "week", "weekend", "month", "year")
-_SEASONS = ("spring", "summer", "autumn", "winter")
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """The words for times of a language, as patterns; "_" stands for a blank, and "|" parts the forms of one thing.
-
-    Attributes:
-        days: each with how many days it lies ahead.
-        weekdays, months, seasons: in order, from Monday, January and spring on.
-        units: day, week, weekend, month, year; numbers: from one on; ordinals: from first to fourth, and last.
-        last, current, next: what says which one, before or after it.
-        ago, ahead, lasting: with {} for a number and its unit; the last is "for three weeks", until now.
-        parts: first half, second half, start, middle, end; due: what before them says that something is due by then.
-        of: what may come between a part of a period and the period.
-        past, future: words that show the tense of a sentence.
-    """
-
-    days: str
-    weekdays: str
-    months: str
-    seasons: str
-    units: str
-    numbers: str
-    ordinals: str
-    last: str
-    current: str
-    next: str
-    ago: str
-    ahead: str
-    lasting: str
-    since: str
-    parts: str
-    due: str
-    of: str
-    past: str
-    future: str
-
-
-WORDS = {
-    "german": Words(
-        days="vorgestern:-2 gestern:-1 heute:0 übermorgen:2 "
-        r"(?<!heute\s)(?<!gestern\s)(?<!am\s)(?<!guten\s)(?<!jeden\s)(?<!diesen\s)morgen:1",
-        weekdays="montag dienstag mittwoch donnerstag freitag samstag|sonnabend sonntag",
-        months="januars?|jänner februars? märz aprils? mais? junis? julis? augusts? septembers? oktobers? novembers? "
-        "dezembers?",
-        seasons="frühling|frühjahr sommer herbst winter",
-        units="tag(?:en?|es)? wochen? wochenenden? monat(?:en?|s)? jahr(?:en?|es)?",
-        numbers="eine[mnrs]?|ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
-        ordinals="erste[nrms]? zweite[nrms]? dritte[nrms]? vierte[nrms]? letzte[nrms]?",
-        last="(?:vor)?letzte[nmrs]?|vergangene[nmrs]?|vorige[nmrs]?",
-        current="diese[nmrs]?",
-        next="nächste[nmrs]?|kommende[nmrs]?",
-        ago="vor_{}",
-        ahead="in_{}",
-        lasting="seit_{}",
-        since="seit(?:_de[mr])?",
-        parts="erste[nr]?_hälfte zweite[nr]?_hälfte anfang mitte ende",
-        due="bis(?:_zum)?|vor|spätestens",
-        of="de[srm]|vom|von|im|in",
-        past=r"war\w*|hatte\w*|hab(?:e|en|t)?|hast|hat|wurde\w*|ging\w*|kam\w*|gab|sagte\w*|geschah|passiert|ge\w{3,}t",
-        future=r"werden?|wird|wirst|will|wollen|soll\w*|muss|müssen|termin|fällig",
-    ),
-    "french": Words(
-        days="avant-hier:-2 hier_soir|hier:-1 après-demain:2 demain:1 aujourd['’]hui|ce_matin|ce_soir|cet_après-midi:0",
-        weekdays="lundi mardi mercredi jeudi vendredi samedi dimanche",
-        months="janvier février|fevrier mars avril mai juin juillet août|aout "
-        "septembre octobre novembre décembre|decembre",
-        seasons=r"printemps (?<=l['’])été|(?<=d['’])été|(?<=cet\s)été|(?<=en\s)été|été(?=\s(?:derni|proch|\d)) "
-        "automne hiver",
-        units="jour(?:née)?s? semaines? week-?ends? mois (?:an|année)s?",
-        numbers="une? deux trois quatre cinq six sept huit neuf dix onze douze",
-        ordinals="premi(?:er|ère) deuxième|second troisième quatrième derni(?:er|ère)",
-        last="derni(?:er|ère)s?|passée?s?|précédente?s?",
-        current="cet(?:te)?|ces?",
-        next="prochaine?s?|qui_vient",
-        ago="il_y_a_{} ya_{}",
-        ahead="dans_{}",
-        lasting="depuis_{} ça_fait_{}",
-        since="depuis(?:_les?|_la|_l['’])?",
-        parts="première_(?:moitié|quinzaine) (?:seconde|deuxième)_(?:moitié|quinzaine) début milieu|mi fin",
-        due="avant|d['’]ici|pour|jusqu['’]à",
-        of="de|du|d['’]|la|le|l['’]|cet(?:te)?",
-        past=r"ai|as|avons|avez|ont|avai\w+|étai\w+|suis_\w+é|es_\w+é|est_\w+é|sont_\w+s|été|passée?s?|(?:s['’]|m['’])est",
-        future=r"vais|va|vas|allons|allez|vont|sera\w*|dois|doit|devons|rendez-vous|\w{3,}(?:rai|ras|rons|rez|ront)",
-    ),
-    "spanish": Words(
-        days="anteayer|antes_de_ayer|antier:-2 ayer|anoche:-1 hoy|esta_mañana|esta_tarde:0 pasado_mañana:2 "
-        r"(?<!la\s)(?<!esta\s)(?<!una\s)(?<!cada\s)mañana:1",
-        weekdays="lunes martes mi[ée]rcoles jueves viernes s[áa]bado domingo",
-        months="enero febrero marzo abril mayo junio julio agosto sep?tiembre octubre noviembre diciembre",
-        seasons="primavera verano otoño invierno",
-        units="d[íi]as? semanas? fin(?:es)?_de_semana|finde mes(?:es)? años?",
-        numbers="una?|un dos tres cuatro cinco seis siete ocho nueve diez once doce",
-        ordinals="primera?|primer segund[oa] tercera?|tercer cuart[oa] [úu]ltim[oa]",
-        last="pasad[oa]s?|[úu]ltim[oa]s?|anterior(?:es)?",
-        current="est[ea]|este",
-        next="pr[óo]xim[oa]s?|que_viene|siguiente",
-        ago="hace_{} {}_atrás",
-        ahead="dentro_de_{} en_{}",
-        lasting="desde_hace_{} llevo_{}",
-        since="desde(?:_el|_la)?(?:_mes_de)?",
-        parts="primera_(?:mitad|quincena) segunda_(?:mitad|quincena) "
-        "principios?|comienzos? mediados fin(?:al|ales|es)?",
-        due="antes_de(?:l)?|para|hasta|a_más_tardar",
-        of="del?|el|la|este",
-        past=r"fui|fue\w*|era\w*|estuv\w+|tuv\w+|hic\w+|hizo|dij\w+|he|has|ha|hemos|han|había\w*|"
-        r"\w{3,}(?:é|ó|aste|iste|aron|ieron|imos)",
-        future=r"(?:voy|vas|va|vamos|van)_a|\w{3,}(?:ré|rás|rá|remos|rán)|tengo_que|debo|hay_que|quiero|cita",
-    ),
-    "italian": Words(
-        days="l['’]altro_ieri|ieri_l['’]altro|altroieri|avantieri:-2 ieri:-1 oggi|stamattina|stamani|questa_mattina:0 "
-        "dopodomani:2 domani:1",
-        weekdays="luned[ìi] marted[ìi] mercoled[ìi] gioved[ìi] venerd[ìi] sabato domenica",
-        months="gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
-        seasons="primavera estate autunno inverno",
-        units="giorn[oi]|d[ìi] settiman[ae] fine_settimana|weekend mes[ei] ann[oi]",
-        numbers="un[oa]?|un['’] due tre quattro cinque sei sette otto nove dieci undici dodici",
-        ordinals="prim[oa] second[oa] terz[oa] quart[oa] ultim[oa]",
-        last="scors[oaei]|passat[oaei]|ultim[oaei]|precedente",
-        current="quest[oa]|quest['’]",
-        next="prossim[oaei]|che_viene|entrante",
-        ago="{}_fa {}_or_sono",
-        ahead="(?:tra|fra)_{}",
-        lasting="da_{}",
-        since="(?:fin_)?(?:dallo|dalla|dall['’]|dal|da)",
-        parts="prima_(?:metà|quindicina) seconda_(?:metà|quindicina) inizio|inizi metà fine",
-        due="entro(?:_la|_l['’])?|prima_della|per_la",
-        of="di|del|della|dello|dell['’]|d['’]",
-        past=r"ho|hai|ha|abbiamo|avete|hanno|ero|era|eri|eravamo|erano|successo|stat[oaie]|(?:sono|sei|è|siamo)_\w+[ts][oaie]",
-        future=r"\w{2,}(?:rò|rai|rà|remo|ranno)|devo|deve|dobbiamo|voglio|appuntamento",
-    ),
-    "portuguese": Words(
-        days="anteontem:-2 ontem:-1 hoje|esta_manhã:0 depois_de_amanhã:2 amanhã:1",
-        weekdays=" ".join(
-            rf"{name}(?:-feira|(?=\s(?:passad|que\svem|próxim))|(?<=na\s{name})|(?<=última\s{name}))"
-            for name in "segunda terça quarta quinta sexta".split()
-        )
-        + " s[áa]bado domingo",
-        months="janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
-        seasons="primavera verão outono inverno",
-        units="dias? semanas? fi(?:m|ns)_de_semana m[êe]s(?:es)? anos?",
-        numbers="uma?|um dois|duas três|tres quatro cinco seis sete oito nove dez onze doze",
-        ordinals="primeir[oa] segund[oa] terceir[oa] quart[oa] [úu]ltim[oa]",
-        last="passad[oa]s?|[úu]ltim[oa]s?|anterior",
-        current="(?:n|d)?est[ea]|(?:n|d)?ess[ea]",
-        next="próxim[oa]s?|que_vem|seguinte",
-        ago="há_{} faz_{} {}_atrás",
-        ahead="daqui_a_{} dentro_de_{} em_{}",
-        lasting="desde_há_{} há_{}_que",
-        since="desde(?:_o|_a)?(?:_mês_de)?",
-        parts="primeira_(?:metade|quinzena) segunda_(?:metade|quinzena) "
-        "início|começo|princípio meados|meio fi(?:m|nal|ns)",
-        due="até(?:_o|_ao)?|antes_do|para_o",
-        of="d[eoa]|dest[ea]|o|a",
-        past=r"fui|foi|fomos|foram|era\w*|estava\w*|estive|tinha\w*|tive|teve|fiz|fez|fizemos|disse\w*|"
-        r"\w{2,}(?:ei|ou|aste|este|aram|eram|iram|amos)",
-        future=r"(?:vou|vai|vamos|vão)_\w+r|\w{3,}(?:rei|rá|remos|rão)|preciso|devo|tenho_que|quero|consulta",
-    ),
+_UNITS = ("day", "week", "weekend", "month", "year", "quarter", "decade", "hour", "minute")
+_MEANT: dict[str, Sequence[Any]] = {
+    "day": (-2, -1, 0, 1, 2),
+    "weekday": range(7),
+    **dict.fromkeys(("month", "doubtful", "context"), range(1, SPRING)),
+    "season": range(SPRING, SPRING + 4),
+    **dict.fromkeys(("unit", "part"), _UNITS),
+    "number": (None, 0.5, *range(1, 21), 30),
+    "ordinal": (0, 1, 2, 3, -1),
+    **dict.fromkeys(("which", "behind", "inner", "weekwhich", "weekbehind", "yearwhich", "yearbehind"), tuple(Which)),
+    **dict.fromkeys(("before", "after"), ("lasting", "ago", "ahead")),
 }
+"""What the entries of a table mean, in their order."""
 
-_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_ENGLISH_WORDS = frozenset(
-    (*MONTHS, *WEEKDAYS, *WHICH, *DAYS, *_UNITS, *(f"{unit}s" for unit in _UNITS), *_SEASONS, *NUMBERS, "ago", "mars")
-)
-"""With the planet, so that its name alone is no month."""
+_STEPS: dict[Which | None, Any] = dict(zip([*Which, None], (-2, -1, 0, 1, 2, 1, 0, None), strict=True))
 
 _BLANK = r"(?:\s{1,3}|(?<=['’]))"
-_DAY = r"(?P<date>3[01]|[12]\d|0?[1-9])"
-_YEAR = r"(?P<number>(?:19|20)\d\d)(?![:/-]?\d)"
+_DAY = r"(?P<date>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th|er|[ºª°])?"
+_YEAR = r"(?P<year>(?:19|20)\d\d)(?![:/-]?\d)"
+_YEAR_LED = (
+    r"(?:(?:in|of|during|by|until|till|around|year|early|mid|late|en|em|nel|del?|di|im_jahre?|von|bis)_"
+    r"|(?<=since\s)|(?<=seit\s)|(?<=depuis\s)|(?<=desde\s)|(?<=dal\s)|(?<=l['’]an\s))"
+)
+_LINK = r"[\s,-]{0,3}(?:(?:at|on|by|around|about|from|in the|of|in|den|dem|le|el|il|o|dia)\s{1,3})?"
+_TO = r"\s{0,3}(?:to|until|till|through|bis(?: zum)?|à|au|jusqu['’](?:à|en)|ao?|al|hasta|fino a|até|-|–|—)\s{0,3}"
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_VAGUE = re.compile(r"\(\?<?[=!](?:[^()]|\([^()]*\))*\)|\([^()]*\)\?|\[[^\]]*\]")
 
 
-def _named(prefix: str, table: str) -> str:
-    """A pattern for the words of a table, each in a group of the prefix and its place."""
-    forms = [f"(?P<{prefix}{place}>{words})" for place, words in enumerate(table.split())]
-    return f"(?:{'|'.join(forms)})"
+def _meant(match: re.Match[str], table: str) -> Any:
+    """What the word of a table means that matched; None if there is none."""
+    for name, words in match.groupdict().items():
+        if words and name.startswith(table) and name[len(table) :].isdecimal():
+            return _MEANT[table][int(name[len(table) :])]
+    return None
 
 
-def _place(match: re.Match[str], prefix: str) -> int | None:
-    """The place in its table of the word that matched, if any."""
-    groups = match.groupdict()
-    return next(
-        (int(name[len(prefix) :]) for name, words in groups.items() if words and re.fullmatch(rf"{prefix}\d+", name)),
-        None,
-    )
+def _which(match: re.Match[str], noun: str = "") -> Any:
+    return _meant(match, f"{noun}which") or _meant(match, f"{noun}behind")
 
 
-def _steps(match: re.Match[str]) -> int | None:
-    """Which one of a unit is meant: -1 for the last, 0 for the current, 1 for the next."""
-    place = _place(match, "which")
-    place = _place(match, "after") if place is None else place
-    return None if place is None else place - 1
+def _period(match: re.Match[str]) -> Any:
+    return _meant(match, "month") or _meant(match, "doubtful") or _meant(match, "context") or _meant(match, "season")
 
 
-_WHICH = {-1: Which.LAST, 0: Which.THIS, 1: Which.NEXT}
+def _year(match: re.Match[str], moment: Moment) -> int | None:
+    which = _which(match, "year")
+    return int(match["year"]) if match["year"] else None if which is None else moment.now.year + _STEPS[which]
 
 
-def _which(match: re.Match[str], otherwise: Which = Which.LATEST) -> Which:
-    steps = _steps(match)
-    return otherwise if steps is None else _WHICH[steps]
-
-
-def _unit(match: re.Match[str]) -> str:
-    return _UNITS[_place(match, "unit") or 0]
-
-
-def _count(match: re.Match[str]) -> int | None:
+def _count(match: re.Match[str]) -> float | None:
     """How many; None is a few."""
-    if match["few"]:
+    number = float(match["figures"]) if match["figures"] else _meant(match, "number")
+    return None if number is None else number + (0.5 if match["half"] else 0)
+
+
+def _direction(match: re.Match[str]) -> Any:
+    return _meant(match, "after") or _meant(match, "before")
+
+
+def _of_amount(match: re.Match[str], moment: Moment) -> Range | None:
+    """Two weeks ago, in two weeks, for two weeks, the last two weeks."""
+    count, unit, direction = _count(match), _meant(match, "unit"), _direction(match)
+    if direction in {"ago", "ahead"}:
+        return moment.away(count, unit, -1 if direction == "ago" else 1)
+    which = _meant(match, "which") or _meant(match, "inner")
+    if direction is None and which is None:
         return None
-    return int(match["figures"]) if match["figures"] else (_place(match, "n") or 0) + 1
+    ahead = which in {Which.NEXT, Which.AFTER_NEXT, Which.COMING}
+    return moment.stretch((count or 5) * (1 if ahead else -1), unit)
 
 
-def _month(match: re.Match[str]) -> int:
-    return (_place(match, "m") or 0) + 1
+def _of_day_away(match: re.Match[str], moment: Moment) -> Range | None:
+    """A week from Friday, two weeks ago today, today two weeks ago."""
+    unit, weekday, back = _meant(match, "unit"), _meant(match, "weekday"), _direction(match) == "ago"
+    if not (back or match.groupdict().get("counted")) or unit in {"weekend", "hour", "minute"}:
+        return None
+    if weekday is None:
+        begin = moment.unit("day", _meant(match, "day") or 0)[0]
+    else:
+        begin = moment.pick(Which.LAST if back else Which.NEXT, partial(moment.weekday, weekday))[0]
+    begin = shift(begin, unit, whole_of(_count(match)) * (-1 if back else 1))
+    return begin, begin + DAY
 
 
-def _year(match: re.Match[str]) -> int | None:
-    return int(match["number"]) if match["number"] else None
+def _of_unit(match: re.Match[str], moment: Moment) -> Range | None:
+    unit, which = _meant(match, "unit"), _which(match)
+    if unit == "day" and which is not Which.THIS:
+        return None  # the last day is that of a story
+    return moment.unit(unit, _STEPS[which]) if which or unit == "weekend" else None
 
 
-def _of_same_day(match: re.Match[str], moment: Moment) -> Found | None:
-    count = _count(match)
-    return None if count is None else Found(Kind.DAY, moment.same_day(-count, _unit(match)))
+def _of_part(match: re.Match[str], moment: Moment) -> Range:
+    """The end of the month: of this one."""
+    return part_of(moment.unit(_meant(match, "unit")), Part.named_by(match), last_day=True)
 
 
-def _of_unit(match: re.Match[str], moment: Moment) -> Found | None:
-    unit, steps = _unit(match), _steps(match)
-    if steps is None:
-        weekend = moment.pick(moment.near, lambda step: moment.unit(unit, step)) if unit == "weekend" else None
-        return Found(Kind.RANGE, weekend or moment.unit(unit), weak=weekend is None)
-    if match.group(0).lower().startswith("vorletzt"):
-        steps -= 1
-    return Found(Kind.RANGE, moment.unit(unit, steps))
+def _of_weekday(match: re.Match[str], moment: Moment) -> Range:
+    weekday, which, week = partial(moment.weekday, _meant(match, "weekday")), _which(match), _which(match, "week")
+    if week is not None or which in {Which.NEXT, Which.AFTER_NEXT}:
+        return weekday(_STEPS[week or which])
+    if which in {None, Which.THIS}:
+        which = moment.near if which else Which.LAST if moment.past else Which.NEXT
+    return moment.pick(which, weekday)
 
 
-def _of_weekday(match: re.Match[str], moment: Moment) -> Found:
-    day = _place(match, "w") or 0
-    which = _which(match, Which.LAST if moment.past else Which.NEXT)
-    if which is Which.NEXT and _steps(match) is not None:
-        return Found(Kind.WEEKDAY, moment.weekday(day, 1))
-    which = moment.near if which is Which.THIS else which
-    return Found(Kind.WEEKDAY, moment.pick(which, lambda steps: moment.weekday(day, steps)))
+def _of_ordinal(match: re.Match[str], moment: Moment) -> Range:
+    """The first Tuesday of November, the last week of the year."""
+    number, period, part = _meant(match, "ordinal"), _period(match), _meant(match, "part")
+    part = _meant(match, "weekday") if part is None else part
+    if period is None:
+        return nth(moment.unit(_meant(match, "unit"), _STEPS[_which(match)]), part, number)
+    return moment.nth_of(period, part, number, _year(match, moment))
 
 
-def _of_month_and_year(match: re.Match[str], moment: Moment) -> Found | None:
-    steps = _steps(match)
-    known = steps is not None and _unit(match) == "year"
-    return Found(Kind.RANGE, moment.month(_month(match), moment.now.year + (steps or 0))) if known else None
+def _of_first_few(match: re.Match[str], moment: Moment) -> Range | None:
+    """The first two weeks of October, the last three days of May."""
+    number, unit, count = _meant(match, "ordinal"), _meant(match, "unit"), whole_of(_count(match))
+    if number > 0 or unit not in {"day", "week"}:
+        return None
+    begin, end = moment.period(_period(match), _year(match, moment))
+    return (begin, shift(begin, unit, count)) if number == 0 else (shift(end, unit, -count), end)
 
 
-def _of_date(match: re.Match[str], moment: Moment) -> Found:
-    groups = match.groupdict()
-    month = int(groups["month"]) if groups.get("month") else _month(match)
-    return Found(Kind.DAY, moment.date(month, int(match["date"]), _year(match)))
+def _of_date(match: re.Match[str], moment: Moment) -> Range:
+    return moment.date(_period(match), int(match["date"]), _year(match, moment))
 
 
-def _of_ordinal(match: re.Match[str], moment: Moment) -> Found:
-    number, weekday = (0, 1, 2, 3, -1)[_place(match, "o") or 0], _place(match, "w") or 0
-    day = moment.of_month(_month(match), lambda whole: weekday_of(whole, weekday, number), _year(match))
-    return Found(Kind.DAY, day)
+def _of_figures(match: re.Match[str], _: Moment, *, day_first: bool) -> Range:
+    """After the year the month; before it the day or month, as is usual or else as can be, and before dots the day."""
+    month, day = int(match["one"]), int(match["two"])
+    usual = day_first or match["sign"] == "."
+    if match.start("year") > match.start("one") and (month > 12 or (day <= 12 and usual)):  # noqa: PLR2004 - months
+        month, day = day, month
+    return date_of(int(match["year"]), month, day)
 
 
-_FEW = (
-    "einige[nrm]?|ein_paar|mehrere[nr]?|quelques|plusieurs|un[oa]s|algun[oa]s|vari[oae]s?|qualche|alcun[ei]|poch[ie]|algumas"
-    "|alguns"
-)
-_DUE_ARTICLE = r"(?:l[aeo]s?_|el_|[ao]_|der_|dem_|l['’])?"
-_EACH = "".join(
-    rf"(?<!{word}\s)" for word in "jeden jede jedes chaque les cada los las ogni todo toda todos todas".split()
-)
-_LED = (
-    r"(?P<led>(?:in|en|em|nel|de|del|di|im_jahre?|von|bis)_|(?<=seit\s)|(?<=depuis\s)|(?<=desde\s)|(?<=dal\s)"
-    r"|(?<=l['’]an\s))?"
-)
+def _of_period(match: re.Match[str], moment: Moment, *, alone: bool) -> Range | None:
+    """A month or season; where it does not count alone, a month by its full name does."""
+    which, year = _which(match), _year(match, moment)
+    if which is None and year is None and not alone and _meant(match, "month") is None:
+        return None
+    due = match.groupdict().get("due") and not moment.past
+    return moment.period(_period(match), year, which or (Which.COMING if due else Which.LATEST))
 
 
-def _pattern(written: str) -> str:
-    return rf"(?<![^\W_])(?:{written.replace('_', _BLANK)})"
+def _rule(cues: Iterable[str], written: str, read: Reading, *, weekday: bool = False) -> Rule:
+    """Of words that are not within others, or within a name like "due_today"."""
+    pattern = rf"(?<![a-z0-9À-ɏ])(?<!\w_)(?:{written.replace('_', _BLANK)})(?![a-z0-9À-ɏ]|_\w)"
+    return Rule(tuple(cues), lazy(pattern, re.IGNORECASE), read, weekday)
 
 
-def _rule(written: str, read: Reading) -> Rule:
-    return Rule(("",), lazy(rf"{_pattern(written)}(?![^\W_])", re.IGNORECASE), read)
+def _named(table: str, written: str) -> str:
+    """A pattern for the words of a table, each in a group of the table's name and its place."""
+    forms = [f"(?P<{table}{place}>{words})" for place, words in enumerate(written.split()) if words != "-"]
+    return f"(?:{'|'.join(forms) or '(?!)'})"
+
+
+def _cues(*tables: str) -> list[str]:
+    """Letters of which any text with a word of the tables has some: of each form the most that it always has."""
+    forms = re.split(r"[\s|]", _VAGUE.sub(" ", " ".join(tables)).lower())
+    letters = (re.findall(r"[^\W_]+(?![?])", form) for form in forms)
+    cues = {re.sub(r"\d", "0", max(each, key=len)) for each in letters if each}
+    return [cue for cue in cues if not any(other in cue for other in cues - {cue})]
 
 
 @cache
 def european(name: str) -> Language:
     """The rules of a language of `WORDS`; "german" for example."""
     words = WORDS[name]
-    sides = f"{words.last} {words.current} {words.next}"
-    before, after = f"(?:{_named('which', sides)}_)?", f"(?:_{_named('after', sides)})?"
-    unit, month, weekday = _named("unit", words.units), _named("m", words.months), _named("w", words.weekdays)
-    season, ordinal = _named("s", words.seasons), _named("o", words.ordinals)
-    of = f"(?:_?(?:{words.of}))*_"
-    number = rf"(?:(?P<few>{_FEW})|(?P<figures>\d{{1,3}})|{_named('n', words.numbers)})"
-    in_year = f"(?:,?{of}{_YEAR})?"
-    due = f"(?:(?P<due>{words.due})_{_DUE_ARTICLE})?"
-    days = [day.rpartition(":") for day in words.days.split()]
-    today = next(forms for forms, _, steps in days if steps == "0")
-    rules = [
-        _rule(forms, lambda _, moment, steps=int(steps): Found(Kind.DAY, moment.unit("day", steps)))  # type: ignore[misc]
-        for forms, _, steps in days
-    ]
-    for form in words.ago.split():
-        ago = form.format(f"{number}_{unit}")
-        rules.append(_rule(ago, lambda match, moment: moment.back(_count(match), _unit(match))))
-        rules += [_rule(each, _of_same_day) for each in (f"{ago},?_(?:{today})", f"(?:{today}),?_{ago}")]
-    for form in words.ahead.split():
-        ahead = form.format(f"{number}_{unit}")
-        rules.append(_rule(ahead, lambda match, moment: moment.ahead(_count(match), _unit(match))))
-    lasting = [form.format(f"{number}_{unit}") for form in words.lasting.split()]
-    lasting += [f"(?:{words.last})_{number}_{unit}", f"{number}_(?:{words.last})_{unit}"]
-    rules += [
-        _rule(form, lambda match, moment: Found(Kind.RANGE, moment.stretch(-(_count(match) or 5), _unit(match))))
-        for form in lasting
-    ]
-    rules += [
-        _rule(f"{_EACH}{before}{unit}{after}", _of_unit),
-        _rule(f"{_EACH}{before}{weekday}{after}", _of_weekday),
-        _rule(f"{ordinal}_{weekday}{of}{month}{in_year}", _of_ordinal),
-        _rule(rf"{_DAY}(?:\.|er|º|ª|°)?{of}{month}{in_year}", _of_date),
-        _rule(rf"(?<![.\d]){_DAY}([./-])(?P<month>1[0-2]|0?[1-9])[./-]{_YEAR}", _of_date),
-        _rule(r"(?P<number>(?:19|20)\d\d)-(?P<month>\d\d)-(?P<date>\d\d)", _of_date),
-        _rule(
-            f"{before}{month}{after}{in_year}",
-            lambda match, moment: Found(Kind.RANGE, moment.month(_month(match), _year(match), _which(match))),
-        ),
-        _rule(f"{month}{of}{before}{unit}{after}", _of_month_and_year),
-        _rule(
-            f"{_EACH}{before}{season}{after}{in_year}",
-            lambda match, moment: Found(
-                Kind.RANGE, moment.season(_SEASONS[_place(match, "s") or 0], _year(match), _which(match))
-            ),
-        ),
-        _rule(
-            rf"{_LED}(?<![\d.,$€£:/-]){_YEAR}",
-            lambda match, _: Found(Kind.RANGE, year_of(int(match["number"])), weak=match["led"] is None),
-        ),
-    ]
-    parts = "|".join(
-        f"(?P<{part}>{forms.replace('_', _BLANK)})" for part, forms in zip(Part, words.parts.split(), strict=True)
-    )
+    parts = "|".join(f"(?P<{part}>{forms})" for part, forms in zip(Part, words.parts.split(), strict=True))
+    part, of = f"{words.part_of}(?:{parts})", f"(?:_(?:{words.of}))*_"
+
+    def spaced(written: str) -> re.Pattern[str]:
+        return lazy(written.replace("_", _BLANK), re.IGNORECASE)
+
     return Language(
-        rules=tuple(rules),
-        link=lazy(r"[\s,]{0,3}(?:(?:den|dem|le|el|il|o|dia)\s)?", re.IGNORECASE),
-        to=lazy(r"\s{0,3}(?:bis(?: zum)?|à|au|jusqu['’](?:à|en)|ao?|al|hasta|fino a|até|-|–|—)\s{0,3}", re.IGNORECASE),
-        since=lazy(f"{_pattern(f'(?:{words.since})_')}$", re.IGNORECASE),
-        part=lazy(f"{_pattern(f'{due}(?:PARTS)(?:-|{of})').replace('PARTS', parts)}$", re.IGNORECASE),
-        past=lazy(rf"{_pattern(f'(?:{words.past})')}(?!\w)", re.IGNORECASE),
-        future=lazy(rf"{_pattern(f'(?:{words.future})')}(?!\w)", re.IGNORECASE),
+        rules=(*(_ENGLISH if name == "english" else ()), *_rules(words, part, of)),
+        link=spaced(_LINK),
+        to=spaced(_TO),
+        since=spaced(rf"(?<!\w)(?:{words.since})_$"),
+        part=spaced(rf"(?<!\w){part}(?:-|{of})$"),
+        past=spaced(rf"\b(?:{words.past})\b"),
+        future=spaced(rf"(?:\b|(?='))(?:{words.future})\b"),
     )
+
+
+def _sides(words: Words) -> str:
+    """Which amounts reach until now or from now on: the last two weeks, not these two."""
+    return words.which.replace(words.which.split()[2], "-")
+
+
+def _amount(words: Words, unit: str) -> str:
+    number = rf"(?:(?:{words.about})_)?(?:(?P<figures>\d{{1,3}}(?:\.5)?)|{_named('number', words.number)})"
+    inner = _named("inner", "" if words.behind else _sides(words))  # in English not "40 last month"
+    return f"{number}(?P<half>_(?:{words.half}))?_(?:{inner}_)?{unit}{words.plural}"
+
+
+def _away(words: Words, amount: str) -> str:
+    """An amount with the words before or after it that say where it lies."""
+    forms = [re.split(r"\|(?![^(]*\))", each) for each in words.away.split()]
+    before = " ".join("|".join(form[:-3] for form in each if form.endswith("_{}")) or "-" for each in forms)
+    after = " ".join("|".join(form[3:] for form in each if form.startswith("{}_")) or "-" for each in forms)
+    return (
+        f"(?:(?:{_named('before', before)}|{_named('which', _sides(words))})_)?{amount}(?:_{_named('after', after)})?"
+    )
+
+
+def _rules(words: Words, part: str, of: str) -> Iterator[Rule]:
+    """In an order: of two that match the same words the first counts."""
+    tables = ("day", "weekday", "month", "doubtful", "context", "season", "unit", "ordinal", "which")
+    day, weekday, *named, season, unit, ordinal, which = (_named(table, getattr(words, table)) for table in tables)
+    behind, months, units = _named("behind", words.behind or words.which), "|".join(named), words.unit.split()
+    period = f"(?:{months}|{season})"
+    some_of = f"(?:_(?:{words.within}))+_" if words.within else of
+    each = "".join(rf"(?<!{word}\s)" for word in words.each.split())
+
+    def meant(noun: str) -> str:  # last week, la semaine dernière
+        either = f"(?:{which}_NOUN|NOUN_{behind})".replace("NOUN", units[_UNITS.index(noun)])
+        return re.sub("P<(?=which|behind)", f"P<{noun}", either)
+
+    year = f",?{of}(?:{_YEAR}|{meant('year')})"
+    in_year = f"(?:{year})?"
+    calendar_unit = _named("unit", " ".join(units[:7]))  # none of the day
+    unit_cues, ordinal_cues = _cues(words.unit), _cues(words.ordinal)
+    period_cues = _cues(words.month, words.doubtful, words.context, words.season)
+
+    amount = _amount(words, unit)
+    away = _away(words, amount)
+    today = words.day.split()[2]
+
+    # Days, and amounts of units.
+    yield _rule(_cues(words.day), day, lambda match, moment: moment.unit("day", _meant(match, "day")))
+    yield _rule(unit_cues, away, _of_amount)
+    yield _rule(_cues(today), f"(?:{today}),?_{away}", _of_day_away)
+    yield _rule(unit_cues, f"{away}(?:_?(?:{words.counted}))?_(?:{day}|{weekday})", _of_day_away)
+
+    # Units, weekdays, and what is counted of them.
+    yield _rule(unit_cues, f"{each}(?:{which}_|{words.the}){calendar_unit}(?:_{behind})?", _of_unit)
+    yield _rule(unit_cues, f"{part}{some_of}{unit}", _of_part)
+    of_week = f"{each}(?:{which}_)?{weekday}(?:{of}{meant('week')}|_{behind})?"
+    yield _rule(_cues(words.weekday), of_week, _of_weekday, weekday=True)
+    one = f"(?:{weekday}|{_named('part', ' '.join(units[:3]))})"
+    whole = f"(?:{period}{in_year}|(?:{which}_)?{unit}(?:_{behind})?)"
+    yield _rule(ordinal_cues, f"{each}{words.article}{ordinal}_{one}{some_of}{whole}", _of_ordinal)
+    first = f"(?:{words.led})?{words.article}{ordinal}_{amount}{some_of}{period}{in_year}"
+    yield _rule(period_cues, first, _of_first_few)
+
+    # Dates.
+    yield _rule(period_cues, rf"(?:{words.the})?{_DAY}\.?{of}{period}{in_year}", _of_date)
+    if not words.day_first:
+        yield _rule(period_cues, f"{period}_{_DAY}{in_year}", _of_date)
+    figures = ("0-0", "0/0", "0.0")
+    of_figures = partial(_of_figures, day_first=words.day_first)
+    year_first = r"(?<![A-Za-z0-9_.])(?P<year>(?:19|20)\d\d)(?P<sign>[-/.])(?P<one>\d\d?)(?P=sign)(?P<two>\d\d?)(?!\d)"
+    yield Rule(figures, lazy(year_first), of_figures)
+    year_last = rf"(?<!\d\.)(?P<one>\d\d?)(?P<sign>[/.-])(?P<two>\d\d?)(?P=sign){_YEAR}(?!\.\d)"
+    yield _rule(figures, year_last, of_figures)
+
+    # Months, seasons, years.
+    alone = "" if words.day_first else r"(?!,?_\d)"
+    of_period = f"{each}(?:{which}_)?{period}(?:{year}|_{behind}|{alone})"
+    if words.led:
+        led = rf"(?:{words.led})(?:{months}|(?:the_)?{season})(?!{year}|,?{of}\d)"
+        yield _rule(period_cues, led, partial(_of_period, alone=True))
+        doubtful = f"(?P<weak>){_named('doubtful', words.doubtful)}(?!{year})"
+        yield _rule(period_cues, doubtful, partial(_of_period, alone=True))
+    yield _rule(period_cues, of_period, partial(_of_period, alone=not words.context))
+    of_year = rf"(?:{_YEAR_LED}|(?P<weak>))(?<![\d.,$€£:/-]){_YEAR}"
+    yield _rule(("0000",), of_year, lambda match, _: year_of(int(match["year"])))
+
+
+_ENGLISH = (
+    _rule(
+        ("end",),
+        f"(?:(?:by|at|before)_)?(?:the_)?{_named('unit', '- - - month year')}(?:['’]s)?(?:_|-)(?P<end>end)",
+        _of_part,
+    ),
+    _rule(
+        ("last",),
+        f"(?:today|this_day),?_last_{_named('unit', '- week - month year')}",
+        lambda match, moment: moment.same_day(-1, _meant(match, "unit")),
+    ),
+    _rule(
+        ("past",),
+        f"(?:the_)?past_{_named('unit', '- week - month year quarter decade')}",
+        lambda match, moment: moment.stretch(-1, _meant(match, "unit")),
+    ),
+    _rule(
+        ("0st", "0nd", "0rd", "0th"),
+        r"(?:(?:on|by|until|before|since)_)?the_(?P<date>3[01]|[12]\d|[1-9])(?:st|nd|rd|th)"
+        rf"(?:_of_{_named('which', '- last this next')}_month|(?=\s?(?:[.,;!?)]|$|(?:at|and|about)\b)))",
+        lambda match, moment: moment.day_of_month(int(match["date"]), _STEPS[_meant(match, "which")]),
+    ),
+)
+"""What only English has."""
 
 
 @lru_cache(maxsize=4096)
@@ -386,12 +336,15 @@ def languages_of(word: str) -> frozenset[str]:
 @cache
 def _signs(name: str) -> re.Pattern[str]:
     words = WORDS[name]
-    tables = (re.sub(r":-?\d", "", words.days), words.weekdays, words.months, words.seasons, words.units, words.numbers)
-    return lazy(re.sub("[ _]", "|", "|".join((*tables, words.last, words.next, words.parts))), re.IGNORECASE)
+    units = re.sub("(?= |$)", words.plural, words.unit)
+    tables = (words.day, words.weekday, words.month, words.doubtful, words.context, words.season, units, words.number,
+              words.which, words.parts)  # fmt: skip
+    forms = re.sub(r"[\s_]+", "|", " ".join(tables))
+    return lazy(forms, re.IGNORECASE)
 
 
-def language_of_times(text: str) -> Language | None:
-    """The rules for a text in one of these languages, by its function words and its words for times; else None.
+def language_of_times(text: str) -> Language:
+    """The rules for a text by its function words and its words for times: English if these show no other language.
 
     Where the same word means a time in one language only ("hier"), the others decide.
     """
@@ -400,5 +353,6 @@ def language_of_times(text: str) -> Language | None:
     for word in words:
         for name in languages_of(word):
             also[name].add(word)
-    language = language_of(words, 1, {**also, "english": _ENGLISH_WORDS})
-    return european(language) if language in WORDS else None
+    also["english"] |= words & {"ago", "mars"}  # the planet, so that its name alone is no month
+    language = language_of(words, 1, also)
+    return european(language if language in WORDS else "english")
