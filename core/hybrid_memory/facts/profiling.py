@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
@@ -238,7 +238,13 @@ def profile_of(facts: Iterable[Fact], schema: type[P]) -> P:
     history: dict[str, tuple[ProfileEntry, ...]] = {}
     for field in fields:
         before = [] if field.own else [other for other in fields if other.own]
-        taken = _most([fact for attribute, held in by_attribute.items() if field.takes(attribute) for fact in held])
+        taken = [fact for attribute, held in by_attribute.items() if field.takes(attribute) for fact in held]
+        if len(taken) > MAX_FACTS:
+            current = [fact for fact in taken if fact.state.standing]
+            taken = current if len(current) >= MAX_FACTS else taken
+            taken = heapq.nlargest(
+                MAX_FACTS, taken, key=lambda one: (one.state.standing, one.importance, *_support(one))
+            )
         read = [
             reading
             for fact in taken
@@ -246,7 +252,12 @@ def profile_of(facts: Iterable[Fact], schema: type[P]) -> P:
             and (reading := _read(fact, field, schema, chinese)) is not None
         ]
         read.sort(key=lambda reading: _support(reading.fact), reverse=True)
-        entries = [_entry(group) for group in _groups(read)]
+        # Current values, the best supported first, grouped by equivalence within a kind.
+        groups: dict[tuple[str, str], list[_Reading]] = defaultdict(list)
+        for reading in read:
+            if reading.fact.state.standing:
+                groups[reading.kind, near_key(reading.words)].append(reading)
+        entries = [_entry(group) for group in groups.values()]
         value, kept = _accepted(entries, field, schema, values)
         if kept:
             values[field.name], standing[field.name] = value, kept
@@ -255,24 +266,6 @@ def profile_of(facts: Iterable[Fact], schema: type[P]) -> P:
             history[field.name] = tuple(_entry([reading]) for reading in oldest)
     labels = {field.name: field.chinese for field in fields if field.chinese}
     return schema.of(values).resting_on(standing, history, labels)
-
-
-def _most(facts: Sequence[Fact]) -> Sequence[Fact]:
-    """The facts that a field considers: all of them or, if too many, the most important and newest ones."""
-    if len(facts) <= MAX_FACTS:
-        return facts
-    standing = [fact for fact in facts if fact.state.standing]
-    facts = standing if len(standing) >= MAX_FACTS else facts
-    return heapq.nlargest(MAX_FACTS, facts, key=lambda fact: (fact.state.standing, fact.importance, *_support(fact)))
-
-
-def _groups(read: Sequence[_Reading]) -> list[list[_Reading]]:
-    """The current values, best first, grouped by equivalence within a kind, each group starting with its best."""
-    groups: dict[tuple[str, str], list[_Reading]] = defaultdict(list)
-    for reading in read:
-        if reading.fact.state.standing:
-            groups[reading.kind, near_key(reading.words)].append(reading)
-    return list(groups.values())
 
 
 def _support(fact: Fact) -> tuple[Any, ...]:
@@ -337,12 +330,15 @@ def _accepted(
     entries: Sequence[ProfileEntry], field: ProfileField, schema: type[UserProfile], values: dict[str, Any]
 ) -> tuple[Any, tuple[ProfileEntry, ...]]:
     """The value of the field, given the fields before it: as many of the first entries as it accepts, or the first."""
+    choices: list[tuple[ProfileEntry, ...]] = [(entry,) for entry in entries]
     if field.many:
         # Rounded, as its day counts more than how sure it is.
         ranked = sorted(entries, key=lambda one: (round(one.importance, 2), one.valid_from, one.facts), reverse=True)
-        choices = (tuple(ranked[:number]) for number in _numbers(len(ranked)))
-    else:
-        choices = ((entry,) for entry in entries)
+        numbers, count = list[int](), len(ranked)
+        while count > FEW:
+            numbers.append(count)
+            count //= 2
+        choices = [tuple(ranked[:number]) for number in (*numbers, *range(count, 0, -1))]
     for choice in choices:
         value = [entry.value for entry in choice] if field.many else choice[0].value
         try:
@@ -351,11 +347,3 @@ def _accepted(
             continue
         return value, choice
     return None, ()
-
-
-def _numbers(count: int) -> Iterator[int]:
-    """How many values to try for a list, starting with all."""
-    while count > FEW:
-        yield count
-        count //= 2
-    yield from range(count, 0, -1)
