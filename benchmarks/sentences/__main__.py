@@ -2,9 +2,10 @@
 
     python benchmarks/sentences [--cache FOLDER] [--write]
 
-Printed is, out of fold: how well claims are told from what only sounds like one (AUROC), the share of claims that is
-found where 95 % of what is claimed is one, how often what is held for likely is so, and how much of what may harm
-somebody is found. Then, with the judge that is shipped or written, what is taken for safety among sentences that
+Printed is, out of fold, for the chats of invented people with an assistant (`chats`) and for single, harder sentences
+(`examples`): how well claims are told from what only sounds like one (AUROC), the share of claims that is found where
+95 % of what is claimed is one, and how much of what may harm somebody is found; and for the chats, how often what is
+held for likely is so. Then, with the judge that is shipped or written, what is taken for safety among sentences that
 nothing was learned from: of those that may harm, in unusual words (`safety.tsv`), in plain ones (`plain.tsv`), beside
 something else (`mixed.tsv`) or in a request (`requests.tsv`), and of false friends (`harmless.tsv`) and ordinary chat
 (`ordinary.tsv`); for two of them also whether it is told of the right person. With ``--write`` the network is learned
@@ -24,7 +25,17 @@ import numpy.typing as npt
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.ranking.certainty import auroc
-from benchmarks.sentences.training import Example, calibrated, examples, learned, lessons, plain_examples, saved
+from benchmarks.sentences.training import (
+    CHATS,
+    TIMES,
+    Example,
+    calibrated,
+    examples,
+    learned,
+    lessons,
+    plain_examples,
+    saved,
+)
 from benchmarks.tables import parser
 from benchmarks.vectors import KeptVectors
 from hybrid_memory import Event, EventKind, Scope
@@ -35,7 +46,9 @@ from hybrid_memory.facts.judge import CLAIMS, KINDS, SHIPPED, Judge, asked, logi
 from hybrid_memory.facts.statements import RISKY, stated_in
 from hybrid_memory.runtime.runners import InlineRunner, drive
 
-FOLDS = 5
+FOLDS, BLOCK = 5, 250
+"""Sentences are left out in blocks: those of one person stand together."""
+
 SEEDS = (0, 1)
 PRECISION = 0.95
 
@@ -96,21 +109,23 @@ def main() -> None:
     command.add_argument("--write", action="store_true")
     options = command.parse_args()
     embedder = KeptVectors(options.cache)
-    known = [*examples(), *plain_examples()]
+    known = [*examples(CHATS, times=TIMES), *examples(), *plain_examples()]
+    chats = np.arange(len(known)) < sum(1 for _ in examples(CHATS))
     taught = lessons(known, embedder.embed_documents([asked(one.text, one.before) for one in known]))
     embedder.save()
-    # Each by a network that has not seen it, nor its neighbours in the file.
-    fold = (np.arange(len(known)) // 50) % FOLDS
+    fold = (np.arange(len(known)) // BLOCK) % FOLDS
     outputs: Floats = np.concatenate(
         [learned(taught.rows(fold != number))(taught.inputs[fold == number]) for number in range(FOLDS)]
     )[np.argsort(np.argsort(fold, kind="stable"), kind="stable")]
     told = logit(softmax(outputs[:, : len(KINDS)])[:, 0])
-    show("out of fold", told, known)
     claims, safety = np.array([one.kind == CLAIMS for one in known]), taught.safety > 0
-    slope, bias = calibrated(told, claims.astype(np.float64))
-    calibration(0.5 * (1 + np.tanh(0.5 * (slope * told + bias))), claims)
     risky = sigmoid(outputs[:, -1]) >= RISKY
-    print(f"safety: {risky[safety].mean():.3f} of {safety.sum()} found, {risky[~safety].mean():.3f} of others taken")
+    for title, of in (("chats", chats), ("examples", ~chats)):
+        show(title, told[of], [one for one, counts in zip(known, of, strict=True) if counts])
+        right, taken = (of & risky & safety).sum(), (of & risky).sum()
+        print(f"{title}: safety found {right} of {(of & safety).sum()}, {right / taken:.3f} of what is taken is safety")
+    slope, bias = calibrated(told[chats], claims[chats].astype(np.float64))
+    calibration(0.5 * (1 + np.tanh(0.5 * (slope * told[chats] + bias))), claims[chats])
     if options.write:
         saved(Judge(embedder.name, learned(taught, seeds=SEEDS), slope, bias), SHIPPED)
     for name in ASIDE:

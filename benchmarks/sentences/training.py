@@ -2,7 +2,8 @@
 
 A line of the examples is ``LABEL<TAB>TEXT`` or ``LABEL<TAB>BEFORE<TAB>TEXT``, with what was said before. A label has
 claims, ``attribute=value`` or ``attribute!stance=value``, joined by semicolons; those about others look like
-``user's sister/home=Rome``. Or it begins with ``-kind``, the reason why it claims nothing about the speaker.
+``user's sister/home=Rome``. Or it begins with ``-kind``, the reason why it claims nothing about the speaker; with
+``-unclear`` only the sentences before show that it is about somebody else, and it counts as one about the speaker.
 """
 
 from __future__ import annotations
@@ -22,12 +23,18 @@ from hybrid_memory.facts.attributes import AT_STAKE, ATTRIBUTES
 from hybrid_memory.facts.fact import USER, Stance
 from hybrid_memory.facts.judge import CLAIMS, KINDS, MARKS, OUTPUTS, Judge, Network, cues, inputs, sigmoid, softmax
 
-EXAMPLES, FORMS = (Path(__file__).with_name(name) for name in ("examples", "forms.tsv"))
+EXAMPLES, CHATS, FORMS = (Path(__file__).with_name(name) for name in ("examples", "chats", "forms.tsv"))
+
+TIMES = 3
+"""How often a sentence of the chats, or one made of the forms, is learned from: memories are read from such ones,
+while the examples are harder.
+"""
 
 DRAWS = 8
 """Sentences made of a form; twice as many in English and Chinese, half as many of one without a slot."""
 
 SLOT = re.compile(r"\{(\w)\}")
+UNCLEAR = "-unclear; "
 
 BATCH = 256
 RATE = 4e-3
@@ -60,13 +67,14 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A labelled sentence; kind is one of `KINDS`."""
+    """A labelled sentence; kind is one of `KINDS`. It is learned from so many times."""
 
     text: str
     before: str
     kind: str
     told: tuple[Told, ...]
     language: str
+    times: int = 1
 
     @property
     def at_stake(self) -> bool:
@@ -74,12 +82,12 @@ class Example:
         return any(told.attribute in AT_STAKE and told.stance is Stance.HOLDS for told in self.told)
 
 
-def examples(folder: Path = EXAMPLES) -> Iterator[Example]:
+def examples(folder: Path = EXAMPLES, *, times: int = 1) -> Iterator[Example]:
     """The examples in all files of a folder, in the order of their names, which begin with the language."""
     for file in sorted(folder.glob("*.tsv")):
         for line in file.read_text(encoding="utf-8").splitlines():
             if line:
-                yield parsed(line, file.stem[:2])
+                yield replace(parsed(line, file.stem[:2]), times=times)
 
 
 def plain_examples(file: Path = FORMS) -> Iterator[Example]:
@@ -109,7 +117,8 @@ def plain_examples(file: Path = FORMS) -> Iterator[Example]:
             said = f"{said[:1].upper()}{said[1:]}" if chance.random() < CAPITAL else said
             end = ("。" if language in {"zh", "ja"} else ".") * (chance.random() < CAPITAL and said[-1] not in "?？")
             made[language, said + end] = label.format_map(words)
-    yield from (parsed(f"{label}\t{text}", language) for (language, text), label in made.items())
+    for (language, text), label in made.items():
+        yield replace(parsed(f"{label}\t{text}", language), times=TIMES)
 
 
 CAPITAL = 0.3
@@ -120,7 +129,8 @@ def parsed(line: str, language: str = "") -> Example:
     """The example in a line; raises ValueError for an invalid label."""
     label, *before, text = line.split("\t")
     kind, told = CLAIMS, []
-    for part in label.split("; "):
+    unclear = label.startswith(UNCLEAR)
+    for part in label.removeprefix(UNCLEAR).split("; "):
         if part.startswith("-"):
             kind = part[1:]
             continue
@@ -132,7 +142,7 @@ def parsed(line: str, language: str = "") -> Example:
         told.append(Told(subject or USER, attribute, Stance(stance or Stance.HOLDS), value))
     if kind not in KINDS:
         raise ValueError(f"no such kind: {label!r}")
-    if kind == CLAIMS and all(one.subject != USER for one in told):
+    if kind == CLAIMS and not unclear and all(one.subject != USER for one in told):
         kind = "other"
     return Example(text, before[0] if before else "", kind, tuple(told), language)
 
@@ -142,7 +152,7 @@ class Size:
     """The size of a network, and the number of training epochs."""
 
     hidden: int = 384
-    epochs: int = 40
+    epochs: int = 20
 
 
 USUAL = Size()
@@ -157,16 +167,19 @@ class Lessons:
         kinds: the index among the first outputs, of shape (n,).
         marks: which of the next outputs apply, of shape (n, marks); they count if something is claimed of anybody.
         safety: whether safety is at stake, the last output, of shape (n,).
+        times: how often it is learned from, of shape (n,).
     """
 
     inputs: Floats
     kinds: npt.NDArray[np.int64]
     marks: Floats
     safety: Floats
+    times: npt.NDArray[np.int64]
 
     def rows(self, chosen: npt.NDArray[Any]) -> Lessons:
         """Some of them, by number or by truth."""
-        return Lessons(self.inputs[chosen], self.kinds[chosen], self.marks[chosen], self.safety[chosen])
+        columns = self.inputs, self.kinds, self.marks, self.safety, self.times
+        return Lessons(*(column[chosen] for column in columns))
 
 
 def fitted(lessons: Lessons, scale: Floats, *, size: Size = USUAL, seeds: Sequence[int] = (0,)) -> Network:
@@ -244,14 +257,16 @@ def lessons(told: Sequence[Example], vectors: Floats) -> Lessons:
             marks[row, MARKS.index(one.attribute)] = marks[row, MARKS.index(one.stance)] = 1.0
     kinds = np.array([KINDS.index(example.kind) for example in told], dtype=np.int64)
     safety = np.array([example.at_stake for example in told], dtype=np.float32)
-    return Lessons(inputs([one.text for one in told], [one.before for one in told], vectors), kinds, marks, safety)
+    times = np.array([example.times for example in told], dtype=np.int64)
+    columns = inputs([one.text for one in told], [one.before for one in told], vectors)
+    return Lessons(columns, kinds, marks, safety, times)
 
 
 def learned(taught: Lessons, *, seeds: Sequence[int] = (0,)) -> Network:
     """The network fitted to these lessons."""
     scale = np.ones(taught.inputs.shape[1], dtype=np.float32)
     scale[: -len(cues([""], [False])[0])] = SPREAD
-    return fitted(taught, scale, seeds=seeds)
+    return fitted(taught.rows(np.repeat(np.arange(len(taught.times)), taught.times)), scale, seeds=seeds)
 
 
 def calibrated(logits: Array, right: Array) -> tuple[float, float]:

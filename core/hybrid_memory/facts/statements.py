@@ -114,19 +114,19 @@ EMBED_BATCH = 64
 MEANT = 0.5
 """The least probability of an attribute, and that the sentence is about its speaker, to go by the judge."""
 
-RISKY, CLEAR, REQUESTED, SUSPECT = 0.4, 0.5, 0.85, 0.02
+RISKY, CLEAR, REQUESTED, SUSPECT = 0.35, 0.45, 0.85, 0.02
 """The least probability that safety is at stake: in a sentence, in one of its clauses, in one that asks for something;
 and in a sentence whose clauses are read.
 
-Of 590 sentences that may harm and that nothing was learned from they take 490, and 29 of 410 others
-(benchmarks/sentences); lists of words beside the judge as it was took 484 and 58. Chosen with these totals in view.
+Of 590 sentences that may harm and that nothing was learned from they take 491, and 15 of 410 others
+(benchmarks/sentences). Chosen with these totals in view.
 """
 
-ORDERS, ORDERED = ("instruction", "communication_style"), 0.12
+ORDERS, ORDERED = ("instruction", "communication_style"), 0.3
 """The least probability that a sentence states anything, times that of an instruction in it, for one that always holds.
 
 Of 40 instructions and 50 requests for one answer, remarks and others' rules, in five languages, written before this was
-chosen: .97 of what it takes is one, and it takes .70 of them.
+chosen: all 23 that it takes are such.
 """
 
 SAFETY_IMPORTANCE, SURER = 0.95, 0.004
@@ -274,16 +274,13 @@ async def _harms(
             part = read[start + place]
             marks = judged.marks[row] if whole > part.safety else part.marks
             name = AT_STAKE[int(np.argmax(marks[[MARKS.index(name) for name in AT_STAKE]]))]
-            others = not includes_the_speaker(own[row].text) and _is_of_others(judged[row], part, each[place])
+            # Whose harm it is, another clause of the sentence may say.
+            kinds = judged.kinds[row]
+            named = kinds[_OTHER] > (SURELY_OTHER if names_the_speaker(each[place]) else kinds[_CLAIMS])
+            of_others = bool(named or part.kinds[_OTHER] > part.kinds[_CLAIMS])
+            others = of_others and not includes_the_speaker(own[row].text)
             harms[row] = Harm(name, float(max(whole, part.safety)), others)
     return harms
-
-
-def _is_of_others(sentence: Judged, part: Judged, clause: str) -> bool:
-    """Whether the harm in a clause is somebody else's; whom it is about, another clause of the sentence may say."""
-    named = float(sentence.kinds[_OTHER])
-    elsewhere = named > (SURELY_OTHER if names_the_speaker(clause) else float(sentence.kinds[_CLAIMS]))
-    return elsewhere or bool(part.kinds[_OTHER] > part.kinds[_CLAIMS])
 
 
 def _worded(sentence: Sentence) -> Harm | None:
