@@ -3,13 +3,13 @@
     python benchmarks/sentences [--cache FOLDER] [--write]
 
 Printed is, out of fold, for the chats of invented people with an assistant (`chats`) and for single, harder sentences
-(`examples`): how well claims are told from what only sounds like one (AUROC), the share of claims that is found where
-95 % of what is claimed is one, and how much of what may harm somebody is found; and for the chats, how often what is
-held for likely is so. Then, with the judge that is shipped or written, what is taken for safety among sentences that
-nothing was learned from: of those that may harm, in unusual words (`safety.tsv`), in plain ones (`plain.tsv`), beside
-something else (`mixed.tsv`) or in a request (`requests.tsv`), and of false friends (`harmless.tsv`) and ordinary chat
-(`ordinary.tsv`); for two of them also whether it is told of the right person. With ``--write`` the network is learned
-from all examples, and from plain sentences made of `forms.tsv`, and stored in the package.
+(`examples`): how well claims are told from what only sounds like one (AUROC), and how much of what may harm somebody is
+found; and for the chats, how often what is held for likely is so. Then, with the judge that is shipped or written, what
+is taken for safety among sentences that nothing was learned from: of those that may harm, in unusual words
+(`safety.tsv`), in plain ones (`plain.tsv`), beside something else (`mixed.tsv`) or in a request (`requests.tsv`), and
+of false friends (`harmless.tsv`) and ordinary chat (`ordinary.tsv`); for two of them also whether it is told of the
+right person. With ``--write`` the network is learned from all examples, and from plain sentences made of `forms.tsv`,
+and stored in the package.
 """
 
 import sys
@@ -25,17 +25,8 @@ import numpy.typing as npt
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.ranking.certainty import auroc
-from benchmarks.sentences.training import (
-    CHATS,
-    TIMES,
-    Example,
-    calibrated,
-    examples,
-    learned,
-    lessons,
-    plain_examples,
-    saved,
-)
+from benchmarks.sentences import training
+from benchmarks.sentences.training import CHATS, TIMES, Example, examples, plain_examples
 from benchmarks.tables import parser
 from benchmarks.vectors import KeptVectors
 from hybrid_memory import Event, EventKind, Scope
@@ -50,7 +41,6 @@ FOLDS, BLOCK = 5, 250
 """Sentences are left out in blocks: those of one person stand together."""
 
 SEEDS = (0, 1)
-PRECISION = 0.95
 
 
 def show(title: str, told: Array, given: Sequence[Example]) -> None:
@@ -61,17 +51,7 @@ def show(title: str, told: Array, given: Sequence[Example]) -> None:
         of = languages == language if language else np.ones(len(given), dtype=bool)
         yes, no = told[of & claims], told[of & ~claims]
         if len(yes) and len(no):
-            found = _found(told[of], claims[of])
-            print(
-                f"{title:12} {language or 'all':4} n {of.sum():6} AUROC {auroc(yes, no):.3f} found at .95 {found:.3f}"
-            )
-
-
-def _found(told: Array, claims: npt.NDArray[np.bool_]) -> float:
-    order = np.argsort(-told)
-    right = np.cumsum(claims[order])
-    enough = np.flatnonzero(right / np.arange(1, len(order) + 1) >= PRECISION)
-    return float(right[enough[-1]] / claims.sum()) if len(enough) else 0.0
+            print(f"{title:12} {language or 'all':4} n {of.sum():6} AUROC {auroc(yes, no):.3f}")
 
 
 def calibration(likely: Array, claims: npt.NDArray[np.bool_]) -> None:
@@ -111,11 +91,11 @@ def main() -> None:
     embedder = KeptVectors(options.cache)
     known = [*examples(CHATS, times=TIMES), *examples(), *plain_examples()]
     chats = np.arange(len(known)) < sum(1 for _ in examples(CHATS))
-    taught = lessons(known, embedder.embed_documents([asked(one.text, one.before) for one in known]))
+    taught = training.lessons(known, embedder.embed_documents([asked(one.text, one.before) for one in known]))
     embedder.save()
     fold = (np.arange(len(known)) // BLOCK) % FOLDS
     outputs: Floats = np.concatenate(
-        [learned(taught.rows(fold != number))(taught.inputs[fold == number]) for number in range(FOLDS)]
+        [training.learned(taught.rows(fold != number))(taught.inputs[fold == number]) for number in range(FOLDS)]
     )[np.argsort(np.argsort(fold, kind="stable"), kind="stable")]
     told = logit(softmax(outputs[:, : len(KINDS)])[:, 0])
     claims, safety = np.array([one.kind == CLAIMS for one in known]), taught.safety > 0
@@ -124,10 +104,10 @@ def main() -> None:
         show(title, told[of], [one for one, counts in zip(known, of, strict=True) if counts])
         right, taken = (of & risky & safety).sum(), (of & risky).sum()
         print(f"{title}: safety found {right} of {(of & safety).sum()}, {right / taken:.3f} of what is taken is safety")
-    slope, bias = calibrated(told[chats], claims[chats].astype(np.float64))
+    slope, bias = training.calibrated(told[chats], claims[chats].astype(np.float64))
     calibration(0.5 * (1 + np.tanh(0.5 * (slope * told[chats] + bias))), claims[chats])
     if options.write:
-        saved(Judge(embedder.name, learned(taught, seeds=SEEDS), slope, bias), SHIPPED)
+        training.saved(Judge(embedder.name, training.learned(taught, seeds=SEEDS), slope, bias), SHIPPED)
     for name in ASIDE:
         taken_for_safety(name, embedder)
     embedder.save()

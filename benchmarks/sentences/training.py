@@ -36,6 +36,7 @@ DRAWS = 8
 SLOT = re.compile(r"\{(\w)\}")
 UNCLEAR = "-unclear; "
 
+HIDDEN, EPOCHS = 384, 20
 BATCH = 256
 RATE = 4e-3
 DECAY = 1e-2
@@ -148,17 +149,6 @@ def parsed(line: str, language: str = "") -> Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
-    """The size of a network, and the number of training epochs."""
-
-    hidden: int = 384
-    epochs: int = 20
-
-
-USUAL = Size()
-
-
-@dataclass(frozen=True, slots=True)
 class Lessons:
     """Training data, one row each.
 
@@ -182,7 +172,7 @@ class Lessons:
         return Lessons(*(column[chosen] for column in columns))
 
 
-def fitted(lessons: Lessons, scale: Floats, *, size: Size = USUAL, seeds: Sequence[int] = (0,)) -> Network:
+def fitted(lessons: Lessons, scale: Floats, *, seeds: Sequence[int] = (0,)) -> Network:
     """A network whose first outputs predict the kind by a softmax, and each of the others a mark by a sigmoid.
 
     The first kind against all others has an extra loss term, as it matters most. Trained by Adam with decoupled weight
@@ -191,18 +181,18 @@ def fitted(lessons: Lessons, scale: Floats, *, size: Size = USUAL, seeds: Sequen
     mean = lessons.inputs.mean(axis=0)
     rows = np.asarray((lessons.inputs - mean) * scale, dtype=np.float32)
     scaled = replace(lessons, inputs=rows)
-    layers = tuple(_fitted(scaled, size, np.random.default_rng(seed)) for seed in seeds)
+    layers = tuple(_fitted(scaled, np.random.default_rng(seed)) for seed in seeds)
     return Network(mean, scale, layers)
 
 
-def _fitted(lessons: Lessons, size: Size, chance: np.random.Generator) -> tuple[Floats, Floats, Floats, Floats]:
+def _fitted(lessons: Lessons, chance: np.random.Generator) -> tuple[Floats, Floats, Floats, Floats]:
     count, columns = lessons.inputs.shape
-    shapes = [(columns, size.hidden), (size.hidden,), (size.hidden, len(OUTPUTS)), (len(OUTPUTS),)]
-    bounds = [columns**-0.5] * 2 + [size.hidden**-0.5] * 2
+    shapes = [(columns, HIDDEN), (HIDDEN,), (HIDDEN, len(OUTPUTS)), (len(OUTPUTS),)]
+    bounds = [columns**-0.5] * 2 + [HIDDEN**-0.5] * 2
     weights = [chance.uniform(-b, b, shape).astype(np.float32) for b, shape in zip(bounds, shapes, strict=True)]
     fast, slow = [np.zeros_like(one) for one in weights], [np.zeros_like(one) for one in weights]
-    steps = size.epochs * -(-count // BATCH)
-    for step, chosen in enumerate(_batches(count, size.epochs, chance)):
+    steps = EPOCHS * -(-count // BATCH)
+    for step, chosen in enumerate(_batches(count, EPOCHS, chance)):
         rate = RATE * 0.5 * (1 + np.cos(np.pi * step / steps))
         for place, slope in enumerate(_slopes(weights, lessons.rows(chosen), chance)):
             fast[place] += (1 - _FAST) * (slope - fast[place])
@@ -289,8 +279,8 @@ def saved(judge: Judge, file: Path) -> None:
     calibration = [judge.slope, judge.bias]
     arrays: dict[str, Any] = {"mean": network.mean, "scale": network.scale, "embedder": judge.embedder}
     arrays |= {"calibration": calibration, "outputs": OUTPUTS}
-    np.savez_compressed(file, **{name: _halved(np.asarray(array)) for name, array in (arrays | layers).items()})
-
-
-def _halved(array: Any) -> Any:
-    return array.astype(np.float16) if array.dtype == np.float32 else array
+    halved: dict[str, Any] = {
+        name: array.astype(np.float16) if array.dtype == np.float32 else array
+        for name, array in ((name, np.asarray(part)) for name, part in (arrays | layers).items())
+    }
+    np.savez_compressed(file, **halved)

@@ -178,12 +178,10 @@ def test_the_sheet_shows_what_is_near_with_its_day_and_nothing_for_small_talk(me
 
 def test_what_is_left_of_a_turn_beside_its_standing_sentence_must_say_something(memory: HybridMemory) -> None:
     scoped = memory.scoped(user="ann", session="s")
-    scoped.remember(
-        ["Perfect. I am allergic to latex.", "I am allergic to nuts. The old ones were yellow and too big."]
-    )
+    scoped.remember(["Perfect. I am allergic to latex.", "I am allergic to nuts. The old ones were too big."])
     context = memory.scoped(user="ann", session="later").assemble("Order gloves for the kitchen.")
     assert "allergic to latex" in context.standing
-    assert "The old ones were yellow and too big." in context.note
+    assert "The old ones were too big." in context.note
     assert "Perfect" not in context.note
     assert "allergic" not in context.note
 
