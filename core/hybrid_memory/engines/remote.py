@@ -48,21 +48,20 @@ class Remote(ABC):
 
     def attempt(self, verb: str, run: Callable[[], Result]) -> Result:
         """The result of the call; errors say that it was to ``verb`` the place."""
-
-        def call() -> Result:
-            try:
-                return run()
-            except self.failures as error:
-                reason = self._reason(cleaned(error, self._secrets))
-                self.check_open()  # it may have been closed under the call
-                raise StoreUnavailableError(f"cannot {verb} {self.place}: {reason}; {self._advice}") from error
-
         self.check_open()
         return self._breaker.call(
-            call,
+            lambda: self._tried(verb, run),
             probe=self._probe,
             answered=lambda error: error.__cause__ is not None and self._is_answer(error.__cause__),
         )
+
+    def _tried(self, verb: str, run: Callable[[], Result]) -> Result:
+        try:
+            return run()
+        except self.failures as error:
+            reason = self._reason(cleaned(error, self._secrets))
+            self.check_open()  # it may have been closed under the call
+            raise StoreUnavailableError(f"cannot {verb} {self.place}: {reason}; {self._advice}") from error
 
     def _reason(self, error: Exception) -> str:
         return str(error)
