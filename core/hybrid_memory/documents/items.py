@@ -350,35 +350,17 @@ class _Batch:
 
     async def done(self, operation: ItemOperation) -> ItemResult:
         """The result of an operation; a write is noted."""
+        if isinstance(operation, FindItems):
+            return await self._find(operation)
         if isinstance(operation, ListNamespaces):
             return sorted({namespace for namespace, _ in self._live(())})
+        name = operation.namespace, operation.key
         if isinstance(operation, PutItem):
-            name = operation.namespace, operation.key
             self.puts.pop(name, None)
             self.puts[name] = operation
             return None
-        if not isinstance(operation, FindItems):
-            name = operation.namespace, operation.key
-            item = self._get(name)
-            return None if item is None else self._read(name, item, refresh=operation.refresh)
-        # The items by rank, followed by those that cannot be ranked, the most recently put first.
-        asked = operation
-
-        def matching() -> dict[Name, KeptItem]:
-            live = self._live(asked.prefix)
-            return {name: item for name, item in live.items() if asked.where is None or asked.where(item.value)}
-
-        matches = await self.run.call(matching)
-        scores: dict[Name, float] = {}
-        rest, upto = matches, asked.offset + asked.limit
-        if asked.query.strip() and matches:
-            scores = await self._scores(asked, matches)
-            rest = {name: item for name, item in matches.items() if not item.indexed}
-        newest = nlargest(max(upto - len(scores), 0), rest, key=lambda name: rest[name].position)
-        return [
-            self._read(name, matches[name], refresh=asked.refresh, score=scores.get(name))
-            for name in [*scores, *newest][asked.offset : upto]
-        ]
+        item = self._get(name)
+        return None if item is None else self._read(name, item, refresh=operation.refresh)
 
     def _get(self, name: Name) -> KeptItem | None:
         item = self.kept.items.get(name)
@@ -395,6 +377,25 @@ class _Batch:
         if refresh and item.expires - self.now.timestamp() < (1 - REFRESHED) * item.ttl:
             self.refreshed[name] = item.position
         return Item(*name, deepcopy(item.value), item.created, item.updated, score)
+
+    async def _find(self, asked: FindItems) -> list[Item]:
+        """The items by rank, followed by those that cannot be ranked, the most recently put first."""
+
+        def matching() -> dict[Name, KeptItem]:
+            live = self._live(asked.prefix)
+            return {name: item for name, item in live.items() if asked.where is None or asked.where(item.value)}
+
+        matches = await self.run.call(matching)
+        scores: dict[Name, float] = {}
+        rest, upto = matches, asked.offset + asked.limit
+        if asked.query.strip() and matches:
+            scores = await self._scores(asked, matches)
+            rest = {name: item for name, item in matches.items() if not item.indexed}
+        newest = nlargest(max(upto - len(scores), 0), rest, key=lambda name: rest[name].position)
+        return [
+            self._read(name, matches[name], refresh=asked.refresh, score=scores.get(name))
+            for name in [*scores, *newest][asked.offset : upto]
+        ]
 
     async def _scores(self, asked: FindItems, matches: dict[Name, KeptItem]) -> dict[Name, float]:
         """Scores of at least as many items as requested, best first; an item's score is that of its best text."""

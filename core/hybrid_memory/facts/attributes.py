@@ -164,10 +164,12 @@ def worded(name: str, value: str, *, chinese: bool) -> str:
     colon = name.startswith((RULE, *FAVOURITES))
     english = f"{about.english}: {{}}" if colon else f"{about.english} {{}}"
     forms = _WORDED.get(name, (english, f"{about.chinese}：{{}}" if colon else f"{about.chinese}{{}}"))
-    if not chinese:
-        return forms[False].format(value)
-    before, _, after = forms[True].rpartition("{}")
-    # A space parts Chinese characters from Latin letters or digits.
+    return _spaced(forms[True], value) if chinese else forms[False].format(value)
+
+
+def _spaced(form: str, value: str) -> str:
+    """With a space between Chinese characters and Latin letters or digits."""
+    before, _, after = form.rpartition("{}")
     left = " " if before[-1:].isalpha() and value[:1].isascii() else ""
     right = " " if after[:1].isalpha() and value[-1:].isascii() else ""
     return f"{before}{left}{value}{right}{after}"
