@@ -125,8 +125,8 @@ Of 590 sentences that may harm and that nothing was learned from they take 491, 
 ORDERS, ORDERED = ("instruction", "communication_style"), 0.3
 """The least probability that a sentence states anything, times that of an instruction in it, for one that always holds.
 
-Of 40 instructions and 50 requests for one answer, remarks and others' rules, in five languages, written before this was
-chosen: all 23 that it takes are such.
+Chosen on 40 instructions and 50 requests for one answer, remarks and others' rules, in five languages: all 23 that it
+takes are such.
 """
 
 SAFETY_IMPORTANCE, SURER = 0.95, 0.004
