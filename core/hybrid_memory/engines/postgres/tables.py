@@ -141,8 +141,7 @@ class PostgresLog(SqlLog):
         if not rows or not rows[0][0]:
             return LogState()
         head, name, at = rows[0][:3]
-        # Without what was appended since the state was read.
-        tail = known.then([event_in(row, *owner_key(owner)) for row in reversed(newest) if row[0] <= head])
+        tail = known.then([event_in(row, *owner_key(owner)) for row in reversed(newest)], head)
         self._tails.put(owner.owner, tail)
         last = {
             EventKind(kind): (position, mark_of(name, from_micros(at)))
