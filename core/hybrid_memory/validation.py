@@ -46,7 +46,14 @@ class CheckedModel(BaseModel):
             try:
                 super().__init__(**data)
             except ValidationError as error:
-                raise self.invalid_error(_readable(error)) from error
+                problems: dict[str, None] = {}  # in order, each once: the branches of a union often say the same
+                for problem in error.errors(include_url=False):
+                    where = _short(".".join(map(str, problem["loc"]))) or error.title
+                    what = problem["msg"].removeprefix("Value error, ")
+                    problems[f"{where}: {what} (got {shown(problem['input'])})"] = None
+                more = len(problems) - MAX_SHOWN_PROBLEMS
+                parts = [*list(problems)[:MAX_SHOWN_PROBLEMS], *([f"and {more} more"] if more > 0 else [])]
+                raise self.invalid_error("; ".join(parts)) from error
 
         # As in pydantic's own __init__: a model inside another is then checked without this one, which would hide
         # from the outer model where in it the problem is.
@@ -183,16 +190,6 @@ def stated_time(fields: Mapping[str, Any]) -> datetime | None:
     day, hour = fields.get("date"), fields.get("time")
     whole = f"{day}T{hour}" if isinstance(day, str) and isinstance(hour, str) else None
     return next((at for value in (*map(fields.get, _TIMES[:-2]), whole, day, hour) if (at := moment(value))), None)
-
-
-def _readable(error: ValidationError) -> str:
-    problems: dict[str, None] = {}  # in order, each once: the branches of a union often say the same
-    for problem in error.errors(include_url=False):
-        where = _short(".".join(map(str, problem["loc"]))) or error.title
-        what = problem["msg"].removeprefix("Value error, ")
-        problems[f"{where}: {what} (got {shown(problem['input'])})"] = None
-    more = len(problems) - MAX_SHOWN_PROBLEMS
-    return "; ".join([*list(problems)[:MAX_SHOWN_PROBLEMS], *([f"and {more} more"] if more > 0 else [])])
 
 
 def _short(text: str) -> str:

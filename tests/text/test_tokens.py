@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import Message
-from hybrid_memory.models import tokenizers
 from hybrid_memory.models.tokenizers import SLICE_CHARS, token_counter
 from hybrid_memory.ports import TokenCounter
 from hybrid_memory.text import tokens
@@ -117,7 +116,8 @@ def test_without_tiktoken_or_table_it_estimates(missing: str, monkeypatch: pytes
     if missing == "package":
         monkeypatch.setitem(sys.modules, "tiktoken", None)
     else:
-        monkeypatch.setattr(tokenizers, "_table_folders", lambda: iter([tmp_path]))
+        monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+        monkeypatch.setitem(sys.modules, "llama_index", None)  # which brings a table, too
     counter = token_counter()
     assert counter(TEXT) == estimate_tokens(TEXT)
     assert repr(counter) == "<token counter 'estimate'>"

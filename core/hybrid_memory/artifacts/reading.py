@@ -134,30 +134,28 @@ class _Reader:
                 self.root = line.root
                 self.files = {self._key(file.path): file for file in self.files.values()}
             effects = line.effects if result is None else possible(line.effects, result)
-        for effect in effects:
-            self._apply(effect, action.source)
+        source = action.source
+        for verb, path, target in effects:
+            if verb == "remove":
+                names = self._key(path).split("/")
+                for key, file in list(self.files.items()):
+                    parts = key.split("/")
+                    patterned = re.search(r"[*?\[]", path) and len(parts) >= len(names)
+                    covered = parts[: len(names)] == names or (patterned and all(map(fnmatchcase, parts, names)))
+                    if covered and file.operation is not Operation.DELETED:
+                        self._change("delete", file.path, source)
+            elif verb in {"move", "copy"}:
+                before = self._change("read", path, source)
+                if verb == "move":
+                    self._change("delete", path, source)
+                origin = before.path if verb == "move" and before.existed else None
+                self._change("write", target, source, moved_from=origin)
+            else:
+                self._change(verb, path, source)
 
     def _key(self, path: str) -> str:
         """A key shared by the absolute and the relative name of a file."""
         return posixpath.normpath(path).removeprefix(f"{self.root}/" if self.root else "")
-
-    def _apply(self, effect: Effect, source: str) -> None:
-        verb, path, target = effect
-        if verb == "remove":
-            names = self._key(path).split("/")
-            for key, file in list(self.files.items()):
-                parts = key.split("/")
-                patterned = re.search(r"[*?\[]", path) and len(parts) >= len(names)
-                covered = parts[: len(names)] == names or (patterned and all(map(fnmatchcase, parts, names)))
-                if covered and file.operation is not Operation.DELETED:
-                    self._change("delete", file.path, source)
-        elif verb in {"move", "copy"}:
-            before = self._change("read", path, source)
-            if verb == "move":
-                self._change("delete", path, source)
-            self._change("write", target, source, moved_from=before.path if verb == "move" and before.existed else None)
-        else:
-            self._change(verb, path, source)
 
     def _change(self, verb: str, path: str, source: str, *, moved_from: str | None = None) -> FileState:
         key = self._key(path)

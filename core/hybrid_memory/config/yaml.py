@@ -10,8 +10,8 @@ from types import NoneType
 from typing import Any, TypeAlias, TypeVar, get_args
 
 import yaml
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails, PydanticSerializationError
+from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.urls import without_passwords
@@ -156,7 +156,23 @@ def loaded(model: type[S], content: bytes, file: str) -> S:
         return model.model_validate(values)
     except ValidationError as error:
         for problem in error.errors(include_url=False):
-            document.refuse(document.place(problem["loc"]), _reason(problem, model))
+            value, kind = problem["input"], problem["type"]
+            if kind in _UNKNOWN:
+                *above, name = problem["loc"]
+                owner: Any = model
+                for step in above:
+                    field = owner.model_fields[step].annotation
+                    owner = next((part for part in get_args(field) if part is not NoneType), field)
+                names = [field.name for field in fields(owner)] if is_dataclass(owner) else list(owner.model_fields)
+                close = get_close_matches(str(name), names, n=1)
+                reason = f"there is no such setting{f' (did you mean {close[0]!r}?)' if close else ''}"
+            else:
+                reason = _REASONS.get(kind, problem["msg"].removeprefix("Value error, "))
+                if isinstance(value, str):
+                    reason += f" (got {shown(value)})"
+                elif value is None or isinstance(value, bool | int | float | timedelta):
+                    reason += f" (got {'null' if value is None else value})"
+            document.refuse(document.place(problem["loc"]), reason)
         document.check()
         raise
 
@@ -175,21 +191,3 @@ def dumped(settings: Settings, *, passwords: bool = False) -> str:
         width=120,
     )
     return text
-
-
-def _reason(problem: ErrorDetails, model: type[BaseModel]) -> str:
-    value, kind = problem["input"], problem["type"]
-    if kind in _UNKNOWN:
-        *above, name = problem["loc"]
-        owner: Any = model
-        for step in above:
-            field = owner.model_fields[step].annotation
-            owner = next((part for part in get_args(field) if part is not NoneType), field)
-        names = [field.name for field in fields(owner)] if is_dataclass(owner) else list(owner.model_fields)
-        close = get_close_matches(str(name), names, n=1)
-        return f"there is no such setting{f' (did you mean {close[0]!r}?)' if close else ''}"
-    reason = _REASONS.get(kind, problem["msg"].removeprefix("Value error, "))
-    if isinstance(value, str):
-        return f"{reason} (got {shown(value)})"
-    plain = value is None or isinstance(value, bool | int | float | timedelta)
-    return f"{reason} (got {'null' if value is None else value})" if plain else reason

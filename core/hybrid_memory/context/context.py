@@ -240,6 +240,11 @@ def plan(seen: PromptView, memories: Memories) -> PromptPlan:
 
 
 def _attempts(seen: PromptView, memories: Memories) -> Iterator[PromptPlan]:
+    """All turns with fewer and fewer memories, then without notes; then fewer rounds, and shorter messages.
+
+    Of the last round messages are shortened first, then steps go; finally all of it is shortened. Unanswered messages
+    are shortened before a step of their round is dropped.
+    """
     kept = memories
     if memories:
         kept = fitting(memories, seen.words, note_room(seen), seen.costs.count, before=seen.shown_note or "")
@@ -254,7 +259,25 @@ def _attempts(seen: PromptView, memories: Memories) -> Iterator[PromptPlan]:
             break
         kept = kept.half()
     yield _with_turns(seen, relief.short, relief.bare, note, share=0.5)
-    yield from _without_turns(seen, relief.short)
+    longs, bare = relief.short, {unit.first for unit in seen.units}
+    yield (whole := _with_turns(seen, longs, bare, share=0.5))
+
+    def starting(start: _Start) -> PromptPlan:
+        return replace(whole, parts=replace(whole.parts, turns=_from(whole.parts.turns, start)))
+
+    rounds, steps = _starts(seen)
+    # Fewer turns never need more tokens, and a session that was never compacted may have very many.
+    for start in rounds[bisect_left(rounds, True, key=lambda start: starting(start).tokens <= seen.budget) :]:
+        yield starting(start)
+    last = rounds[-1] if rounds else (0, None)
+    for share in PRESSED:
+        yield _pressed(whole, longs, last, limit=int(share * seen.room))
+    for start in steps:
+        yield _pressed(whole, longs, start, limit=int(PRESSED[-1] * seen.room))
+    limit = 2 * max(LEAST_INLINE, int(PRESSED[-1] * seen.room))
+    while limit > LEAST_INLINE:
+        limit = max(LEAST_INLINE, limit // 2)
+        yield _pressed(whole, longs, steps[-1] if steps else last, limit=limit, share=0)
 
 
 def _with_turns(
@@ -280,32 +303,6 @@ def _with_turns(
     parts = seen.parts if share == 1.0 else seen.with_summary(share)
     parts = replace(parts, turns=turns, note=note, question=seen.question if seen.asked is None else None)
     return PromptPlan(seen, parts, kept or Memories(), {long.event.id: long.tokens for long in longs.values()})
-
-
-def _without_turns(seen: PromptView, longs: Mapping[int, Long]) -> Iterator[PromptPlan]:
-    """Fewer rounds; then the last one with shortened messages, then with fewer steps; finally all of it shortened.
-
-    Notes are left out. Unanswered messages are shortened before a step of their round is dropped.
-    """
-    whole = _with_turns(seen, longs, {unit.first for unit in seen.units}, share=0.5)
-    yield whole
-    rounds, steps = _starts(seen)
-
-    def starting(start: _Start) -> PromptPlan:
-        return replace(whole, parts=replace(whole.parts, turns=_from(whole.parts.turns, start)))
-
-    # Fewer turns never need more tokens, and a session that was never compacted may have very many.
-    for start in rounds[bisect_left(rounds, True, key=lambda start: starting(start).tokens <= seen.budget) :]:
-        yield starting(start)
-    last = rounds[-1] if rounds else (0, None)
-    for share in PRESSED:
-        yield _pressed(whole, longs, last, limit=int(share * seen.room))
-    for start in steps:
-        yield _pressed(whole, longs, start, limit=int(PRESSED[-1] * seen.room))
-    limit = 2 * max(LEAST_INLINE, int(PRESSED[-1] * seen.room))
-    while limit > LEAST_INLINE:
-        limit = max(LEAST_INLINE, limit // 2)
-        yield _pressed(whole, longs, steps[-1] if steps else last, limit=limit, share=0)
 
 
 def _pressed(
@@ -434,11 +431,10 @@ def _pieces(made: PromptPlan, memories: Memories) -> Iterator[Piece]:
                 "summary", line.text[:SHOWN_CHARS], count(line.text), "left out: less important than others",
                 line.handle, shown=False,
             )  # fmt: skip
-    yield from _turns(made)
-    yield from _recalled(made, memories)
+    yield from _turns_and_memories(made, memories)
 
 
-def _turns(made: PromptPlan) -> Iterator[Piece]:
+def _turns_and_memories(made: PromptPlan, memories: Memories) -> Iterator[Piece]:
     seen = made.seen
     notes = {message.id: note for message, note in made.parts.turns}
     for unit, note in zip(seen.units, seen.notes, strict=True):
@@ -455,10 +451,6 @@ def _turns(made: PromptPlan) -> Iterator[Piece]:
                 yield Piece("turns", what, tokens, way, name)
             if place == 0 and unit.note and notes.get(message.id) == "":
                 yield Piece("recalled", _few(unit.note), note, "left out: newer notes", shown=False)
-
-
-def _recalled(made: PromptPlan, memories: Memories) -> Iterator[Piece]:
-    seen = made.seen
     if seen.shown_note is not None and made.parts.note:
         yield Piece(
             "recalled",
@@ -469,9 +461,9 @@ def _recalled(made: PromptPlan, memories: Memories) -> Iterator[Piece]:
     kept = {hit.record.id for hit in (*made.memories.hits, *made.memories.shared)}
     for hit in (*memories.hits, *memories.shared):
         record = hit.record
-        place = "" if hit in memories.hits else f" from the space {record.scope.space}"
+        space = "" if hit in memories.hits else f" from the space {record.scope.space}"
         what, name = f"{record.speaker}: {_few(record.text)}", handle(record.turn, record.turn)
-        reason = f"recalled{place}: {hit.score:.2f}" if record.id in kept else "left out: beyond the share for memories"
+        reason = f"recalled{space}: {hit.score:.2f}" if record.id in kept else "left out: beyond the share for memories"
         yield Piece("recalled", what, seen.costs.count(record.text), reason, name, shown=record.id in kept)
     for fact in made.memories.statements:
         name = handle(fact.positions[-1], fact.positions[-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -140,7 +140,12 @@ async def why(run: Runner, services: Services, scope: Scope, what: Any) -> Expla
         steps = [f"summarises {what.handle} in {what.section}, importance {what.importance:.2f}, {words}"]
         about = what.text
     elif isinstance(what, str) and what in fields:
-        about, steps, positions, behind = await _of_field(run, services, scope, what)
+        mine = await profile(run, services, scope)
+        history = {fact.id: fact for fact in await facts(run, services, scope, history=True)}
+        behind = [history[number] for entry in mine.history(what) for number in entry.facts if number in history]
+        values = "; ".join(str(entry.value) for entry in mine.sources.get(what, ()))
+        about = f"{what.replace('_', ' ')}: {values or 'nothing is known'}"
+        steps, positions = [*map(_described, behind)], [position for fact in behind for position in fact.positions]
     else:
         raise InvalidInputError(
             f"give a fact, a hit, a summary line or a profile field ({', '.join(fields)}), got {shown(what)}"
@@ -151,11 +156,10 @@ async def why(run: Runner, services: Services, scope: Scope, what: Any) -> Expla
     return Explanation(about=about, steps=tuple(steps), turns=turns, facts=tuple(behind))
 
 
-_Explained: TypeAlias = tuple[str, list[str], list[int], Sequence[Fact]]
-"""What is explained, in which steps, the positions of the turns and the facts behind it."""
-
-
-async def _of_fact(run: Runner, services: Services, scope: Scope, given: Fact) -> _Explained:
+async def _of_fact(
+    run: Runner, services: Services, scope: Scope, given: Fact
+) -> tuple[str, list[str], list[int], list[Fact]]:
+    """The fact, its steps, the positions of its turns, and itself with what it replaced."""
     history = {fact.id: fact for fact in await facts(run, services, scope, history=True)}
     if given.id not in history:
         raise InvalidInputError(f"{scope.owner} has no such fact: {given!r}")
@@ -177,16 +181,6 @@ def _described(fact: Fact) -> str:
         f"{fact.value!r}: {fact.state}, from {fact.valid_from:%Y-%m-%d}{until}, confidence {fact.confidence:.2f}, "
         f"extracted by {', '.join(fact.by) or 'hand'}{author}"
     )
-
-
-async def _of_field(run: Runner, services: Services, scope: Scope, field: str) -> _Explained:
-    mine = await profile(run, services, scope)
-    known = {fact.id: fact for fact in await facts(run, services, scope, history=True)}
-    behind = [known[number] for entry in mine.history(field) for number in entry.facts if number in known]
-    values = "; ".join(str(entry.value) for entry in mine.sources.get(field, ()))
-    about = f"{field.replace('_', ' ')}: {values or 'nothing is known'}"
-    positions = [position for fact in behind for position in fact.positions]
-    return about, [_described(fact) for fact in behind], positions, behind
 
 
 async def why_not(run: Runner, services: Services, request: Request, scope: Scope, what: Any) -> Explanation:

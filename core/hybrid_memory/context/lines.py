@@ -361,7 +361,17 @@ def shown(lines: Sequence[Line], *, max_tokens: int, spare: int, count: TokenCou
 
     Critical ones may take the spare tokens too.
     """
-    return _spread([_within(line, max_tokens, count) for line in lines], max_tokens, count, spare=spare)
+    fitting = []
+    for line in lines:
+        text, head = line.text, count(f"{line.section}:\n")
+        if line.section is not Section.NOTES or cost(line, count) + head <= max_tokens:
+            fitting.append(line)
+            continue
+        # A summary written as one text for a larger prompt.
+        while text and cost(replace(line, text=f"{text}…"), count) + head > max_tokens:
+            text = text[: int(len(text) * 0.9)].rstrip()
+        fitting.append(replace(line, text=f"{text}…") if text else line)
+    return _spread(fitting, max_tokens, count, spare=spare)
 
 
 def _spread(
@@ -423,17 +433,6 @@ def _spread(
 def cost(line: Line, count: TokenCounter) -> int:
     """The tokens of a line in a prompt, with a dash before and its handle after it."""
     return count(f"- {line.text} [{line.handle}]\n")
-
-
-def _within(line: Line, max_tokens: int, count: TokenCounter) -> Line:
-    """The line; a summary written as one text for a larger prompt is cut to this many tokens."""
-    head = count(f"{line.section}:\n")
-    if line.section is not Section.NOTES or cost(line, count) + head <= max_tokens:
-        return line
-    text = line.text
-    while text and cost(replace(line, text=f"{text}…"), count) + head > max_tokens:
-        text = text[: int(len(text) * 0.9)].rstrip()
-    return replace(line, text=f"{text}…") if text else line
 
 
 @lru_cache(maxsize=8192)

@@ -380,27 +380,23 @@ async def _memories(run: Runner, services: Services, asked: Asking) -> Memories:
         and hit.record.origin in INSTRUCTING
         and (hit.confidence or 0.0) < ANSWERS
     )
-    ranked = sorted(_beside(fresh, asked), key=lambda hit: hit.record.id in idle)
-    others = [hit for hit in ranked if hit.record.origin not in INSTRUCTING]  # the sheet has none of their words
-    shown = list({id(hit): hit for hit in (*ranked[:1], *others[:1], *ranked)}.values())[: asked.k]
-    return Memories(tuple(without_questions(shown, asked.visible)), statements, unsure, idle=idle)
-
-
-def _beside(hits: Sequence[Hit], asked: Asking) -> list[Hit]:
-    """The hits without what was withdrawn or stands before the conversation; one that says nothing else is left out."""
+    # Without what was withdrawn or stands before the conversation; one that says nothing else is left out.
     in_front = [fact for fact in asked.sheet.facts if fact.id in asked.standing] if asked.sheet else []
     in_front += asked.sheet.withdrawn if asked.sheet else []
-    kept = []
-    for hit in hits:
+    rest: list[Hit] = []
+    for hit in fresh:
         text = hit.record.text
         for fact in in_front:
             if hit.record.sources[0] in fact.sources:
                 parts = [] if fact.text.endswith(text.strip()) else map(str.strip, text.split(fact.text, 1))
                 text = " … ".join(filter(None, parts))
-        rest = hit if text == hit.record.text else replace(hit, record=replace(hit.record, text=text.strip()))
-        if any(map(str.isalnum, text)) and is_worth_a_line(rest):
-            kept.append(rest)
-    return kept
+        cut = hit if text == hit.record.text else replace(hit, record=replace(hit.record, text=text.strip()))
+        if any(map(str.isalnum, text)) and is_worth_a_line(cut):
+            rest.append(cut)
+    ranked = sorted(rest, key=lambda hit: hit.record.id in idle)
+    others = [hit for hit in ranked if hit.record.origin not in INSTRUCTING]  # the sheet has none of their words
+    shown = list({id(hit): hit for hit in (*ranked[:1], *others[:1], *ranked)}.values())[: asked.k]
+    return Memories(tuple(without_questions(shown, asked.visible)), statements, unsure, idle=idle)
 
 
 async def _nearest(run: Runner, services: Services, asked: Asking, hits: Sequence[Hit]) -> tuple[Fact, ...]:

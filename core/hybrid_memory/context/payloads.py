@@ -312,7 +312,13 @@ def digest(text: str, *, result_id: str, max_tokens: int, count: TokenCounter, r
                 *(_Row(f"{number}: {match[1]}{_head(match[2], 100)}", 1 + bool(match[1])) for number, match in found),
             ]
         kind = "source code" if definitions else "log" if failures else "text"
-        rows = [*(definitions or failures), *_ends(text)]
+        filled = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line[:300].strip()]
+        first, last = filled[:END_LINES], filled[END_LINES:][-END_LINES:]
+        rows = [  # in turn from both ends, where not all fit
+            *(definitions or failures),
+            *(_Row(f"{number}: {_head(line)}", 1 + row) for row, (number, line) in enumerate(first)),
+            *(_Row(f"{number}: {_head(line)}", len(last) - row) for row, (number, line) in enumerate(last)),
+        ]
     else:
         kind, rows = "json lines" if isinstance(value, list) and text.lstrip()[0] == "{" else "json", _json_rows(value)
     size = f"{len(text):,} character{'s' * (len(text) != 1)}, {lines:,} line{'s' * (lines != 1)}"
@@ -344,16 +350,6 @@ def _filled(rows: Sequence[_Row], head: str, foot: str, max_tokens: int, count: 
             return cut
         length //= 2
     return best
-
-
-def _ends(text: str) -> list[_Row]:
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line[:300].strip()]
-    last = lines[END_LINES:][-END_LINES:]
-    # In turn from both ends, where not all fit.
-    return [
-        *(_Row(f"{number}: {_head(line)}", 1 + row) for row, (number, line) in enumerate(lines[:END_LINES])),
-        *(_Row(f"{number}: {_head(line)}", len(last) - row) for row, (number, line) in enumerate(last)),
-    ]
 
 
 def _failures(text: str) -> Iterator[_Row]:
@@ -396,7 +392,15 @@ def _json_rows(value: Any) -> list[_Row]:
         rows += [_Row(f"{key}: {_head(_shape(item), 400)}", 1) for key, item in list(value.items())[:MAX_KEYS]]
         if len(value) > MAX_KEYS:
             rows.append(_Row(f"… {len(value) - MAX_KEYS:,} more keys", 1))
-    rows += [_Row(f"{path}: {_head(_sample(part))}") for path, part in islice(_errors(value), MAX_ERRORS)]
+    pending, errors = [("$", value)], list[tuple[str, Any]]()
+    for path, part in islice(pending, MAX_VISITED):  # the first values
+        for key, item in list(part.items() if isinstance(part, dict) else enumerate(part))[:MAX_VISITED]:
+            inner = f"{path}.{key}" if isinstance(key, str) else f"{path}[{key}]"
+            if item and item is not True and isinstance(key, str) and _ERROR_KEY.fullmatch(key):
+                errors.append((inner, item))
+            elif isinstance(item, dict | list):
+                pending.append((inner, item))
+    rows += [_Row(f"{path}: {_head(_sample(part))}") for path, part in errors[:MAX_ERRORS]]
     for path, items in _lists("$", value, 3):
         for key in [key for key in items[0] if _ID.fullmatch(key)][:2]:
             named = dict.fromkeys(
@@ -406,18 +410,6 @@ def _json_rows(value: Any) -> list[_Row]:
             rows.append(_Row(f"{path}[*].{key}: {', '.join(named)}{more}", 2))
         rows.append(_Row(_head(f"{path.replace('[*]', '[0]')}[0]: {_sample(items[0])}", 400), 3))
     return rows
-
-
-def _errors(value: Any) -> Iterator[tuple[str, Any]]:
-    """The parts with a key that speaks of an error, with their paths, of the first values."""
-    pending = [("$", value)]
-    for path, part in islice(pending, MAX_VISITED):
-        for key, item in list(part.items() if isinstance(part, dict) else enumerate(part))[:MAX_VISITED]:
-            inner = f"{path}.{key}" if isinstance(key, str) else f"{path}[{key}]"
-            if item and item is not True and isinstance(key, str) and _ERROR_KEY.fullmatch(key):
-                yield inner, item
-            elif isinstance(item, dict | list):
-                pending.append((inner, item))
 
 
 def _lists(path: str, value: Any, depth: int) -> Iterator[tuple[str, list[Any]]]:

@@ -7,7 +7,7 @@ import logging
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import Any, Literal, TypeAlias
@@ -20,7 +20,6 @@ from hybrid_memory.log.event import Event, handle, principal_of
 from hybrid_memory.log.exchanges import OWN_TOOLS
 from hybrid_memory.log.media import digest_media, media_blocks
 from hybrid_memory.log.message import Message, Origin, Role, ToolCall
-from hybrid_memory.models.port import TextCompressor
 from hybrid_memory.recall.plan import checked_query
 from hybrid_memory.recall.signals import by_words
 from hybrid_memory.runtime.caches import LruCache
@@ -171,7 +170,11 @@ def excerpt(text: str, max_tokens: int, *, words: Collection[str], count: TokenC
     ``foot`` ends it.
     """
     size = max(LEAST_PART, min(LONG_LINE, max_tokens // 2))
-    rows = [part for line in text.splitlines() for part in _parts(line, size) if part.strip()]
+    rows: list[str] = []
+    for line in text.splitlines():  # of a long one its sentences, and of a long sentence parts
+        for part in sentences(line) if len(line) > LONG_LINE else [line]:
+            pieces = map(str.strip, chunks(part, len, size)) if len(part) > LONG_LINE else [part]
+            rows += filter(str.strip, pieces)
     total = count(text)
     language = prompt_language(text)
     head = HEADS[language]
@@ -196,15 +199,6 @@ def excerpt(text: str, max_tokens: int, *, words: Collection[str], count: TokenC
         share = LINE_SHARE * max(room, 1) / max(total, 1)
         shown = [f"{text[: max(1, int(share * len(text)))]} …"]
     return "\n".join([head.format(share=round(100 * share), total=total), *shown, *([foot] if foot else [])])
-
-
-def _parts(line: str, size: int) -> Iterator[str]:
-    """The line; of a long one its sentences, and of a long sentence parts of at most this many characters."""
-    for part in sentences(line) if len(line) > LONG_LINE else [line]:
-        if len(part) > LONG_LINE:
-            yield from (piece.strip() for piece in chunks(part, len, size))
-        else:
-            yield part
 
 
 def _ranked(rows: list[str], words: Collection[str]) -> list[int]:
@@ -269,29 +263,22 @@ class Costs:
         key = event.scope.owner, event.position, event.id, *how, self.author if event.author else ""
         shown = self.kept.get(key)
         if shown is None:
-            message = _spoken(made(), event, self.author)
+            message, origin = made(), event.origin
+            # A system message of the operator is an event, words of others in a higher role are a record; what another
+            # member of a shared space said as its user is shown under their name.
+            if message.role is Role.SYSTEM and origin is Origin.OPERATOR:
+                message = message.model_copy(update={"role": Role.USER, "content": as_event(message.text).content})
+            elif message.role is Role.SYSTEM or (message.role is Role.USER and origin.rank > Origin.PERSON.rank):
+                message = as_record(message, origin)
+            elif message.role is Role.USER and origin is Origin.PERSON and message.name is None:
+                if not event.author:
+                    message = as_record(message, origin)
+                elif event.author != self.author:
+                    author = principal_of(event.author)
+                    message = message.model_copy(update={"name": author.user or author.agent})
             shown = message, message_tokens(message, self.count)
             self.kept.put(key, shown)
         return shown
-
-
-def _spoken(message: Message, event: Event, reader: str) -> Message:
-    """A system message of the operator as an event; words of others in a higher role as a record.
-
-    What another member of a shared space said as its user is shown under their name.
-    """
-    origin = event.origin
-    if message.role is Role.SYSTEM and origin is Origin.OPERATOR:
-        return message.model_copy(update={"role": Role.USER, "content": as_event(message.text).content})
-    if message.role is Role.SYSTEM or (message.role is Role.USER and origin.rank > Origin.PERSON.rank):
-        return as_record(message, origin)
-    if message.role is Role.USER and origin is Origin.PERSON and message.name is None:
-        if not event.author:
-            return as_record(message, origin)
-        if event.author != reader:
-            author = principal_of(event.author)
-            return message.model_copy(update={"name": author.user or author.agent})
-    return message
 
 
 How: TypeAlias = Literal["extractive", "llmlingua"]
@@ -350,14 +337,10 @@ async def condense(
     before = await run.call(job.tokens, originals)  # the first count may read the encoding's table
     if sum(before) <= job.max_tokens:
         return Condensed(tuple(originals), before, before)
-    if compressor is not None:
-        return replace(await _compressed(run, job, compressor), before=before)
-    texts = job.extracted()
-    return Condensed(tuple(texts), before, job.tokens(texts), "extractive")
-
-
-async def _compressed(run: Runner, job: _Job, compressor: TextCompressor) -> Condensed:
-    """Each text without less informative words, to its share of the budget; by sentences if that fails."""
+    if compressor is None:
+        result = job.extracted()
+        return Condensed(tuple(result), before, job.tokens(result), "extractive")
+    # Each text without less informative words, to its share of the budget; by sentences if that fails.
     sizes = job.tokens([text.strip() and text for text in job.texts])
     share = (job.max_tokens - sum(job.tokens(job.heads))) / max(sum(sizes), 1)
     texts, failed, error = [], 0, ""
@@ -375,9 +358,9 @@ async def _compressed(run: Runner, job: _Job, compressor: TextCompressor) -> Con
     result = [head + text if text.strip() else "" for head, text in zip(job.heads, texts, strict=True)]
     if sum(job.tokens(result)) > job.max_tokens:  # the compressor counts in its own tokens
         result = replace(job, texts=texts).extracted()
-    how: How = "llmlingua" if failed < sum(size * share >= 1 for size in sizes) else "extractive"
+    how = "llmlingua" if failed < sum(size * share >= 1 for size in sizes) else "extractive"
     note = f"{failed} texts by sentences, {error}" if failed else ""
-    return Condensed(tuple(result), (), job.tokens(result), how, note)
+    return Condensed(tuple(result), before, job.tokens(result), how, note)
 
 
 @dataclass(frozen=True, slots=True)

@@ -230,35 +230,30 @@ def statements(answer: Any, span: Sequence[Event], standing: Sequence[Line] = ()
         items = answer.get(section.value, [])
         for item in items if isinstance(items, list) else [items]:
             text, turns = (item.get("text"), item.get("turns")) if isinstance(item, Mapping) else (item, None)
-            if isinstance(text, str) and text.strip():
-                text = " ".join(text.split())
-                behind = _behind(frozenset(terms(text)), turns, places)
-                lines.append(
-                    Line(
-                        section=section,
-                        text=cut_line(text),
-                        sources=tuple(dict.fromkeys(source for place in behind for source in place.sources)),
-                        first=min(place.position for place in behind),
-                        last=max(place.position for place in behind),
-                        importance=MODEL_IMPORTANCE,
-                    )
+            if not isinstance(text, str) or not text.strip():
+                continue
+            text = " ".join(text.split())
+            words = frozenset(terms(text))
+            # The turns that it cites, if they have its words; otherwise the one with most; otherwise all of them: small
+            # models miscount turns.
+            numbers = turns if isinstance(turns, list) else [turns]
+            behind: Sequence[_Place] = [place for place in places if place.position in numbers]
+            if not behind or len(words & frozenset().union(*(place.terms for place in behind))) < CITED * len(words):
+                best = max(places, key=lambda place: len(words & place.terms))
+                behind = [best] if len(words & best.terms) >= CITED * len(words) > 0 else behind or places
+            lines.append(
+                Line(
+                    section=section,
+                    text=cut_line(text),
+                    sources=tuple(dict.fromkeys(source for place in behind for source in place.sources)),
+                    first=min(place.position for place in behind),
+                    last=max(place.position for place in behind),
+                    importance=MODEL_IMPORTANCE,
                 )
+            )
     if not lines:
         raise ValueError("no section of the answer has a statement")
     return lines
-
-
-def _behind(words: frozenset[str], turns: Any, places: Sequence[_Place]) -> Sequence[_Place]:
-    """The turns that a statement cites, if they have its words; otherwise the one with most; otherwise all.
-
-    Small models miscount turns.
-    """
-    numbers = turns if isinstance(turns, list) else [turns]
-    cited = [place for place in places if place.position in numbers]
-    if cited and len(words & frozenset().union(*(place.terms for place in cited))) >= CITED * len(words):
-        return cited
-    best = max(places, key=lambda place: len(words & place.terms))
-    return [best] if len(words & best.terms) >= CITED * len(words) > 0 else cited or places
 
 
 class Recursive:

@@ -350,36 +350,19 @@ class _Batch:
 
     async def done(self, operation: ItemOperation) -> ItemResult:
         """The result of an operation; a write is noted."""
-        if isinstance(operation, FindItems):
-            return await self._find(operation)
         if isinstance(operation, ListNamespaces):
             return sorted({namespace for namespace, _ in self._live(())})
-        name = operation.namespace, operation.key
         if isinstance(operation, PutItem):
+            name = operation.namespace, operation.key
             self.puts.pop(name, None)
             self.puts[name] = operation
             return None
-        item = self._get(name)
-        return None if item is None else self._read(name, item, refresh=operation.refresh)
-
-    def _get(self, name: Name) -> KeptItem | None:
-        item = self.kept.items.get(name)
-        return None if item is None or item.expires <= self.now.timestamp() else item
-
-    def _live(self, prefix: Namespace) -> dict[Name, KeptItem]:
-        """The items under a prefix that have not expired."""
-        seconds, size = self.now.timestamp(), len(prefix)
-        return {
-            name: item for name, item in self.kept.items.items() if name[0][:size] == prefix and item.expires > seconds
-        }
-
-    def _read(self, name: Name, item: KeptItem, *, refresh: bool, score: float | None = None) -> Item:
-        if refresh and item.expires - self.now.timestamp() < (1 - REFRESHED) * item.ttl:
-            self.refreshed[name] = item.position
-        return Item(*name, deepcopy(item.value), item.created, item.updated, score)
-
-    async def _find(self, asked: FindItems) -> list[Item]:
-        """The items by rank, followed by those that cannot be ranked, the most recently put first."""
+        if not isinstance(operation, FindItems):
+            name = operation.namespace, operation.key
+            item = self._get(name)
+            return None if item is None else self._read(name, item, refresh=operation.refresh)
+        # The items by rank, followed by those that cannot be ranked, the most recently put first.
+        asked = operation
 
         def matching() -> dict[Name, KeptItem]:
             live = self._live(asked.prefix)
@@ -396,6 +379,22 @@ class _Batch:
             self._read(name, matches[name], refresh=asked.refresh, score=scores.get(name))
             for name in [*scores, *newest][asked.offset : upto]
         ]
+
+    def _get(self, name: Name) -> KeptItem | None:
+        item = self.kept.items.get(name)
+        return None if item is None or item.expires <= self.now.timestamp() else item
+
+    def _live(self, prefix: Namespace) -> dict[Name, KeptItem]:
+        """The items under a prefix that have not expired."""
+        seconds, size = self.now.timestamp(), len(prefix)
+        return {
+            name: item for name, item in self.kept.items.items() if name[0][:size] == prefix and item.expires > seconds
+        }
+
+    def _read(self, name: Name, item: KeptItem, *, refresh: bool, score: float | None = None) -> Item:
+        if refresh and item.expires - self.now.timestamp() < (1 - REFRESHED) * item.ttl:
+            self.refreshed[name] = item.position
+        return Item(*name, deepcopy(item.value), item.created, item.updated, score)
 
     async def _scores(self, asked: FindItems, matches: dict[Name, KeptItem]) -> dict[Name, float]:
         """Scores of at least as many items as requested, best first; an item's score is that of its best text."""

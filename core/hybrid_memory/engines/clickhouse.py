@@ -228,26 +228,28 @@ class ClickHouseArchive(Remote, Archive):
 
     def _call(self, verb: str, run: Callable[[Client], Result]) -> Result:
         soon = verb == "read" and "host" in self._options and hurried()
-        return self.attempt(verb, lambda: run(self._opened(soon=soon)))
 
-    def _opened(self, *, soon: bool) -> Client:
-        with self._lock:
-            self.check_open()
-            if soon not in self._clients:
-                options = dict(self._options)
-                if soon:  # the client knows whole seconds only
-                    options["send_receive_timeout"] = min(ceil(self._engine_timeout), CALL_SECONDS)
-                try:
-                    client = clickhouse_connect.get_client(**options)
-                except ImportError as error:
-                    raise MissingDependencyError("chdb", "chdb") from error
-                try:
-                    client.command(_CREATE.format(table=self._table))
-                except BaseException:
-                    client.close()
-                    raise
-                self._clients[soon] = client
-            return self._clients[soon]
+        def work() -> Result:
+            with self._lock:
+                self.check_open()
+                if soon not in self._clients:
+                    options = dict(self._options)
+                    if soon:  # the client knows whole seconds only
+                        options["send_receive_timeout"] = min(ceil(self._engine_timeout), CALL_SECONDS)
+                    try:
+                        client = clickhouse_connect.get_client(**options)
+                    except ImportError as error:
+                        raise MissingDependencyError("chdb", "chdb") from error
+                    try:
+                        client.command(_CREATE.format(table=self._table))
+                    except BaseException:
+                        client.close()
+                        raise
+                    self._clients[soon] = client
+                client = self._clients[soon]
+            return run(client)
+
+        return self.attempt(verb, work)
 
     def _probe(self) -> None:
         if "host" in self._options:

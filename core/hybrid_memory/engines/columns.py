@@ -294,27 +294,36 @@ class Columns:
 
     def search(self, query: Query, where: Where, k: int) -> Matches:
         """See `Snapshot.search`."""
+        narrowed = where != Where(where.scope.owner)
+        if query is None:
+            rows = np.flatnonzero(self.visible(where))
+            newest = self._best(rows, self.table[rows, _AT], k, -1)
+            return Matches(newest.ids, np.zeros(len(newest.ids), dtype=np.float32))
         if isinstance(query, np.ndarray):
-            return self._nearest(query, where, k)
-        if query is not None:
-            return self._matching(query, where, k)
-        rows = np.flatnonzero(self.visible(where))
-        newest = self._best(rows, self.table[rows, _AT], k, -1)
-        return Matches(newest.ids, np.zeros(len(newest.ids), dtype=np.float32))
-
-    def _nearest(self, vector: Floats, where: Where, k: int) -> Matches:
-        rows = np.flatnonzero(self.present)
-        if where != Where(where.scope.owner):
-            rows = rows[self.visible(where, rows)]
-        if not len(rows):
+            rows = np.flatnonzero(self.present)
+            rows = rows[self.visible(where, rows)] if narrowed else rows
+            if not len(rows):
+                return Matches.best({}, 0)
+            # Where most are allowed, all are compared, as selecting them would copy them. Not with ``@``, which waits
+            # for several threads: on a busy machine that took ten times as long.
+            if 2 * len(rows) > len(self.table):
+                scores = np.einsum("ij,j->i", self.matrix[: len(self.table)], query)[rows]
+            else:
+                scores = np.einsum("ij,j->i", self.matrix[rows], query)
+            return self._best(rows, scores, k)
+        # The highest BM25 over any of the terms.
+        parts = [*self.having(query).values()]
+        if not parts:
             return Matches.best({}, 0)
-        # Where most are allowed, all are compared, as selecting them would copy them. Not with ``@``, which waits for
-        # several threads: on a busy machine that took ten times as long.
-        if 2 * len(rows) > len(self.table):
-            scores = np.einsum("ij,j->i", self.matrix[: len(self.table)], vector)[rows]
-        else:
-            scores = np.einsum("ij,j->i", self.matrix[rows], vector)
-        return self._best(rows, scores, k)
+        total, length = self.size
+        rows, counts = map(np.concatenate, zip(*parts, strict=True))
+        sizes = [len(having) for having, _ in parts]
+        weights = np.repeat([idf(total, size) for size in sizes], sizes)
+        norms = BM25_K1 * (1 - BM25_B + BM25_B * self.words[rows] * (total / length))
+        sums = np.bincount(rows, weights=weights * counts * (BM25_K1 + 1) / (counts + norms))
+        among: Ids = np.flatnonzero(sums).astype(np.int64)
+        among = among[self.visible(where, among)] if narrowed else among
+        return self._best(among, sums[among].astype(np.float64), k)
 
     def having(self, terms: Iterable[str]) -> dict[str, tuple[Ids, Ids]]:
         """For each of these terms that some record has, the rows of those, and how often they have it."""
@@ -327,22 +336,6 @@ class Columns:
                 if alive.any():
                     found[term] = rows[here][alive], counts[here][alive]
         return found
-
-    def _matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
-        """The k records with the highest BM25 over any of the terms."""
-        parts = [*self.having(terms).values()]
-        if not parts:
-            return Matches.best({}, 0)
-        total, length = self.size
-        rows, counts = map(np.concatenate, zip(*parts, strict=True))
-        sizes = [len(having) for having, _ in parts]
-        weights = np.repeat([idf(total, size) for size in sizes], sizes)
-        norms = BM25_K1 * (1 - BM25_B + BM25_B * self.words[rows] * (total / length))
-        sums = np.bincount(rows, weights=weights * counts * (BM25_K1 + 1) / (counts + norms))
-        among: Ids = np.flatnonzero(sums).astype(np.int64)
-        if where != Where(where.scope.owner):
-            among = among[self.visible(where, among)]
-        return self._best(among, sums[among].astype(np.float64), k)
 
     def _best(self, rows: Ids, scores: Array | Floats, k: int, sign: int = 1) -> Matches:
         """The k records with the highest scores; of equal scores the lower id comes first, or with -1 the higher."""

@@ -164,12 +164,10 @@ def worded(name: str, value: str, *, chinese: bool) -> str:
     colon = name.startswith((RULE, *FAVOURITES))
     english = f"{about.english}: {{}}" if colon else f"{about.english} {{}}"
     forms = _WORDED.get(name, (english, f"{about.chinese}：{{}}" if colon else f"{about.chinese}{{}}"))
-    return _spaced(forms[True], value) if chinese else forms[False].format(value)
-
-
-def _spaced(form: str, value: str) -> str:
-    """With a space between Chinese characters and Latin letters or digits."""
-    before, _, after = form.rpartition("{}")
+    if not chinese:
+        return forms[False].format(value)
+    before, _, after = forms[True].rpartition("{}")
+    # A space parts Chinese characters from Latin letters or digits.
     left = " " if before[-1:].isalpha() and value[:1].isascii() else ""
     right = " " if after[:1].isalpha() and value[-1:].isascii() else ""
     return f"{before}{left}{value}{right}{after}"

@@ -252,9 +252,16 @@ async def claims_of(
         before = [turn for turn in before if turn.scope == session[0].scope]
         turns, before = heard(session), heard(before)
         made = await _made(run, services, extractor, turns, before) if turns else []
-        mine = [(by_position[claim.source], claim) for claim in made if claim.source in by_position]
-        claims += admitted([(turn, _named(claim, turn)) for turn, claim in mine], [*before, *turns],
-                           services.config.learning.origins)  # fmt: skip
+        mine: list[tuple[Event, Claim]] = []
+        for claim in made:
+            if (event := by_position.get(claim.source)) is not None:
+                own = scoped(claim, event.message.text)
+                writer = principal_of(event.author).user if event.author else None
+                # In a shared space, the first person is the turn's author.
+                if writer is not None and (own.subject == USER or own.subject.startswith(f"{USER}'s ")):
+                    own = replace(own, subject=writer + own.subject.removeprefix(USER))
+                mine.append((event, own))
+        claims += admitted(mine, [*before, *turns], services.config.learning.origins)
     return claims
 
 
@@ -264,11 +271,7 @@ def _reads(span: Span, given: Given) -> None:
     span.content["scope"] = given["turns"][0].scope.owner
 
 
-def _has_read(span: Span, claims: Sequence[tuple[Event, Claim]]) -> None:
-    span.attributes["count"] = len(claims)
-
-
-_read = traced("learn", _reads, _has_read)(claims_of)
+_read = traced("learn", _reads, lambda span, claims: span.attributes.update(count=len(claims)))(claims_of)
 
 
 async def _made(
@@ -287,36 +290,23 @@ async def _made(
 
 def drafts_of(name: str, claims: Iterable[tuple[Event, Claim]]) -> list[Draft]:
     """The events for an extractor's claims, each with its turn."""
-    return [
-        Draft(
-            id=f"{RESERVED}claim:{name}:{turn.position}:{number}",
-            fixed_id=False,
-            session=turn.scope.session,
-            kind=EventKind.CLAIM,
-            at=turn.at,
-            payload=_payload(claim, turn),
-            sources=(turn.id, claim.asked) if claim.asked else (turn.id,),
-            author=turn.author,
+    drafts = []
+    for number, (turn, claim) in enumerate(claims):
+        payload = {**claim.as_payload(), "origin": turn.origin.value}
+        if speaker := speaker_of(turn):
+            payload["speaker"] = speaker
+        if claim.stance is Stance.HOLDS and not claim.sentence:  # the user's own sentence is found by its turn
+            payload["text"] = statement(claim)
+        drafts.append(
+            Draft(
+                id=f"{RESERVED}claim:{name}:{turn.position}:{number}",
+                fixed_id=False,
+                session=turn.scope.session,
+                kind=EventKind.CLAIM,
+                at=turn.at,
+                payload=payload,
+                sources=(turn.id, claim.asked) if claim.asked else (turn.id,),
+                author=turn.author,
+            )
         )
-        for number, (turn, claim) in enumerate(claims)
-    ]
-
-
-def _named(claim: Claim, turn: Event) -> Claim:
-    """The claim with its scope; in a shared space, the first person is the turn's author."""
-    claim = scoped(claim, turn.message.text)
-    writer = principal_of(turn.author).user if turn.author else None
-    if writer is None:
-        return claim
-    if claim.subject == USER or claim.subject.startswith(f"{USER}'s "):
-        return replace(claim, subject=writer + claim.subject.removeprefix(USER))
-    return claim
-
-
-def _payload(claim: Claim, turn: Event) -> dict[str, object]:
-    payload = {**claim.as_payload(), "origin": turn.origin.value}
-    if speaker := speaker_of(turn):
-        payload["speaker"] = speaker
-    # The user's own sentence is found by its turn.
-    indexed = claim.stance is Stance.HOLDS and not claim.sentence
-    return {**payload, "text": statement(claim)} if indexed else payload
+    return drafts

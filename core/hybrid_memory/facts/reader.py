@@ -156,10 +156,13 @@ def prompt(asked: Question) -> list[Message]:
     """The task and the attributes, an example with its answer, and the turns."""
     wording = _CHINESE if cjk_share(" ".join(turn.words for turn in asked.numbered)) > CHINESE else _ENGLISH
     own = "".join(f"\n- {name} ({kind}): {about}" for name, kind, about in asked.fields)
-    parts = [
-        (wording.before, [_line(turn, "") for turn in asked.before]),
-        (wording.turns, list(_transcript(asked.turns, wording))),
-    ]
+    turns, number, day = list[str](), 0, None
+    for turn in asked.turns:  # one line each, with the date when it changes
+        today = turn.event.at.date()
+        when = "" if today == day else wording.dated.format(wording.weekdays[today.weekday()], today)
+        number, day = number + (turn.subject is not None), today
+        turns.append(("" if turn.subject is None else f"[{number}] ") + _line(turn, when))
+    parts = [(wording.before, [_line(turn, "") for turn in asked.before]), (wording.turns, turns)]
     text = "\n\n".join("\n".join([heading, *lines]) for heading, lines in parts if lines)
     return [
         Message(role=Role.SYSTEM, content=wording.task.format(own=wording.own + own if own else "")),
@@ -275,16 +278,6 @@ def _shown(turn: Event, max_chars: int, own: Own | None = None) -> Shown:
     return Shown(turn, name, excerpt(message.text.strip()[:MAX_READ_CHARS], _CUES, max_chars))
 
 
-def _transcript(turns: Sequence[Shown], wording: _Wording) -> Iterator[str]:
-    """One line per turn, with the date when it changes."""
-    number, day = 0, None
-    for turn in turns:
-        today = turn.event.at.date()
-        when = "" if today == day else wording.dated.format(wording.weekdays[today.weekday()], today)
-        number, day = number + (turn.subject is not None), today
-        yield ("" if turn.subject is None else f"[{number}] ") + _line(turn, when)
-
-
 def _line(turn: Shown, when: str) -> str:
     return f"{turn.subject or turn.event.message.role.value}{when}: {turn.words}"
 
@@ -319,9 +312,18 @@ def read(answer: Any, asked: Question, by: str) -> list[Claim]:
     Raises ValueError if nothing in the answer looks like facts.
     """
     facts = list(islice(_facts(answer), MAX_ITEMS))
-    if not facts and not _says_none(answer):
-        raise ValueError("the answer has no facts")
-    grounds = _grounds(asked)
+    if not facts:  # it may say so, there or one level down: some models repeat the schema around them
+        holders = [answer, *answer.values()] if isinstance(answer, Mapping) else []
+        given = [holder["facts"] for holder in holders if isinstance(holder, Mapping) and "facts" in holder]
+        if not any(facts in (None, [], {}) for facts in given):
+            raise ValueError("the answer has no facts")
+    context = "\n".join(map(_plain_line, asked.before))
+    grounds: dict[int, Ground] = {}
+    for turn in asked.turns:
+        context = f"{context}\n{_plain_line(turn)}"
+        if turn.subject is not None:
+            event = turn.event
+            grounds[len(grounds) + 1] = Ground(event.position, event.at, turn.subject, asserted(turn.words), context)
     lists = {name: kind.startswith("list") for name, kind, _ in asked.fields}
     found: dict[tuple[int, str, str, str], Claim] = {}
     for fact in facts:
@@ -352,16 +354,6 @@ def _facts(answer: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
             yield from _facts(inner, depth + 1)
 
 
-def _says_none(answer: Any) -> bool:
-    """Whether it has no facts, there or one level down: some models repeat the schema around them."""
-    holders = (
-        [holder for holder in (answer, *answer.values()) if isinstance(holder, Mapping)]
-        if isinstance(answer, Mapping)
-        else []
-    )
-    return any(holder["facts"] in (None, [], {}) for holder in holders if "facts" in holder)
-
-
 def _whole(value: Any) -> int | None:
     """The number, in any notation: 2, 2.0, "2", "[2]", "turn 2"."""
     if isinstance(value, str) and (found := re.fullmatch(r"\D{0,8}(\d{1,9})\D{0,3}", value)):
@@ -378,17 +370,6 @@ def _texts(value: Any) -> list[str]:
     if isinstance(value, float):
         return [f"{value:g}"]
     return [value] if isinstance(value, str) else []
-
-
-def _grounds(asked: Question) -> dict[int, Ground]:
-    context = "\n".join(map(_plain_line, asked.before))
-    grounds: dict[int, Ground] = {}
-    for turn in asked.turns:
-        context = f"{context}\n{_plain_line(turn)}"
-        if turn.subject is not None:
-            event = turn.event
-            grounds[len(grounds) + 1] = Ground(event.position, event.at, turn.subject, asserted(turn.words), context)
-    return grounds
 
 
 def _plain_line(turn: Shown) -> str:
@@ -408,10 +389,16 @@ def _claims(fact: Mapping[str, Any], grounds: Mapping[int, Ground], lists: Mappi
         stance = Stance.ENDED
     elif stance is Stance.ENDED:
         stance = Stance.DROPPED
+    # The turn with this number, then nearby turns of the same speaker: small models miscount turns.
+    cited, person = grounds[number], fact.get("subject")
+    named = [ground for ground in grounds.values() if isinstance(person, str) and person == ground.speaker]
+    speaker = named[0].speaker if named else cited.speaker
+    around = [number + off for step in range(1, MISCOUNTED + 1) for off in (step, -step)]
+    others = [grounds[near] for near in around if near in grounds and grounds[near].speaker == speaker]
     claims = []
     for text in _texts(fact["value"]):
-        for ground in _near(number, grounds, fact.get("subject")):
-            subject, value = ground.subject(fact.get("subject")), ground.value(text, about)
+        for ground in (cited, *others):
+            subject, value = ground.subject(person), ground.value(text, about)
             if subject and value and ground.speaks_of(about):
                 since = ground.instant(fact.get("since")) if stance is Stance.HOLDS else None
                 due = ground.instant(fact.get("due")) if task else None
@@ -424,16 +411,6 @@ def _claims(fact: Mapping[str, Any], grounds: Mapping[int, Ground], lists: Mappi
                 )  # fmt: skip
                 break
     return claims
-
-
-def _near(number: int, grounds: Mapping[int, Ground], subject: Any) -> list[Ground]:
-    """The turn with this number, then nearby turns of the same speaker: small models miscount turns."""
-    cited = grounds[number]
-    named = [ground for ground in grounds.values() if isinstance(subject, str) and subject == ground.speaker]
-    speaker = named[0].speaker if named else cited.speaker
-    around = [number + off for step in range(1, MISCOUNTED + 1) for off in (step, -step)]
-    others = [grounds[near] for near in around if near in grounds and grounds[near].speaker == speaker]
-    return [cited, *others]
 
 
 def _attribute(given: str, lists: Mapping[str, bool]) -> str:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import islice
 
 from hybrid_memory.config import ConflictRule
 from hybrid_memory.facts.attributes import kin
@@ -274,29 +275,24 @@ class _Wrong:
 
     def of(self, pair: Pair) -> Pair | None:
         """The first claim that calls this one wrong: a later one, or one extracted after it from the same turn."""
-        found = sorted(self._of(pair), key=lambda one: one[0])
-        return found[0][1] if found else None
-
-    def _of(self, pair: Pair) -> Iterator[tuple[int, Pair]]:
         event, claim = pair
         if claim.stance is Stance.WRONG:
-            return
+            return None
+        found: list[tuple[int, Pair]] = []
+        value = normalised(claim.value)
         for number, (later, wrong) in self._by_turn.get((claim.attribute, claim.source), ()):
-            if _rejects(wrong, claim) or (later.position > event.position and value_key(wrong) == value_key(claim)):
-                yield number, (later, wrong)
+            rejected = normalised(wrong.value)
+            grown = claim.attribute in GROWS and (within(value, rejected) or within(rejected, value))
+            # Somebody rejected what this claim of the same turn says, also if the turn was read again since.
+            decided = wrong.by == SETTLED and claim.by != SETTLED and (rejected == value or grown)
+            if decided or (later.position > event.position and value_key(wrong) == value_key(claim)):
+                found.append((number, (later, wrong)))
                 break
-        for value in {normalised(claim.value), None}:
-            told = self._by_value.get((claim.attribute, value), ())
+        for which in {value, None}:
+            told = self._by_value.get((claim.attribute, which), ())
             first = bisect_right(told, (event.at, claim.source), key=lambda one: (one[1][0].at, one[1][1].source))
-            after = (one for one in told[first:] if one[1][1].source != claim.source)
-            yield from [one for one in [next(after, None)] if one is not None]
-
-
-def _rejects(wrong: Claim, claim: Claim) -> bool:
-    """Whether somebody rejected what this claim of the same turn says, also if the turn was read again since."""
-    rejected, value = normalised(wrong.value), normalised(claim.value)
-    grown = claim.attribute in GROWS and (within(value, rejected) or within(rejected, value))
-    return wrong.by == SETTLED and claim.by != SETTLED and (rejected == value or grown)
+            found += islice((one for one in told[first:] if one[1][1].source != claim.source), 1)
+        return min(found, key=lambda one: one[0])[1] if found else None
 
 
 class Group:
@@ -336,7 +332,11 @@ class Group:
         for event, claim in pairs:
             void = wrong.of((event, claim)) if wrong else None
             if void is not None:
-                self._discard(claim, event, void)
+                if claim.stance is Stance.HOLDS:  # only the history has a corrected value: it was never true
+                    fact = Standing.of(claim, event, FactState.ENDED)
+                    fact.valid_to = fact.valid_from
+                    fact.back(void[1], void[0])
+                    self._note(fact)
             elif claim.stance is Stance.HOLDS:
                 if normalised(claim.value) not in NOT_SAID:
                     self._hold(claim, event)
@@ -352,14 +352,6 @@ class Group:
     def _note(self, *facts: Standing) -> None:
         for fact in facts:
             self.facts[fact.id] = self._changed[fact.id] = fact
-
-    def _discard(self, claim: Claim, event: Event, wrong: Pair) -> None:
-        """Keep a corrected value only in the history: it was never true."""
-        if claim.stance is Stance.HOLDS:
-            fact = Standing.of(claim, event, FactState.ENDED)
-            fact.valid_to = fact.valid_from
-            fact.back(wrong[1], wrong[0])
-            self._note(fact)
 
     def _hold(self, claim: Claim, event: Event) -> None:
         places = _places_of(claim.attribute, claim, event)
@@ -383,7 +375,9 @@ class Group:
             for other in [each for each in shelf if not each.verbatim]:  # a sentence says more than one value
                 self._contradict(fact, other, shelf)
         for opposite in _OPPOSITE.get(claim.attribute, ()):
-            self._reverse(fact, self._shelves[opposite, FactScope.ALWAYS, ""])
+            opposites = self._shelves[opposite, FactScope.ALWAYS, ""]
+            if (liked := opposites.keyed(fact.key)) is not None:  # a like ends when the same person dislikes the thing
+                self._supersede(fact, liked, opposites)
         if fact.state.standing:
             standing.add(fact)
 
@@ -419,12 +413,6 @@ class Group:
                 standing.remove(rival)
                 fact.state = FactState.CURRENT
                 self._note(rival, fact)
-
-    def _reverse(self, fact: Standing, opposites: Shelf) -> None:
-        """End a like when the same person now dislikes the thing."""
-        other = opposites.keyed(fact.key)
-        if other is not None:
-            self._supersede(fact, other, opposites)
 
     def _finish(self, claim: Claim, event: Event, state: FactState, *, keep: bool) -> None:
         """End the facts that a retraction or a task update is about; if there are none, keep it as history."""

@@ -55,7 +55,13 @@ _ENDING = re.compile(r"(?<=[xo])e$|(?<=ss|ch|sh)e$")
 @lru_cache(maxsize=8192)
 def near_key(value: str) -> str:
     """A value without case, width, articles, plurals, blanks and punctuation, except + # % and marks between digits."""
-    plain = " ".join(map(_singular, normalised(value).split()))
+    words = normalised(value).split()
+    for row, word in enumerate(words):
+        if len(word) >= MIN_PLURAL_CHARS and word.isascii() and word.isalpha():
+            # A common form of a word and its regular plural: box for boxes, movy for movie and movies.
+            stem = _ENDING.sub("", _PLURAL.sub("", word))
+            words[row] = f"{stem[:-2]}y" if stem.endswith("ie") else stem
+    plain = " ".join(words)
     kept = [
         sign
         for place, sign in enumerate(plain)
@@ -64,11 +70,3 @@ def near_key(value: str) -> str:
         or (sign in ".:-/" and plain[place - 1 : place].isdecimal() and plain[place + 1 : place + 2].isdecimal())
     ]
     return "".join(kept) or value.casefold()
-
-
-def _singular(word: str) -> str:
-    """A common form of a word and its regular plural: box for boxes, movy for movie and movies."""
-    if len(word) < MIN_PLURAL_CHARS or not word.isascii() or not word.isalpha():
-        return word
-    stem = _ENDING.sub("", _PLURAL.sub("", word))
-    return f"{stem[:-2]}y" if stem.endswith("ie") else stem

@@ -329,7 +329,18 @@ class ArchivedLog(DelegatingLog):
                 self._archive.put(events)
                 self._reach(owner)  # while it answers, so that it is known when it does not
                 self._reached(owner, events[-1].position)
-                self._forget_again(owner, events, head)
+                if self._log.read(owner, after=head, kinds=[EventKind.ERASED], limit=1):
+                    # What another process erased or rewrote since these events were read goes from the archive too.
+                    first, last = events[0].position, events[-1].position
+                    left = self._log.read(owner, after=first - 1, upto=last, kinds=_ARCHIVED)
+                    present = {event.position: event.payload for event in left}
+                    gone = [event.position for event in events if event.position not in present]
+                    changed = {
+                        event.position: present[event.position]
+                        for event in events
+                        if event.position in present and present[event.position] != event.payload
+                    }
+                    self._archive.erase(owner, gone, changed)
                 self._log.drop(owner, [event.position for event in events])
             moved += len(events)
             after = events[-1].position
@@ -339,21 +350,6 @@ class ArchivedLog(DelegatingLog):
             self._archive.close()
         finally:
             self._log.close()
-
-    def _forget_again(self, owner: Scope, events: Sequence[Event], head: int) -> None:
-        """Remove from the archive what another process erased or rewrote since these events were read."""
-        if not self._log.read(owner, after=head, kinds=[EventKind.ERASED], limit=1):
-            return
-        first, last = events[0].position, events[-1].position
-        left = self._log.read(owner, after=first - 1, upto=last, kinds=_ARCHIVED)
-        present = {event.position: event.payload for event in left}
-        gone = [event.position for event in events if event.position not in present]
-        changed = {
-            event.position: present[event.position]
-            for event in events
-            if event.position in present and present[event.position] != event.payload
-        }
-        self._archive.erase(owner, gone, changed)
 
     def _reach(self, scope: Scope, *, beyond: int = 0) -> int:
         """The last position that the owner's archive has or had; 0 if it never had any.

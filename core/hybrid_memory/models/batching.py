@@ -184,29 +184,21 @@ class BatchingEmbedder:
                         until = min(until, text.due)
                 if done:
                     return False
-                if queued and self._take(call, now):
-                    return True
+                waiting = sorted(filter(_QUEUED, self._texts.values()), key=_PRIORITY, reverse=True) if queued else []
+                # If the first of them may not start, neither may those of a lower priority.
+                if waiting and self._free(interactive=waiting[0].lane[1]):
+                    query, interactive = lane = waiting[0].lane
+                    size = self._batch_size if self._queries is not None or not query else 1
+                    batch = [text for text in waiting if text.lane == lane][:size]
+                    if interactive or not self._running or now >= batch[0].due or len(batch) >= size:
+                        self._running[call] = interactive
+                        call.batch = batch
+                        for text in batch:
+                            text.queued = False
+                        return True
                 if now >= call.until:
                     raise ModelError(f"embedder {self.name!r} is busy and did not answer in time")
                 self._changed.wait(None if until == inf else min(until - now, TIMEOUT_MAX))
-
-    def _take(self, call: _Call, now: float) -> bool:
-        """Give the call the next batch, if one may start now. The lock is held."""
-        queued = sorted(filter(_QUEUED, self._texts.values()), key=_PRIORITY, reverse=True)
-        if not queued:
-            return False
-        query, interactive = lane = queued[0].lane
-        if not self._free(interactive=interactive):  # nor for a lower priority
-            return False
-        size = self._batch_size if self._queries is not None or not query else 1
-        batch = [text for text in queued if text.lane == lane][:size]
-        if not interactive and self._running and now < batch[0].due and len(batch) < size:
-            return False
-        self._running[call] = interactive
-        call.batch = batch
-        for text in batch:
-            text.queued = False
-        return True
 
     def _embed(self, batch: Sequence[_Text]) -> None:
         """Give each text its vector or its error."""

@@ -145,7 +145,14 @@ def _asker(model: Any) -> Callable[[Any], Any]:
             first = next(iter(inspect.signature(model).parameters.values()))
             if first.name == "messages" or first.annotation not in (first.empty, str, "str", Any, "Any"):
                 return model  # type: ignore[no-any-return]
-        return lambda chat: model(_as_prompt(chat))
+
+        def answer(chat: Chat) -> Any:
+            # The text alone if there is only one role, otherwise each text after its role.
+            if all(message["role"] != "assistant" for message in chat):
+                return model("\n\n".join(message["content"] for message in chat))
+            return model("\n\n".join([*(f"{one['role']}: {one['content']}" for one in chat), "assistant:"]))
+
+        return answer
     raise InvalidInputError(
         f"{shown(model)} is not a language model: give a LangChain chat model, a LlamaIndex LLM, a LanguageModel, "
         "or a callable from a prompt, or from messages, to text"
@@ -232,13 +239,6 @@ def _chat(messages: Sequence[Message]) -> Chat:
         {"role": (Role.USER if message.role is Role.TOOL else message.role).value, "content": message.text}
         for message in messages
     ]
-
-
-def _as_prompt(chat: Chat) -> str:
-    """The text alone if there is only one role, otherwise each text after its role."""
-    if all(message["role"] != "assistant" for message in chat):
-        return "\n\n".join(message["content"] for message in chat)
-    return "\n\n".join([*(f"{message['role']}: {message['content']}" for message in chat), "assistant:"])
 
 
 def _text_of(answer: Any) -> str | None:

@@ -83,10 +83,28 @@ def to_unit(values: Array) -> Array:
 def _asker(model: Any) -> Callable[[str, list[str]], Array]:
     if isinstance(model, type):
         raise InvalidInputError(f"{shown(model)} is a class: give an instance")
+    # Both frameworks check the types of what they are given. Where the model is, so is the module.
     if callable(compress := getattr(model, "compress_documents", None)):
-        return lambda query, texts: _placed(_compressed(compress, query, texts), len(texts))
+
+        def compressed(query: str, texts: list[str]) -> Array:
+            document = importlib.import_module("langchain_core.documents").Document
+            given = [document(page_content=text, metadata={ROW: row}) for row, text in enumerate(texts)]
+            ranked = compress(given, query)
+            return _placed([(one.metadata[ROW], one.metadata.get(RELEVANCE)) for one in ranked], len(texts))
+
+        return compressed
     if callable(postprocess := getattr(model, "postprocess_nodes", None)):
-        return lambda query, texts: _placed(_postprocessed(postprocess, query, texts), len(texts))
+
+        def postprocessed(query: str, texts: list[str]) -> Array:
+            schema, count = importlib.import_module("llama_index.core.schema"), len(texts)
+            given = [
+                schema.NodeWithScore(node=schema.TextNode(id_=str(row), text=text), score=(count - row) / count)
+                for row, text in enumerate(texts)
+            ]
+            ranked = postprocess(given, query_str=query)
+            return _placed([(int(one.node.node_id), one.score) for one in ranked], count)
+
+        return postprocessed
     for name in ("predict", "score"):  # sentence-transformers, LangChain
         if callable(score := getattr(model, name, None)):
             return lambda query, texts: _numbers(score([(query, text) for text in texts]))
@@ -104,24 +122,6 @@ def _numbers(given: Any) -> Array:
     if np.isnan(numbers).any():
         raise ValueError("one of its numbers is NaN")
     return numbers
-
-
-# Both frameworks check the types of what they are given. Where the model is, so is the module.
-
-
-def _compressed(compress: Callable[..., Any], query: str, texts: list[str]) -> Ranked:
-    document = importlib.import_module("langchain_core.documents").Document
-    given = [document(page_content=text, metadata={ROW: row}) for row, text in enumerate(texts)]
-    return [(found.metadata[ROW], found.metadata.get(RELEVANCE)) for found in compress(given, query)]
-
-
-def _postprocessed(postprocess: Callable[..., Any], query: str, texts: list[str]) -> Ranked:
-    schema, count = importlib.import_module("llama_index.core.schema"), len(texts)
-    given = [
-        schema.NodeWithScore(node=schema.TextNode(id_=str(row), text=text), score=(count - row) / count)
-        for row, text in enumerate(texts)
-    ]
-    return [(int(found.node.node_id), found.score) for found in postprocess(given, query_str=query)]
 
 
 def _placed(ranked: Ranked, count: int) -> Array:

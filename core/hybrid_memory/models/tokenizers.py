@@ -8,7 +8,7 @@ import importlib.util
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -59,7 +59,15 @@ def token_counter(choice: TokenCounter | str | None = None) -> TokenCounter:
     # In tiktoken's cache or in LlamaIndex; tiktoken names files by the SHA-1 of their URL.
     address = f"https://openaipublic.blob.core.windows.net/encodings/{encoding}.tiktoken"
     name = hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
-    folders = _table_folders() if _package("tiktoken") else ()
+    folders: list[Path] = []
+    if _package("tiktoken"):
+        own = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+        if own != "":  # tiktoken takes an empty name for "no cache"
+            folders.append(Path(tempfile.gettempdir()) / "data-gym-cache" if own is None else Path(own))
+        # The parent package only: to look inside llama_index.core would import it, which takes seconds.
+        spec = _package("llama_index")
+        places = (spec.submodule_search_locations if spec else None) or ()
+        folders += (Path(place) / "core" / "_static" / "tiktoken_cache" for place in places)
     return _Counter(encoding, next((folder / name for folder in folders if (folder / name).is_file()), None))
 
 
@@ -108,18 +116,6 @@ def _exact(encoding: str, table: Path) -> Callable[[str], int] | None:
         return sum(len(tokenizer.encode_ordinary(text[start : start + SLICE_CHARS])) for start in starts)
 
     return count
-
-
-def _table_folders() -> Iterator[Path]:
-    own = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
-    if own is None:
-        yield Path(tempfile.gettempdir()) / "data-gym-cache"
-    elif own:  # tiktoken takes an empty name for "no cache"
-        yield Path(own)
-    # The parent package only: to look inside llama_index.core would import it, which takes seconds.
-    spec = _package("llama_index")
-    for place in (spec.submodule_search_locations if spec else None) or ():
-        yield Path(place) / "core" / "_static" / "tiktoken_cache"
 
 
 def _package(name: str) -> ModuleSpec | None:

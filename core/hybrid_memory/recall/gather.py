@@ -152,14 +152,13 @@ async def gather(run: Runner, home: Home, asked: Asked) -> Candidates:
     """The candidates on the plan's paths, with their neighbours."""
     view, plan = home.view, asked.plan
     own = terms(asked.query)
-    words, corrected = await _words(run, home, asked, own)
     vector, average, same, count = None, 0.0, 0.0, 0
     middle = home.status.mean.astype(np.float64)
     if asked.vector is not None and len(middle):
         centred = signals.centred(asked.vector.astype(np.float64), middle, home.status.vectors)
         vector, average, count = centred.astype(np.float32), float(centred @ middle), home.status.vectors
         same = float(vector @ asked.vector)
-    by_words, others = _searches(home.where, plan, vector, words)
+    by_words, others, corrected = await _searches(run, home, asked, vector, own)
     explored = await run.call(
         view.index.explore,
         [*by_words, *others], home.where,
@@ -193,25 +192,20 @@ async def gather(run: Runner, home: Home, asked: Asked) -> Candidates:
     return candidates if remembered.all() else candidates.rows(remembered)
 
 
-async def _words(run: Runner, home: Home, asked: Asked, words: list[str]) -> tuple[list[str], dict[str, str]]:
+async def _searches(
+    run: Runner, home: Home, asked: Asked, vector: Floats | None, words: list[str]
+) -> tuple[list[Search], list[Search], dict[str, str]]:
+    """The searches by words, the others, and the words that were taken for misspelled."""
     if len(words) > MAX_WORDS:
         words = words[: MAX_WORDS // 2] + words[-MAX_WORDS // 2 :]
     # The longest are the rarest, and the most easily mistyped.
     doubted = sorted(doubtful(ends(asked.query)), key=len, reverse=True)[:SPELT_WORDS]
-    owner = home.where.scope.owner
-    corrected = await run.call(home.view.index.corrections, doubted, owner, home.status) if doubted else {}
-    if corrected:
+    where, plan = home.where, asked.plan
+    corrected: dict[str, str] = {}
+    if doubted:
+        corrected = await run.call(home.view.index.corrections, doubted, where.scope.owner, home.status)
         words = [corrected.get(word, word) for word in words]
-    for others in asked.plan.synonyms.values():
-        for other in others:
-            words = [*words, *terms(other)]
-    return words, corrected
-
-
-def _searches(
-    where: Where, plan: Plan, vector: Floats | None, words: Sequence[str]
-) -> tuple[list[Search], list[Search]]:
-    """The searches by words, and the others."""
+    words = [*words, *(term for others in plan.synonyms.values() for other in others for term in terms(other))]
     paths = [(where, plan.vector, plan.text)]
     for span in plan.times:
         since, until = max(filter(None, (where.since, span.since))), min(filter(None, (where.until, span.until)))
@@ -229,7 +223,7 @@ def _searches(
             others.append(Search(named, where, plan.exact))
     if plan.temporal:
         others += [Search(None, place, plan.temporal) for place, *_ in paths[1:] or paths]
-    return by_words, others
+    return by_words, others, corrected
 
 
 def _exact(places: RecordColumns, plan: Plan, read: Mapping[int, Record]) -> Array:

@@ -274,6 +274,13 @@ def plan(
     begun = {(span.since, span.until): span for span in reversed(find_times(asked, now)) if span.since <= now}
     times = tuple(sorted(begun.values(), key=lambda span: span.start))[:MAX_TIMES]
     by_time = timing(asked, times, now=now, named=EntityKind.NAME in kinds)
+    # The query's words that are in synonym groups, each with the others of its group.
+    folded_query, others = folded(query), dict[str, tuple[str, ...]]()
+    for group in synonyms:
+        word = next((word for word in group if _has(folded_query, folded(word))), None)
+        if word is not None:
+            more = (other for other in group if not _has(folded_query, folded(other)))
+            others[word] = tuple(dict.fromkeys((*others.get(word, ()), *more)))
     return Plan(
         intent=kind,
         cue=cue,
@@ -285,20 +292,8 @@ def plan(
         exact=EXACT if kinds - {EntityKind.NAME} else 0,
         temporal=TEMPORAL if by_time or kind is Intent.CONTEXTUAL else 0,
         timing=by_time,
-        synonyms=_synonyms(query, synonyms) if synonyms else {},
+        synonyms={word: more for word, more in others.items() if more},
     )
-
-
-def _synonyms(query: str, groups: Sequence[Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """The query's words that are in synonym groups, each with the others of its group."""
-    folded_query = folded(query)
-    found: dict[str, tuple[str, ...]] = {}
-    for group in groups:
-        word = next((word for word in group if _has(folded_query, folded(word))), None)
-        if word is not None:
-            others = (other for other in group if not _has(folded_query, folded(other)))
-            found[word] = tuple(dict.fromkeys((*found.get(word, ()), *others)))
-    return {word: others for word, others in found.items() if others}
 
 
 def _has(text: str, word: str) -> bool:

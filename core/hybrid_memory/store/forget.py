@@ -312,28 +312,22 @@ async def _named(run: Runner, services: Services, scope: Scope, items: Sequence[
         if sources is None:
             raise InvalidInputError(f"ids must be event ids, handles, hits, facts or lines, got {shown(item)}")
         names += sources
-    found = await _by_name(run, services, scope, names)
-    for name in names:
-        if name not in found:
-            raise InvalidInputError(f"{scope} has nothing with the id {name!r}: nothing was forgotten")
-    by_position = {event.position: event for events in found.values() for event in events}
-    return [by_position[position] for position in sorted(by_position)]
-
-
-async def _by_name(run: Runner, services: Services, scope: Scope, names: Sequence[str]) -> dict[str, list[Event]]:
-    """The messages with these ids and handles; looked up together: an id without a session is searched everywhere."""
     handles = [name for name in names if name.startswith("#") and name[1:].isdecimal() and len(name) < MAX_HANDLE_CHARS]
-    places = {name: int(name[1:]) for name in handles}
     found: dict[str, list[Event]] = {}
-    for name, place in places.items():
+    for name in dict.fromkeys(handles):
+        place = int(name[1:])
         found[name] = await run.call(services.truth.read, scope.owner, after=place - 1, upto=place)
-    for where in dict.fromkeys((scope, scope.owner)):
-        left = [name for name in dict.fromkeys(names) if name not in places and name not in found]
+    for where in dict.fromkeys((scope, scope.owner)):  # an id without a session is searched everywhere
+        left = [name for name in dict.fromkeys(names) if name not in found]
         for start in range(0, len(left), NAMED):
             for event in await run.call(services.truth.get, where, left[start : start + NAMED]):
                 found.setdefault(event.id, []).append(event)
-    said = {name: [event for event in events if event.kind in SAID] for name, events in found.items()}
-    return {name: events for name, events in said.items() if events}
+    found = {name: [event for event in events if event.kind in SAID] for name, events in found.items()}
+    for name in names:
+        if not found.get(name):
+            raise InvalidInputError(f"{scope} has nothing with the id {name!r}: nothing was forgotten")
+    by_position = {event.position: event for events in found.values() for event in events}
+    return [by_position[position] for position in sorted(by_position)]
 
 
 async def archive(run: Runner, services: Services) -> Receipt:

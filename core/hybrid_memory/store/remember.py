@@ -41,11 +41,11 @@ def _writes(span: Span, given: Given) -> None:
     span.content |= {"messages": given["messages"], "scope": given["scope"]}
 
 
-def _written(span: Span, receipt: Receipt) -> None:
-    span.attributes |= {"duplicates": len(receipt.duplicates), "waiting": len(receipt.waiting)}
-
-
-@traced("remember", _writes, _written)
+@traced(
+    "remember",
+    _writes,
+    lambda span, receipt: span.attributes.update(duplicates=len(receipt.duplicates), waiting=len(receipt.waiting)),
+)
 async def remember(
     run: Runner,
     services: Services,
@@ -73,9 +73,8 @@ async def remember(
         }
         drafts.append(services.draft(EventKind.SUPERSEDED, payload, session=scope.session, author=services.author))
     try:
-        await drain(run, services)
-        await _check_visible(run, present(services), scope, drafts)
-        appended = await _append(run, services, scope.owner, drafts, messages) if drafts else []
+        await drain(run, present(services))
+        appended = await _append(run, services, scope, drafts, messages) if drafts else []
     except StoreUnavailableError as error:
         return await put_aside(run, services, scope.owner, drafts, error)
     there = {one.id for one in appended}
@@ -84,23 +83,22 @@ async def remember(
     return receipt if services.trusted else replace(receipt, quarantined=receipt.ids)
 
 
-async def _check_visible(run: Runner, services: Services, scope: Scope, drafts: Sequence[Draft]) -> None:
-    """Reject ids of messages that a rollback hides: they would count as written but stay hidden."""
-    named = [draft.id for draft in drafts if draft.fixed_id]
-    if not named:
-        return
-    view = await in_view(run, services, scope)
-    for event in await run.call(view.truth.get, scope, named) if view.hidden else ():
-        if event.scope == scope and not visible(event.position, view.hidden):
-            raise IdConflictError(
-                f"id {event.id!r} belongs to a message hidden by a rollback or an edit: give another id"
-            )
-
-
 async def _append(
-    run: Runner, services: Services, owner: Scope, drafts: Sequence[Draft], messages: Sequence[Message]
+    run: Runner, services: Services, scope: Scope, drafts: Sequence[Draft], messages: Sequence[Message]
 ) -> list[Appended]:
-    """Append the drafts of the messages, except notes on a message that was forgotten, perhaps at this moment."""
+    """Append the drafts of the messages.
+
+    Refused are ids of messages that a rollback hides, which would count as written but stay hidden; and notes on a
+    message that was forgotten, perhaps at this moment.
+    """
+    owner = scope.owner
+    if named := [draft.id for draft in drafts if draft.fixed_id]:
+        view = await in_view(run, services, scope)
+        for event in await run.call(view.truth.get, scope, named) if view.hidden else ():
+            if event.scope == scope and not visible(event.position, view.hidden):
+                raise IdConflictError(
+                    f"id {event.id!r} belongs to a message hidden by a rollback or an edit: give another id"
+                )
     names = {name for message in messages if not message.replaces for name in message.made_of}
     while names:
         seen = (await run.call(services.truth.heads, owner)).get(owner, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
+from itertools import pairwise
 
 from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.tokenize import terms
@@ -220,9 +221,14 @@ def pieces_of(text: str, count: Callable[[str], int], window: int) -> Iterator[t
 
 def chunks(text: str, count: Callable[[str], int], window: int) -> Iterator[str]:
     """Chunks of whole sentences that add up to the text, each within ``window`` tokens; longer sentences are cut."""
+    starts, end = [0], 0  # of the sentences, each with the blanks after it; leading blanks belong to the first
+    for sentence in sentences(text):
+        begin = text.index(sentence, end)
+        starts += [begin] if end else []
+        end = begin + len(sentence)
     chunk, size = "", 0
-    for sentence in _with_blanks(text):
-        for part in _fitting(sentence, count, window):
+    for start, stop in pairwise([*starts, len(text)]):
+        for part in _fitting(text[start:stop], count, window):
             more = count(part)
             if chunk and size + more > window:
                 yield chunk
@@ -230,18 +236,6 @@ def chunks(text: str, count: Callable[[str], int], window: int) -> Iterator[str]
             chunk, size = chunk + part, size + more
     if chunk:
         yield chunk
-
-
-def _with_blanks(text: str) -> Iterator[str]:
-    """The sentences, each with the blanks after it; leading blanks belong to the first."""
-    start = end = 0
-    for sentence in sentences(text):
-        begin = text.index(sentence, end)
-        if end:
-            yield text[start:begin]
-            start = begin
-        end = begin + len(sentence)
-    yield text[start:]
 
 
 def _fitting(sentence: str, count: Callable[[str], int], window: int) -> Iterator[str]:

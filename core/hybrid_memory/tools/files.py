@@ -63,36 +63,35 @@ async def file(call: Call, memory: ScopedMemory, request: FileCommand) -> str:
 async def view(call: Call, files: MemoryFiles, request: FileCommand) -> str:
     """A file with the numbers of its lines, or what lies in a folder."""
     path = _inside(request.path)
+    inside: Sequence[File] | None = None
     try:
-        return _listing(str(request.path).rstrip("/"), path, await call(files.list, path, deep=True))
+        inside = await call(files.list, path, deep=True)
     except FileError as error:
         if error.reason != "file":
             raise
-    lines, start = (await call(files.read, path)).split("\n"), 0
-    if request.view_range and len(request.view_range) == len(("first", "last")):
-        start = max(1, request.view_range[0]) - 1
-        lines = lines[start : None if request.view_range[1] == -1 else request.view_range[1]]
-    return f"Here's the content of {request.path} with line numbers:\n{_with_numbers(lines, start + 1)}"
-
-
-def _with_numbers(lines: Sequence[str], first: int) -> str:
-    return "\n".join(f"{number:>{WIDTH}}\t{line}" for number, line in enumerate(lines, start=first))
-
-
-def _listing(shown: str, folder: str, files: Sequence[File]) -> str:
-    """The contents of a folder, two levels deep, with sizes and without hidden files."""
-    sizes: dict[str, int] = {}
-    for file in files:
-        names = file.path[len(folder.rstrip("/")) + 1 :].split("/")
+    if inside is None:
+        lines, start = (await call(files.read, path)).split("\n"), 0
+        if request.view_range and len(request.view_range) == len(("first", "last")):
+            start = max(1, request.view_range[0]) - 1
+            lines = lines[start : None if request.view_range[1] == -1 else request.view_range[1]]
+        return f"Here's the content of {request.path} with line numbers:\n{_with_numbers(lines, start + 1)}"
+    # Two levels deep, with sizes and without hidden files.
+    shown, sizes = str(request.path).rstrip("/"), dict[str, int]()
+    for file in inside:
+        names = file.path[len(path.rstrip("/")) + 1 :].split("/")
         if any(name.startswith(".") for name in names):
             continue
         for depth in range(1, min(len(names), LEVELS) + 1):
             name = "/".join(names[:depth]) + "/" * (depth < len(names))
             sizes[name] = sizes.get(name, 0) + file.size
-    lines = [f"{_size(sum(file.size for file in files))}\t{shown}"]
+    lines = [f"{_size(sum(file.size for file in inside))}\t{shown}"]
     lines += [f"{_size(sizes[name])}\t{shown}/{name}" for name in sorted(sizes, key=lambda name: name.split("/"))]
     head = f"Here're the files and directories up to {LEVELS} levels deep in {shown}, excluding hidden items:"
     return "\n".join([head, *lines])
+
+
+def _with_numbers(lines: Sequence[str], first: int) -> str:
+    return "\n".join(f"{number:>{WIDTH}}\t{line}" for number, line in enumerate(lines, start=first))
 
 
 def _size(count: int) -> str:

@@ -92,7 +92,11 @@ async def recall(call: Call, memory: ScopedMemory, request: Recalling) -> str:
     # A note takes the place of turns of its own memory only: who writes in a space changes nothing outside it.
     notes = {each.scope.owner: await updates(call, each, request.query) for each in memories}
     lines: dict[int, str] = {}
-    asked = await _just_asked(call, memory)
+    asked = None  # the session's current question: the model sees it anyway, and it is not an answer
+    if memory.scope.session is not None:
+        turns: list[Message] = await call(memory.history, limit=LATEST)
+        last = next((turn for turn in reversed(turns) if turn.role is Role.USER), None)
+        asked = last.id if last is not None and asking_share(last.text) == 1 else None
     for hit in without_questions(hits, {asked} if asked else ()):
         if asked in hit.record.sources:
             continue
@@ -107,15 +111,6 @@ async def recall(call: Call, memory: ScopedMemory, request: Recalling) -> str:
         later = "" if note is None else f" (updated later: {named(note.turn)})"
         lines.setdefault(record.turn, f"{line}{later}")
     return "\n".join(list(lines.values())[: request.k]) or nothing
-
-
-async def _just_asked(call: Call, memory: ScopedMemory) -> str | None:
-    """The session's current question: the model sees it anyway, and it is not an answer."""
-    if memory.scope.session is None:
-        return None
-    turns: list[Message] = await call(memory.history, limit=LATEST)
-    last = next((turn for turn in reversed(turns) if turn.role is Role.USER), None)
-    return last.id if last is not None and asking_share(last.text) == 1 else None
 
 
 def instant(name: str, text: str, *, end: bool = False) -> datetime | None:

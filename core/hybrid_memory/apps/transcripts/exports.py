@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from hybrid_memory import Message, Role
-from hybrid_memory.apps.transcripts.documents import Conversation, Fits, Reader, Reads, Record, message_of
+from hybrid_memory.apps.transcripts.documents import Conversation, Reader, Record, message_of
 from hybrid_memory.apps.transcripts.messages import items, mapping, messages_of
 from hybrid_memory.validation import shown, stated_time
 
 _ROLES_OF_CHATGPT = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL}
+_ROLES_OF_CLAUDE = {"human": Role.USER, "assistant": Role.ASSISTANT}
 _HIDDEN = frozenset({"user_editable_context", "model_editable_context", "thoughts", "reasoning_recap"})
 """Kinds of content that are hidden, or are thinking."""
 
@@ -31,49 +33,64 @@ OF_ACCOUNTS = (
 _SETTINGS = ("about_user_message", "about_model_message")
 
 
-def _holding(field: str, kind: type) -> Fits:
-    """Whether a value is a conversation with such a field, or a list with one."""
-    return lambda value: any(
-        isinstance(chat, Mapping) and isinstance(chat.get(field), kind) for chat in _listed_chats(value)
-    )
-
-
 def _listed_chats(value: Any) -> list[Any]:
     """The conversations of an export, or the one that it is."""
     return value if isinstance(value, list) else [value]
 
 
-def _exported(
-    program: str, fits: Fits, branch: Callable[[Any], Sequence[Any]], turn: tuple[Fits, Reads], title: tuple[str, ...]
-) -> Callable[[Iterable[Record]], Iterator[Conversation]]:
-    """Reads the conversations of a file, named by their titles and the beginnings of their ids.
+class _Export(ABC):
+    """The conversations of a program's users, named by their titles and the beginnings of their ids.
 
-    ``branch`` gives the turns of a conversation from the first to the one shown last, ``turn`` says whether a value is
-    one and what its messages are; ``title`` is the field of the title, then those of the id.
+    Attributes:
+        program: its name; turns: the field of a conversation with its turns, and what that is.
+        title: the field of the title, then those of the id.
     """
 
-    def read(records: Iterable[Record]) -> Iterator[Conversation]:
+    program: ClassVar[str]
+    turns: ClassVar[tuple[str, type]]
+    title: ClassVar[tuple[str, ...]]
+
+    def reader(self) -> Reader:
+        return Reader(("conversations*.json",), self.fits, self.read)
+
+    def fits(self, value: Any) -> bool:
+        """Whether it is a conversation, or a list with one."""
+        field, kind = self.turns
+        return any(isinstance(chat, Mapping) and isinstance(chat.get(field), kind) for chat in _listed_chats(value))
+
+    @abstractmethod
+    def branch(self, chat: Any) -> Sequence[Any]:
+        """The turns from the first to the one shown last."""
+
+    def is_turn(self, value: Any) -> bool:
+        return bool(value)
+
+    @abstractmethod
+    def messages(self, turn: Mapping[str, Any]) -> list[Message]:
+        """The messages of a turn."""
+
+    def read(self, records: Iterable[Record]) -> Iterator[Conversation]:
         for record in records:
             for number, chat in enumerate(_listed_chats(record.value), 1):
                 place = record.part(chat, f"conversation {number}")
-                if isinstance(chat, list) or not fits(chat):
-                    place.refuse(f"not a {program} conversation: {shown(chat)}")
+                if isinstance(chat, list) or not self.fits(chat):
+                    place.refuse(f"not a {self.program} conversation: {shown(chat)}")
                     continue
-                turns = ((place.part(value, f"message {row}"), value) for row, value in enumerate(branch(chat), 1))
-                messages = [one for at, value in turns for one in message_of(at, value, program, *turn)]
-                yield Conversation(messages, _titled(chat, title[0], title[1:]), stated_time(chat))
+                turns = ((place.part(value, f"message {row}"), value) for row, value in enumerate(self.branch(chat), 1))
+                messages = [
+                    one
+                    for at, value in turns
+                    for one in message_of(at, value, self.program, self.is_turn, self.messages)
+                ]
+                yield Conversation(messages, self.named(chat), stated_time(chat))
 
-    return read
-
-
-def _titled(chat: Mapping[str, Any], key: str, id_keys: Sequence[str]) -> str:
-    """The name; titles repeat, so it includes the id, which stays the same in later exports."""
-    title = chat.get(key)
-    words = "".join(char if char.isprintable() else " " for char in title) if isinstance(title, str) else ""
-    title = " ".join(words.split())[:_TITLE_CHARS]
-    ids = map(chat.get, id_keys)
-    id_ = next((name[:_ID_CHARS] for name in ids if isinstance(name, str) and name.isprintable()), "")
-    return f"{title} ({id_})" if title and id_ else title or id_
+    def named(self, chat: Mapping[str, Any]) -> str:
+        """The name; titles repeat, so it includes the id, which stays the same in later exports."""
+        title, *ids = map(chat.get, self.title)
+        words = "".join(char if char.isprintable() else " " for char in title) if isinstance(title, str) else ""
+        title = " ".join(words.split())[:_TITLE_CHARS]
+        id_ = next((name[:_ID_CHARS] for name in ids if isinstance(name, str) and name.isprintable()), "")
+        return f"{title} ({id_})" if title and id_ else title or id_
 
 
 def _way_to(last: Any, nodes: Mapping[Any, Any], parent: str) -> list[Mapping[str, Any]]:
@@ -85,131 +102,111 @@ def _way_to(last: Any, nodes: Mapping[Any, Any], parent: str) -> list[Mapping[st
     return way[::-1]
 
 
-def _branch(chat: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The messages from the first to the one shown last."""
-    nodes = chat["mapping"]
-    place = chat.get("current_node")
-    if not isinstance(place, str) or place not in nodes:
-        # The latest message without an answer; the later one in the file if times are equal or missing.
-        leaves = [name for name, node in nodes.items() if not items(mapping(node).get("children"))]
-        times = [mapping(mapping(nodes[name]).get("message")).get("create_time") for name in leaves]
-        rows = sorted((at if isinstance(at, int | float) else 0.0, row) for row, at in enumerate(times))
-        place = leaves[rows[-1][1]] if rows else None
-    return [node["message"] for node in _way_to(place, nodes, "parent") if mapping(node.get("message"))]
-
-
-def _chatgpt_messages(message: Mapping[str, Any]) -> list[Message]:
-    """The words, tool calls and results in a message; empty if it was hidden."""
-    author, content = mapping(message.get("author")), mapping(message.get("content"))
-    role = _ROLES_OF_CHATGPT.get(str(author.get("role")))
-    hidden = mapping(message.get("metadata")).get("is_visually_hidden_from_conversation") or message.get("weight") == 0
-    if role is None or hidden or str(content.get("content_type")) in _HIDDEN:
-        return []
-    files = map(mapping, items(mapping(message.get("metadata")).get("attachments")))
-    parts = [*_parts(content), *(_file_block(file.get("name")) for file in files if file.get("name"))]
-    recipient = message.get("recipient")
-    calls: list[Any] = []
-    if role is Role.ASSISTANT and isinstance(recipient, str) and recipient not in {"", "all"}:
-        written = "\n".join(part for part in parts if isinstance(part, str))
-        calls, parts = [{"function": {"name": recipient, "arguments": written}}], []
-    if role is Role.TOOL and not any(parts):
-        parts = [""]
-    return messages_of(
-        role, parts, calls=calls, name=author.get("name"), id_=message.get("id"), at=stated_time(message)
-    )
-
-
 def _file_block(name: Any, text: str = "") -> dict[str, Any]:
     """A block for a file that was attached; its words are not those of the turn."""
     return {"type": "attachment", "name": name, "text": f"[{name}]\n{text}".rstrip()}
 
 
-def _parts(content: Mapping[str, Any]) -> list[Any]:
-    """The texts, and blocks for other content."""
-    if not isinstance(content.get("parts"), list):
-        texts = (content.get(key) for key in _TEXTS)
-        return [text for text in texts if isinstance(text, str) and text.strip()][:1]
-    parts: list[Any] = []
-    for part in content["parts"]:
-        if isinstance(part, str):
-            parts += [part] if part.strip() else []
-        elif isinstance(part, Mapping) and isinstance(part.get("text"), str):  # what was spoken
-            parts += [part["text"]] if part["text"] else []
-        elif isinstance(part, Mapping) and (kind := part.get("content_type")):
-            parts.append({"type": kind, **{key: value for key, value in part.items() if key != "content_type"}})
-    return parts
+class _ChatGpt(_Export):
+    program, turns, title = "ChatGPT", ("mapping", Mapping), ("title", "conversation_id", "id")
+
+    def branch(self, chat: Any) -> list[Mapping[str, Any]]:
+        """The messages from the first to the one shown last."""
+        nodes = chat["mapping"]
+        place = chat.get("current_node")
+        if not isinstance(place, str) or place not in nodes:
+            # The latest message without an answer; the later one in the file if times are equal or missing.
+            leaves = [name for name, node in nodes.items() if not items(mapping(node).get("children"))]
+            times = [mapping(mapping(nodes[name]).get("message")).get("create_time") for name in leaves]
+            rows = sorted((at if isinstance(at, int | float) else 0.0, row) for row, at in enumerate(times))
+            place = leaves[rows[-1][1]] if rows else None
+        return [node["message"] for node in _way_to(place, nodes, "parent") if mapping(node.get("message"))]
+
+    def messages(self, turn: Mapping[str, Any]) -> list[Message]:
+        """The words, tool calls and results in a message; empty if it was hidden."""
+        author, content = mapping(turn.get("author")), mapping(turn.get("content"))
+        role = _ROLES_OF_CHATGPT.get(str(author.get("role")))
+        hidden = mapping(turn.get("metadata")).get("is_visually_hidden_from_conversation") or turn.get("weight") == 0
+        if role is None or hidden or str(content.get("content_type")) in _HIDDEN:
+            return []
+        parts: list[Any] = []
+        if not isinstance(content.get("parts"), list):
+            texts = map(content.get, _TEXTS)
+            parts = [text for text in texts if isinstance(text, str) and text.strip()][:1]
+        for part in items(content.get("parts")):
+            if isinstance(part, str):
+                parts += [part] if part.strip() else []
+            elif isinstance(part, Mapping) and isinstance(part.get("text"), str):  # what was spoken
+                parts += [part["text"]] if part["text"] else []
+            elif isinstance(part, Mapping) and (kind := part.get("content_type")):
+                parts.append({"type": kind, **{key: value for key, value in part.items() if key != "content_type"}})
+        files = map(mapping, items(mapping(turn.get("metadata")).get("attachments")))
+        parts += (_file_block(file.get("name")) for file in files if file.get("name"))
+        recipient = turn.get("recipient")
+        calls: list[Any] = []
+        if role is Role.ASSISTANT and isinstance(recipient, str) and recipient not in {"", "all"}:
+            written = "\n".join(part for part in parts if isinstance(part, str))
+            calls, parts = [{"function": {"name": recipient, "arguments": written}}], []
+        if role is Role.TOOL and not any(parts):
+            parts = [""]
+        return messages_of(role, parts, calls=calls, name=author.get("name"), id_=turn.get("id"), at=stated_time(turn))
+
+    def read(self, records: Iterable[Record]) -> Iterator[Conversation]:
+        """Besides, what the user had set for all conversations: each text once, from its first conversation on."""
+        records = list(records)
+        yield from super().read(records)
+        chats = [chat for record in records for chat in _listed_chats(record.value) if isinstance(chat, Mapping)]
+        first: dict[str, datetime | None] = {}
+        for chat in sorted(chats, key=lambda chat: stated_time(chat) or datetime.now(UTC)):
+            for node in mapping(chat.get("mapping")).values():
+                metadata = mapping(mapping(mapping(node).get("message")).get("metadata"))
+                given = map(mapping(metadata.get("user_context_message_data")).get, _SETTINGS)
+                first |= {text: stated_time(chat) for text in given if isinstance(text, str) and text not in first}
+        for text, at in first.items():
+            id_ = hashlib.blake2b(text.encode(), digest_size=_ID_CHARS).hexdigest()
+            # Its time is inferred: other files of an export may have a later first conversation.
+            yield Conversation(messages_of(Role.USER, text, id_=id_), "custom instructions", at)
 
 
-_fits_chatgpt = _holding("mapping", Mapping)
-_chatgpt_chats = _exported(
-    "ChatGPT", _fits_chatgpt, _branch, (bool, _chatgpt_messages), ("title", "conversation_id", "id")
-)
+class _ClaudeAi(_Export):
+    program, turns, title = "Claude.ai", ("chat_messages", list), ("name", "uuid")
+
+    def is_turn(self, value: Any) -> bool:
+        said = isinstance(value, Mapping) and (
+            isinstance(value.get("text"), str) or isinstance(value.get("content"), list)
+        )
+        return said and isinstance(value.get("sender"), str) and value["sender"] in _ROLES_OF_CLAUDE
+
+    def branch(self, chat: Any) -> list[Any]:
+        """The turns from the first to the one shown last; all of them in a file that does not say what each answers."""
+        turns = items(chat["chat_messages"])
+        linked = [turn for turn in turns if isinstance(turn, Mapping)]
+        if not all(isinstance(turn.get(key), str) for turn in linked for key in ("uuid", "parent_message_uuid")):
+            return turns
+        by_id = {turn["uuid"]: turn for turn in linked}
+        last = str(chat.get("current_leaf_message_uuid"))
+        place = last if last in by_id or not linked else linked[-1]["uuid"]
+        way = _way_to(place, by_id, "parent_message_uuid")  # the first turn answers an id of zeros
+        return [*(turn for turn in turns if not isinstance(turn, Mapping)), *way]
+
+    def messages(self, turn: Mapping[str, Any]) -> list[Message]:
+        """The messages of a turn: an answer goes on after each result of a tool."""
+        parts: list[list[Any]] = [[]]
+        for block in items(turn.get("content")) or [turn.get("text") or ""]:
+            if mapping(block).get("type") == "tool_result":
+                parts += [[block], []]
+            else:
+                parts[-1].append(block)
+        parts[-1] += [
+            _file_block(file.get("file_name"), file["extracted_content"])
+            for file in map(mapping, items(turn.get("attachments")))
+            if isinstance(file.get("extracted_content"), str)
+        ]
+        results: list[Message] = []
+        for part in parts:
+            id_ = None if results else turn.get("uuid")
+            results += messages_of(_ROLES_OF_CLAUDE[turn["sender"]], part, id_=id_, at=stated_time(turn))
+        return results
 
 
-def _chatgpt(records: Iterable[Record]) -> Iterator[Conversation]:
-    """The conversations, and what the user had set for all of them: each text once, from its first conversation on."""
-    records = list(records)
-    yield from _chatgpt_chats(records)
-    chats = [chat for record in records for chat in _listed_chats(record.value) if isinstance(chat, Mapping)]
-    first: dict[str, datetime | None] = {}
-    for chat in sorted(chats, key=lambda chat: stated_time(chat) or datetime.now(UTC)):
-        for node in mapping(chat.get("mapping")).values():
-            metadata = mapping(mapping(mapping(node).get("message")).get("metadata"))
-            given = map(mapping(metadata.get("user_context_message_data")).get, _SETTINGS)
-            first |= {text: stated_time(chat) for text in given if isinstance(text, str) and text not in first}
-    for text, at in first.items():
-        id_ = hashlib.blake2b(text.encode(), digest_size=_ID_CHARS).hexdigest()
-        # Its time is inferred: other files of an export may have a later first conversation.
-        yield Conversation(messages_of(Role.USER, text, id_=id_), "custom instructions", at)
-
-
-CHATGPT = Reader(("conversations*.json",), _fits_chatgpt, _chatgpt)
-
-
-_fits_claude = _holding("chat_messages", list)
-_ROLES_OF_CLAUDE = {"human": Role.USER, "assistant": Role.ASSISTANT}
-
-
-def _is_turn(value: Any) -> bool:
-    said = isinstance(value, Mapping) and (isinstance(value.get("text"), str) or isinstance(value.get("content"), list))
-    return said and isinstance(value.get("sender"), str) and value["sender"] in _ROLES_OF_CLAUDE
-
-
-def _claude_branch(chat: Mapping[str, Any]) -> list[Any]:
-    """The turns from the first to the one shown last; all of them in a file that does not say what each answers."""
-    turns = items(chat["chat_messages"])
-    linked = [turn for turn in turns if isinstance(turn, Mapping)]
-    if not all(isinstance(turn.get(key), str) for turn in linked for key in ("uuid", "parent_message_uuid")):
-        return turns
-    by_id = {turn["uuid"]: turn for turn in linked}
-    last = str(chat.get("current_leaf_message_uuid"))
-    place = last if last in by_id or not linked else linked[-1]["uuid"]
-    way = _way_to(place, by_id, "parent_message_uuid")  # the first turn answers an id of zeros
-    return [*(turn for turn in turns if not isinstance(turn, Mapping)), *way]
-
-
-def _claude_messages(turn: Mapping[str, Any]) -> list[Message]:
-    """The messages of a turn: an answer goes on after each result of a tool."""
-    parts: list[list[Any]] = [[]]
-    for block in items(turn.get("content")) or [turn.get("text") or ""]:
-        if mapping(block).get("type") == "tool_result":
-            parts += [[block], []]
-        else:
-            parts[-1].append(block)
-    parts[-1] += [
-        _file_block(file.get("file_name"), file["extracted_content"])
-        for file in map(mapping, items(turn.get("attachments")))
-        if isinstance(file.get("extracted_content"), str)
-    ]
-    results: list[Message] = []
-    for part in parts:
-        id_ = None if results else turn.get("uuid")
-        results += messages_of(_ROLES_OF_CLAUDE[turn["sender"]], part, id_=id_, at=stated_time(turn))
-    return results
-
-
-CLAUDE_AI = Reader(
-    ("conversations*.json",),
-    _fits_claude,
-    _exported("Claude.ai", _fits_claude, _claude_branch, (_is_turn, _claude_messages), ("name", "uuid")),
-)
+CHATGPT, CLAUDE_AI = _ChatGpt().reader(), _ClaudeAi().reader()

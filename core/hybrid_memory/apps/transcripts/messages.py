@@ -75,7 +75,17 @@ def content_of(value: Any) -> str | list[dict[str, Any]]:
         isinstance(part, str) or _kind(part) or isinstance(mapping(part).get("text"), str) for part in parts
     ):
         return json.dumps(value, ensure_ascii=False)
-    blocks = [_block(part) for part in parts if _kind(part) not in _THINKING]
+    blocks: list[dict[str, Any]] = []
+    for part in parts:
+        if (kind := _kind(part) or "text") in _THINKING:
+            continue
+        text = part if isinstance(part, str) else part.get(_TEXTS.get(kind, ""))
+        if kind == "text" and not isinstance(text, str):  # one that holds no words
+            text = "" if text is None else json.dumps(text, ensure_ascii=False)
+        if isinstance(text, str):
+            blocks.append({"type": "text", "text": text})
+        else:
+            blocks.append({"type": kind, **{key: field for key, field in part.items() if key != "type"}})
     if all(block["type"] == "text" for block in blocks):
         return "\n".join(block["text"] for block in blocks)
     return blocks
@@ -126,18 +136,6 @@ def items(value: Any) -> list[Any]:
 def _kind(block: Any) -> str:
     kind = (block.get("type") or block.get("block_type")) if isinstance(block, Mapping) else None
     return kind if isinstance(kind, str) else ""
-
-
-def _block(item: Any) -> dict[str, Any]:
-    if isinstance(item, str):
-        return {"type": "text", "text": item}
-    kind = _kind(item) or "text"
-    text = item.get(_TEXTS.get(kind, ""))
-    if isinstance(text, str):
-        return {"type": "text", "text": text}
-    if kind == "text":  # one that holds no words
-        return {"type": "text", "text": "" if text is None else json.dumps(text, ensure_ascii=False)}
-    return {"type": kind, **{key: part for key, part in item.items() if key != "type"}}
 
 
 ROLES = {

@@ -257,34 +257,31 @@ class Catalog(Remote):
             socket.create_connection((address.host, address.port), CONNECT_SECONDS).close()
         with self._lock:
             self.check_open()
-            if self._client is None:
-                self._client = self._connected()
-            return self._client
-
-    def _connected(self) -> MilvusClient:
-        address = self._address
-        if not address.host:
-            if importlib.util.find_spec("milvus_lite") is None:
-                raise MissingDependencyError("milvus-lite", "milvus")
-            # The connections of this process to one folder share an engine, and are counted.
-            with _folders_lock:
-                _folders[Path(address.uri).absolute()] += 1
-        try:
+            if self._client is not None:
+                return self._client
             if not address.host:
-                Path(address.uri).absolute().parent.mkdir(parents=True, exist_ok=True)
-            client = MilvusClient(
-                address.uri,
-                user=address.user,
-                password=address.password,
-                db_name=address.database,
-                timeout=CONNECT_SECONDS if address.host else CALL_SECONDS,
-                dedicated=True,
-            )
-            self._prepare(client)
-        except BaseException:
-            self._leave()
-            raise
-        return client
+                if importlib.util.find_spec("milvus_lite") is None:
+                    raise MissingDependencyError("milvus-lite", "milvus")
+                # The connections of this process to one folder share an engine, and are counted.
+                with _folders_lock:
+                    _folders[Path(address.uri).absolute()] += 1
+            try:
+                if not address.host:
+                    Path(address.uri).absolute().parent.mkdir(parents=True, exist_ok=True)
+                client = MilvusClient(
+                    address.uri,
+                    user=address.user,
+                    password=address.password,
+                    db_name=address.database,
+                    timeout=CONNECT_SECONDS if address.host else CALL_SECONDS,
+                    dedicated=True,
+                )
+                self._prepare(client)
+            except BaseException:
+                self._leave()
+                raise
+            self._client = client
+            return client
 
     def _leave(self) -> None:
         """After the last connection to a folder, stop its engine and so unlock the folder."""

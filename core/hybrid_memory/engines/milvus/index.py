@@ -155,7 +155,19 @@ class MilvusIndex(SemanticIndex):
         if isinstance(query, np.ndarray):
             return self._vectors.nearest(query, narrowing, k)
         if query is not None:
-            return self._matching(query, where, k)
+            # The server picks candidates by its own statistics, four times as many as requested; they are then ranked
+            # by the owner's. Of a text with more than 65,000 bytes of terms, only the first terms can be found.
+            counts, records, length = self._terms.of(owner_key(where.scope), query)
+            limit = max(4 * k, k + 100)
+            while counts and k > 0:
+                limit = min(limit, WINDOW)
+                rows = self._catalog.matching(" ".join(counts), narrowing.expression, limit)
+                texts = ((row["id"], Counter(row["terms"].split())) for row in rows if narrowing.visible(row["turn"]))
+                found = ranked(texts, counts, records, length, k)
+                if len(found.ids) >= k or len(rows) < limit or limit == WINDOW:
+                    return found
+                limit *= 4
+            return Matches.best({}, 0)
         # The newest ones, from increasingly large windows of time.
         name = name_of("newest", owner_key(where.scope))
         upper = self._catalog.documents([name]).get(name)
@@ -217,24 +229,6 @@ class MilvusIndex(SemanticIndex):
     def _size(self) -> IndexSize:
         records, pending = self._catalog.count(RECORDS), self._catalog.count(PENDING)
         return IndexSize(records=records, vectors=records - pending, pending=pending)
-
-    def _matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
-        """Search by BM25.
-
-        The server picks candidates by its own statistics, four times as many as requested; they are then ranked by the
-        owner's statistics. Of a text with more than 65,000 bytes of terms, only the first terms can be found.
-        """
-        counts, records, length = self._terms.of(owner_key(where.scope), terms)
-        narrowing, limit = Narrowing.of(where), max(4 * k, k + 100)
-        while counts and k > 0:
-            limit = min(limit, WINDOW)
-            rows = self._catalog.matching(" ".join(counts), narrowing.expression, limit)
-            texts = ((row["id"], Counter(row["terms"].split())) for row in rows if narrowing.visible(row["turn"]))
-            found = ranked(texts, counts, records, length, k)
-            if len(found.ids) >= k or len(rows) < limit or limit == WINDOW:
-                return found
-            limit *= 4
-        return Matches.best({}, 0)
 
     def _remove(self, ids: Collection[int], owner: str | None = None) -> int:
         """Remove records, optionally only this owner's; returns how many there were."""

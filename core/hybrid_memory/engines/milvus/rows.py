@@ -97,38 +97,34 @@ class Narrowing:
 
     @classmethod
     def of(cls, where: Where) -> Narrowing:
-        parts = [f'owner == "{owner_key(where.scope)}"', *_conditions(where)]
+        parts = [f'owner == "{owner_key(where.scope)}"']
+        if where.scope.session is not None:
+            parts.append(f'session == "{digest("session", where.scope.session)}"')
+        if where.kinds:
+            parts.append(f"kind in {_listed(kind.value for kind in where.kinds)}")
+        if where.categories:
+            parts.append(f"category in {_listed(digest('category', name) for name in where.categories)}")
+        if where.since is not None:
+            parts.append(f"at >= {to_micros(where.since)}")
+        if where.until is not None:
+            parts.append(f"at < {to_micros(where.until)}")
+        for name, instant in where.fresh.items():
+            kinds = [f'kind != "{name}"'] if name in list(RecordKind) else []
+            others = " and ".join([*kinds, f'category != "{digest("category", name)}"'])
+            parts.append(f"(at >= {to_micros(instant)} or ({others}))")
+        parts += (f'array_contains(metadata, "{_pair(key, value)}")' for key, value in where.metadata.items())
+        # ``imported`` has no label: to have one of these, or none of them.
+        one_of = Origin.IMPORTED not in where.origins
+        labels = [digest("origin", one.value) for one in Origin if (one in where.origins) == one_of]
+        if where.origins and labels:
+            holds = " or ".join(f'array_contains(metadata, "{label}")' for label in labels)
+            parts.append(f"({holds})" if one_of else f"not ({holds})")
         return cls(" and ".join(parts), len(parts) == 1, joined(where.hidden))
 
     def visible(self, turn: int) -> bool:
         """Whether a turn is outside all hidden stretches."""
         before = bisect_right(self.hidden, turn, key=itemgetter(0)) - 1
         return before < 0 or turn > self.hidden[before][1]
-
-
-def _conditions(where: Where) -> Iterator[str]:
-    if where.scope.session is not None:
-        yield f'session == "{digest("session", where.scope.session)}"'
-    if where.kinds:
-        yield f"kind in {_listed(kind.value for kind in where.kinds)}"
-    if where.categories:
-        yield f"category in {_listed(digest('category', name) for name in where.categories)}"
-    if where.since is not None:
-        yield f"at >= {to_micros(where.since)}"
-    if where.until is not None:
-        yield f"at < {to_micros(where.until)}"
-    for name, instant in where.fresh.items():
-        kinds = [f'kind != "{name}"'] if name in list(RecordKind) else []
-        others = " and ".join([*kinds, f'category != "{digest("category", name)}"'])
-        yield f"(at >= {to_micros(instant)} or ({others}))"
-    for key, value in where.metadata.items():
-        yield f'array_contains(metadata, "{_pair(key, value)}")'
-    # ``imported`` has no label: to have one of these, or none of them.
-    one_of = Origin.IMPORTED not in where.origins
-    labels = [digest("origin", one.value) for one in Origin if (one in where.origins) == one_of]
-    if where.origins and labels:
-        holds = " or ".join(f'array_contains(metadata, "{label}")' for label in labels)
-        yield f"({holds})" if one_of else f"not ({holds})"
 
 
 def _pair(key: str, value: Any) -> str:

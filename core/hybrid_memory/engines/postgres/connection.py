@@ -286,7 +286,16 @@ class PostgresConnection(SqlDatabase):
                 raise OutdatedError from error
             self.check_open()
             reason = str(cleaned(error, self._address.secrets)).strip().partition("\n")[0]
-            raise StoreUnavailableError(f"cannot {verb} Postgres at {self.address}: {reason}{_help(error)}") from error
+            if _is_full(error):
+                reason += (
+                    "; raise its max_connections, lower ?pool= in the URL, or put a pooler such as PgBouncer "
+                    "in front of it"
+                )
+            elif isinstance(error, PoolTimeout):
+                reason += ": all connections are busy; more may be allowed with ?pool= in the URL"
+            elif isinstance(error, OperationalError) and error.sqlstate is None:
+                reason += "; see that the server runs, and that host, port, user, password and database are right"
+            raise StoreUnavailableError(f"cannot {verb} Postgres at {self.address}: {reason}") from error
 
     def _ping(self) -> None:
         """Check on a separate connection that the server responds."""
@@ -371,16 +380,6 @@ _SETTINGS = (
 def _is_full(error: Exception) -> bool:
     """Whether the server has no free connection; failed connections have no error code."""
     return bool(re.search("too many (clients|connections)|connection slots|no more connections", str(error)))
-
-
-def _help(error: Exception) -> str:
-    if _is_full(error):
-        return "; raise its max_connections, lower ?pool= in the URL, or put a pooler such as PgBouncer in front of it"
-    if isinstance(error, PoolTimeout):
-        return ": all connections are busy; more may be allowed with ?pool= in the URL"
-    if isinstance(error, OperationalError) and error.sqlstate is None:
-        return "; see that the server runs, and that host, port, user, password and database are right"
-    return ""
 
 
 def _version(connection: Connection[Row], schema: str) -> int:

@@ -95,19 +95,16 @@ def check_file(path: Path, key: Key | None = None) -> Iterator[Finding]:
                     yield Finding("orphans", "wrong", f"{count:,} {what}", REBUILD)
     except driver.error as error:
         yield Finding("integrity", "wrong", str(driver.failure("read", error)), RESTORE)
-    yield _disk(path)
-
-
-def _disk(path: Path) -> Finding:
     usage = shutil.disk_usage(path.parent)
     journal = path.with_name(f"{path.name}-wal")
     wal = journal.stat().st_size if journal.exists() else 0
     state = f"{_size(path.stat().st_size)}, write-ahead log {_size(wal)}, {_size(usage.free)} free on the disk"
     if usage.free < max(LEAST_FREE_BYTES, path.stat().st_size // 10):
-        return Finding("disk", "wrong", state, "free some space: a full disk refuses every write")
-    if wal > LARGE_WAL:
-        return Finding("disk", "note", state, "a process keeps an old read open; closing it lets the log shrink")
-    return Finding("disk", "ok", state)
+        yield Finding("disk", "wrong", state, "free some space: a full disk refuses every write")
+    elif wal > LARGE_WAL:
+        yield Finding("disk", "note", state, "a process keeps an old read open; closing it lets the log shrink")
+    else:
+        yield Finding("disk", "ok", state)
 
 
 def _size(count: int) -> str:

@@ -116,21 +116,17 @@ class Database(SqlDatabase):
             try:
                 return self._tried()
             except WrongKeyError:
-                # Else another process has just made the file, with a salt of its own, or ended while it rekeyed it.
-                if not self._driver.renew() and not self._finish_rekeying():
+                if self._driver.renew():  # another process has just made the file, with a salt of its own
+                    continue
+                secret = self._driver.secret
+                self._notes.release()
+                other = None if secret is None else self._notes.other(secret)
+                if secret is None or other is None:
                     raise
+                # The file has the other key of a change that ended half-way: it gets ours.
+                Driver(self.path, other).rekey(secret)
+                self._driver.renew()
         return self._tried()
-
-    def _finish_rekeying(self) -> bool:
-        """Whether the file still had the other key of an unfinished change; it now has ours."""
-        secret = self._driver.secret
-        self._notes.release()
-        other = None if secret is None else self._notes.other(secret)
-        if secret is None or other is None:
-            return False
-        Driver(self.path, other).rekey(secret)
-        self._driver.renew()
-        return True
 
     def _tried(self) -> sqlite3.Connection:
         try:
