@@ -65,8 +65,8 @@ def test_a_moment_answers_as_the_log(seed: int, monkeypatch: pytest.MonkeyPatch)
             gone = chance.choice(log.read(ALICE.owner)).position
             note = draft(100 * verb + 99, kind=EventKind.ERASED, payload={"positions": [[gone, gone]]})
             log.erase(ALICE, [gone], {}, note)
-        others = chance.choice([0, 0, 0, 1, 7])
-        log.between = tuple(draft(100 * verb + 50 + number, session=chance.choice(SESSIONS)) for number in range(others))
+        others = range(100 * verb + 50, 100 * verb + 50 + chance.choice([0, 0, 0, 1, 7]))
+        log.between = tuple(draft(number, session=chance.choice(SESSIONS)) for number in others)
         seen, last = MomentLog(log), log.heads(ALICE).get(ALICE.owner, 0)
         head = seen.state(ALICE, KINDS[1:]).head
         assert (head, seen.heads(ALICE)) == (last, {ALICE.owner: last} if last else {})
