@@ -14,7 +14,7 @@ from hybrid_memory.engines.redis import index as index_module
 from hybrid_memory.engines.redis.index_scripts import CHANGES
 from hybrid_memory.index.record import Where
 from hybrid_memory.ports import SemanticIndex, Use
-from hybrid_memory.testing.corpus import ALICE, BOB, DIM, EMBEDDER, START, entry_of, make_record, unit
+from hybrid_memory.testing.corpus import ALICE, BOB, DIM, EMBEDDER, START, TOLERANCE, entry_of, make_record, unit
 from tests.servers import RedisServer
 
 ALL = 10_000
@@ -100,7 +100,7 @@ def assert_alike(index: SemanticIndex, oracle: SemanticIndex) -> None:
     for query in (None, ["cat"], ["tram"], ONES):
         found, expected = index.search(query, Where(ALICE), ALL), oracle.search(query, Where(ALICE), ALL)
         assert found.ids.tolist() == expected.ids.tolist()
-        np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-5)
+        np.testing.assert_allclose(found.scores, expected.scores, atol=TOLERANCE)
     ids = np.arange(60)
     for column in ("ids", "uses", "last_used", "segments", "lengths"):
         here, there = (getattr(one.columns(ids, Where(ALICE), 1), column) for one in (index, oracle))

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Array, Floats, Ids
-from hybrid_memory.engines.stored import record_in, to_micros
+from hybrid_memory.engines.stored import record_in, to_micros, vector_of
 from hybrid_memory.index.bm25 import BM25_B, BM25_K1, idf
 from hybrid_memory.index.port import (
     Fetched,
@@ -243,7 +243,7 @@ class Columns:
             return
         rows = [*vectors]
         self._without_vectors(rows)  # another process may have given a record another one
-        given = np.frombuffer(b"".join(vectors.values()), dtype=np.float32).reshape(len(rows), -1)
+        given = vector_of(b"".join(vectors.values())).reshape(len(rows), -1)
         size, width = len(self.table), given.shape[1]
         if width != self.matrix.shape[1]:
             self.matrix, self.total = np.empty((0, width), dtype=np.float32), np.zeros(width)

@@ -11,8 +11,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias, TypeVar, Unpack
 
-import numpy as np
-
 from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.columns import CACHE_BYTES, ROW, Columns, RowIndex
 from hybrid_memory.engines.stored import (
@@ -28,6 +26,8 @@ from hybrid_memory.engines.stored import (
     row_of,
     to_json,
     to_micros,
+    vector_bytes,
+    vector_of,
 )
 from hybrid_memory.errors import EmbedderMismatchError, MemoryClosedError, OutdatedError
 from hybrid_memory.index.port import Entry, IndexSize, Move, Status
@@ -521,7 +521,7 @@ class SqlIndex(RowIndex):
         """Do what `put_vectors` does, inside this transaction."""
         run.execute("INSERT INTO main.embedder VALUES (1, ?, ?) ON CONFLICT DO NOTHING", embedder)
         self._db.expect(run, ("SELECT 1 FROM main.embedder WHERE name = ? AND dim = ?", embedder))
-        self._give(run, keys, {key: np.asarray(row, dtype=np.float32).tobytes() for key, row in vectors.items()})
+        self._give(run, keys, {key: vector_bytes(row) for key, row in vectors.items()})
 
     @abstractmethod
     def _give(self, run: Transaction, keys: Mapping[int, bytes], vectors: Mapping[bytes, bytes]) -> None:
@@ -529,7 +529,7 @@ class SqlIndex(RowIndex):
 
     def stored_vectors(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, Floats]]:
         for key, vector in self._db.query(*self._stored(keys)):
-            yield bytes(key), np.frombuffer(vector, dtype=np.float32)
+            yield bytes(key), vector_of(vector)
 
     def delete(self, ids: Sequence[int] | None) -> int:
         def deleted(run: Transaction, _: int) -> int:

@@ -16,7 +16,7 @@ from hybrid_memory.engines.sql import RECORDS
 OWNED = ("events", "dropped", "indexed", "records", "vectors", "gone")
 """Tables with rows that belong to an owner."""
 
-VERSION = 4
+VERSION = 5
 
 SCHEMA = """
     CREATE TABLE main.owners(

@@ -8,13 +8,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Unpack
 from uuid import uuid4
 
-import numpy as np
-
 from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.columns import CACHE_BYTES, ROW, Changes, Columns, Row, RowIndex
 from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, digest_or_none, owner_tag
 from hybrid_memory.engines.redis.index_scripts import CHANGES, DELETE, GIVE_VECTORS, LEASE, RESET, UPSERT
-from hybrid_memory.engines.stored import RECORD_FIELDS, owner_json, owner_key, record_in, row_of, to_json, to_micros
+from hybrid_memory.engines.stored import (
+    RECORD_FIELDS,
+    owner_json,
+    owner_key,
+    record_in,
+    row_of,
+    to_json,
+    to_micros,
+    vector_bytes,
+    vector_of,
+)
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.index.port import Entry, IndexSize, Move, Status
 from hybrid_memory.index.record import Record, RecordKind
@@ -164,7 +172,7 @@ class RedisIndex(RowIndex):
         if (stored := _pair(self._connection.calls(named)[1])) != tuple(embedder):
             raise EmbedderMismatchError(stored, embedder)
         known = self.known([key for key in keys.values() if key not in vectors])
-        blobs = {key: np.asarray(row, dtype=np.float32).tobytes() for key, row in (known | {**vectors}).items()}
+        blobs = {key: vector_bytes(row) for key, row in (known | {**vectors}).items()}
         held: list[Value] = []
         for tag, numbers in self._by_owner(number for number, key in keys.items() if key in blobs).items():
             values = [part for number in numbers for part in (number, keys[number].hex(), blobs[keys[number]])]
@@ -195,7 +203,7 @@ class RedisIndex(RowIndex):
         blobs = self._connection.calls([("HGET", f"{self._root(tag)}:vectors", number) for _, tag, number in holders])
         for _, key, vector in [blob.split(b" ", 2) for blob in blobs if blob is not None]:
             if key.decode() in hashes:  # a record may have another text by now
-                yield hashes[key.decode()], np.frombuffer(vector, dtype=np.float32)
+                yield hashes[key.decode()], vector_of(vector)
 
     def delete(self, ids: Sequence[int] | None) -> int:
         if ids is None:

@@ -7,7 +7,7 @@ from hybrid_memory.engines.sql import RECORDS
 APPLICATION_ID = 0x48414D31
 """Identifies the file ("HAM1"), so that another program's database is not taken for a memory."""
 
-VERSION = 14
+VERSION = 15
 
 SCHEMA = """
     -- Empty strings stand for absent scope parts, because UNIQUE treats NULLs as different.
