@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from copy import copy
 from datetime import UTC, datetime, timedelta
 from functools import partial, wraps
-from itertools import islice
 from operator import index
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
-import numpy as np
-
 from hybrid_memory.arguments import Arguments, checked
 from hybrid_memory.arrays import Floats
-from hybrid_memory.config import CleaningLevel, MemoryConfig, RedactionConfig
+from hybrid_memory.config import MemoryConfig, RedactionConfig
 from hybrid_memory.context.memories import RulesProjection
 from hybrid_memory.context.queue import QueueProjection
 from hybrid_memory.context.strategies import resolve_strategy
@@ -37,9 +34,7 @@ from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profiling import check_profile_type
-from hybrid_memory.index.derive import passage_and_alone
 from hybrid_memory.index.port import SemanticIndex
-from hybrid_memory.index.record import Where
 from hybrid_memory.log.event import TimeOrderedIds
 from hybrid_memory.log.port import Clock, EventLog, Key
 from hybrid_memory.log.views import ReadOnlyLog
@@ -47,7 +42,7 @@ from hybrid_memory.memory import HybridMemory
 from hybrid_memory.memory.engines import engine_at, open_engines
 from hybrid_memory.models import tokenizers
 from hybrid_memory.models.batching import BatchingEmbedder
-from hybrid_memory.models.embedders import AGREE, WrappedEmbedder, model_in
+from hybrid_memory.models.embedders import WrappedEmbedder
 from hybrid_memory.models.named import any_embedder, embedder_of, given_embedder, language_model_of
 from hybrid_memory.models.port import Embedder, Ranker, TextCompressor
 from hybrid_memory.models.rerankers import WrappedReranker, is_ranker
@@ -55,11 +50,10 @@ from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.runtime.breaker import limited, model_limit
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
-from hybrid_memory.scope import Scope
 from hybrid_memory.sharing import GrantsProjection
 from hybrid_memory.sockets import load
 from hybrid_memory.store.engine import Engine, Finding, check_contents
-from hybrid_memory.store.indexing import TextIndex, content_key
+from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.keepout import KeepingOutLog, KeepOuts
 from hybrid_memory.store.projection import Projection
 from hybrid_memory.store.remember import RedactingLog
@@ -156,7 +150,7 @@ def open_memory(
     with ExitStack() as failed:
         failed.callback(engines.close)
         if model is not None:
-            model = batched(under_stored_name(engines.index, engines.log.heads(), model, config.cleaning))
+            model = batched(_under_stored_name(engines.index, model))
         log = KeepingOutLog(engines.log, keeping)
         services = Services(
             log=ReadOnlyLog(engines.log) if read_only else _guarded(log, config.redaction),
@@ -203,6 +197,18 @@ def _settings(source: str | Path) -> MemoryConfig:
     if isinstance(source, Path) or source.endswith((".yaml", ".yml")):
         return MemoryConfig.from_yaml(source)
     return MemoryConfig(url=source)
+
+
+def _under_stored_name(index: SemanticIndex, embedder: Embedder) -> Embedder:
+    """The embedder, under the name that the store has for it; raises `EmbedderMismatchError` for another one."""
+    stored = index.embedder()
+    if stored is None or stored[0] == embedder.name:
+        return embedder
+    if stored[0] not in getattr(embedder, "also", ()):
+        raise EmbedderMismatchError(stored, (embedder.name, None))
+    same: Any = copy(embedder)  # the caller's keeps its name
+    same.name = stored[0]
+    return cast("Embedder", same)
 
 
 def _batched(model: Embedder, config: MemoryConfig, statistics: Statistics, cache: LruCache[bytes, Floats]) -> Embedder:
@@ -358,58 +364,3 @@ def check_store(config: MemoryConfig, *, key: Key | None = None) -> list[Finding
     finally:
         engines.close()
     return findings
-
-
-LOOKED_AT = 20
-"""Among how many of the newest records of an owner, and owners, to look for a text with a vector."""
-
-COMPARED_CHARS = 1_000
-"""Longer texts are not compared: some packages cut them, others average."""
-
-
-def under_stored_name(
-    index: SemanticIndex, owners: Iterable[Scope], embedder: Embedder, cleaning: CleaningLevel
-) -> Embedder:
-    """The embedder, under the name stored for it.
-
-    Raises:
-        EmbedderMismatchError: another embedder made the store's vectors.
-        ModelError: it must be compared with another one, and fails.
-    """
-    stored = index.embedder()
-    if stored is None or stored[0] == embedder.name:
-        return embedder
-    known_as = getattr(embedder, "also", ())
-    if stored[0] not in known_as:
-        model = model_in(embedder.name)
-        if model is None or model != model_in(stored[0]):
-            raise EmbedderMismatchError(stored, (embedder.name, None))
-        cosine = _cosine(index, owners, embedder, stored[0], cleaning)
-        if cosine is None or cosine < AGREE:
-            raise EmbedderMismatchError(stored, (embedder.name, None), cosine=cosine)
-    same: Any = copy(embedder)  # the caller's keeps its name
-    same.name = stored[0]
-    return cast("Embedder", same)
-
-
-def _cosine(
-    index: SemanticIndex, owners: Iterable[Scope], embedder: Embedder, name: str, cleaning: CleaningLevel
-) -> float | None:
-    """The cosine of a stored vector and this embedder's for the same text; None without one to compare."""
-    for owner in islice(owners, LOOKED_AT):
-        records = index.get(index.search(None, Where(owner), LOOKED_AT).ids.tolist())
-        before = index.previous(owner, records)
-        passages = (text for one in records for text in passage_and_alone(one, before.get(one.id), cleaning))
-        for text in passages:
-            known = index.known([content_key(name, text)]) if len(text) <= COMPARED_CHARS else {}
-            if not known:
-                continue
-            (vector,) = known.values()
-            try:
-                made = embedder.embed_documents([text])[0]
-            except ModelError:
-                raise
-            except Exception as error:  # a package of its own raises what it likes
-                raise ModelError(f"embedder {embedder.name!r} failed: {type(error).__name__}: {error}") from error
-            return float(made @ vector / (np.linalg.norm(vector) or 1)) if made.shape == vector.shape else 0.0
-    return None
