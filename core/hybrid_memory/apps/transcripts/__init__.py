@@ -21,25 +21,18 @@ from hybrid_memory.apps.transcripts.documents import (
     records,
 )
 from hybrid_memory.apps.transcripts.exports import CHATGPT, CLAUDE_AI, OF_ACCOUNTS
-from hybrid_memory.apps.transcripts.messages import (
-    dated,
-    is_langchain_message,
-    is_openai_message,
-    langchain_messages,
-    openai_messages,
-)
+from hybrid_memory.apps.transcripts.messages import dated, is_openai_message, openai_messages
 from hybrid_memory.display import counted
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.validation import shown
 
 __all__ = ["Form", "Transcript", "file_time", "read_transcript"]
 
-Form: TypeAlias = Literal["openai", "langchain", "claude-ai", "chatgpt"]
+Form: TypeAlias = Literal["openai", "claude-ai", "chatgpt"]
 """The program that wrote a file."""
 
 _READERS: dict[Form, Reader] = {
     "openai": Reader.of_messages("OpenAI chat", is_openai_message, openai_messages),
-    "langchain": Reader.of_messages("LangChain", is_langchain_message, langchain_messages),
     "claude-ai": CLAUDE_AI,
     "chatgpt": CHATGPT,
 }
