@@ -17,7 +17,7 @@ from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.models.embedders import name_of
 from hybrid_memory.models.port import LanguageModel
-from hybrid_memory.runtime.breaker import Breaker, NoResultError, TimeLimit
+from hybrid_memory.runtime.breaker import Breaker, TimeLimit, described
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tasks import PATIENT
 from hybrid_memory.text.structured import parse_object, without_thoughts
@@ -96,8 +96,10 @@ class WrappedLanguageModel:
     def _called(self, function: Callable[..., Any], *args: Any) -> Any:
         try:
             return self._limit.call(function, *args)
-        except NoResultError as error:
-            raise ModelError(str(error)) from error.__cause__
+        except ModelError:
+            raise
+        except Exception as error:
+            raise ModelError(f"language model {self.name!r} failed: {described(error)}") from error
 
     def _in_text(self, chat: Chat, schema: Mapping[str, Any]) -> dict[str, Any]:
         task = (

@@ -14,7 +14,7 @@ from hybrid_memory.arrays import Array
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.embedders import name_of
 from hybrid_memory.models.port import Ranker
-from hybrid_memory.runtime.breaker import limited, model_limit
+from hybrid_memory.runtime.breaker import model_limit
 from hybrid_memory.validation import shown
 
 ROW = "hybrid_memory_row"
@@ -62,7 +62,7 @@ class WrappedReranker:
         if not texts:
             return np.zeros(0)
         try:
-            answer = limited(self._limit, self._ask, query, list(texts))
+            answer = self._limit.call(self._ask, query, list(texts))
         except ModelError:
             raise
         except Exception as error:
