@@ -323,16 +323,10 @@ class Limited:
         if not callable(function):
             raise InvalidInputError(f"{shown(model)} has no method {method}(...), which is required")
         self.name = getattr(model, "name", "")
-        label = f"{what} {self.name!r}" if self.name else f"the {what}"
-        limit = model_limit(label, timeout)
+        limit = model_limit(f"{what} {self.name!r}" if self.name else f"the {what}", timeout)
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            try:
-                return limit.call(function, *args, **kwargs)
-            except ModelError:
-                raise
-            except Exception as error:
-                raise ModelError(f"{label} failed: {type(error).__name__}: {error}") from error
+            return limit.answer(function, *args, **kwargs)
 
         call.__name__ = method
         setattr(self, method, call)

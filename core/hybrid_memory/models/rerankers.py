@@ -61,12 +61,7 @@ class WrappedReranker:
         """
         if not texts:
             return np.zeros(0)
-        try:
-            answer = self._limit.call(self._ask, query, list(texts))
-        except ModelError:
-            raise
-        except Exception as error:
-            raise ModelError(f"reranker {self.name!r} failed: {type(error).__name__}: {error}") from error
+        answer = self._limit.answer(self._ask, query, list(texts))
         if answer.shape != (len(texts),) or np.isinf(answer).any():
             raise ModelError(f"reranker {self.name!r} did not return {len(texts)} finite numbers")
         return to_unit(answer)

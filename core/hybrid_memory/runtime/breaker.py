@@ -196,6 +196,15 @@ class TimeLimit:
             raise ModelError(f"{self._name} failed: {described(problem)}") from problem
         return value  # type: ignore[return-value]
 
+    def answer(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """As `call`, but every error is a `ModelError`."""
+        try:
+            return self.call(function, *args, **kwargs)
+        except ModelError:
+            raise
+        except Exception as error:
+            raise ModelError(f"{self._name} failed: {described(error)}") from error
+
 
 def described(problem: BaseException) -> str:
     """The error as Python shows it, or its type if that fails."""
