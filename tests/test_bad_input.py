@@ -135,7 +135,7 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("events", {"which": [10**30, None]}), ("expand", {"what": "#²"}), ("expand", {"what": f"#{10**30}"}),
     ("forget", {"ids": "#²"}), ("forget", {"ids": 10**30}), ("forget", {"query": "x", "dry_run": "no"}),
     ("rollback", {"to": 10**30}), ("rollback", {"to": "now"}), ("fetch", {"result_id": Unreadable()}),
-    ("fetch", {"result_id": "x", "pattern": "(" * 500}), ("profile", {"schema": {}}), ("profile", {"schema": int}),
+    ("fetch", {"result_id": "x", "pattern": "(" * 500}), ("profile", {"names": 3}),
     ("profile", {"names": [7]}), ("assemble", {"query": "x", "tools": [deep(500)]}), ("reset", {"keep": "x"}),
 ]  # fmt: skip
 

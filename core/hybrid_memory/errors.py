@@ -139,14 +139,12 @@ class EmbedderMismatchError(StoreError):
     Args:
         there: name and width of the embedder that made the store's vectors.
         given: name of the other embedder, and its width if known.
-        cosine: between vectors of one text, if both claim to be the same model.
     """
 
-    def __init__(self, there: tuple[str, int], given: tuple[str, int | None], *, cosine: float | None = None) -> None:
+    def __init__(self, there: tuple[str, int], given: tuple[str, int | None]) -> None:
         width = "" if given[1] is None else f" (width {given[1]})"
-        other = "" if cosine is None else f" (the same model with other weights: cosine {cosine:.4f})"
         super().__init__(
-            f"the store's vectors are from embedder {there[0]!r} (width {there[1]}), not {given[0]!r}{width}{other}: "
+            f"the store's vectors are from embedder {there[0]!r} (width {there[1]}), not {given[0]!r}{width}: "
             "open it with that embedder, or with MemoryConfig(embedder='none') and then call rebuild(embedder=...)"
         )
 

@@ -21,8 +21,8 @@ from pydantic import Field, PydanticUserError, create_model
 
 from hybrid_memory import Block, Hits, Message, Origin, Receipt, RecordKind, Role, ScopedMemory
 from hybrid_memory.analysis import is_echo
-from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.runtime.breaker import NoResultError, TimeLimit, described
+from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.runtime.breaker import TimeLimit, described
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.speakers import escaped, speaker
 from hybrid_memory.text.structured import cut_off, encodable
@@ -339,8 +339,10 @@ class CustomFunction:
         arguments = {field.alias or name: getattr(checked, name) for name, field in type(checked).model_fields.items()}
         try:
             result = self.limit.call(partial(self._called, arguments))
-        except NoResultError as error:
-            return failure(str(error) if error.__cause__ is None else described(error.__cause__))
+        except ModelError as error:  # it took too long
+            return failure(str(error))
+        except Exception as error:  # noqa: BLE001 - whatever the function raises
+            return failure(described(error))
         return Answer(_as_text(result))
 
     def _called(self, arguments: Mapping[str, Any]) -> Any:

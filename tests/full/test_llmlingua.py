@@ -1,9 +1,6 @@
 import random
-from typing import Any
 
 import pytest
-import torch
-from transformers import BertConfig, BertForTokenClassification, BertTokenizer
 
 from hybrid_memory.models.llmlingua import TOLERANCE, LlmLinguaCompressor
 from tests.world import column
@@ -57,32 +54,3 @@ def test_a_long_text_is_compressed_in_chunks(compressor: LlmLinguaCompressor) ->
     assert limit * 0.6 < compressor._count(result) <= limit * (1 + TOLERANCE)
     assert "K-7731" in result
     assert is_left_of(result, text)
-
-
-@pytest.fixture(scope="module")
-def word_classifier(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A tiny BERT with random weights that judges each word of the samples."""
-    folder = tmp_path_factory.mktemp("classifier")
-    characters = sorted({character for character in ENGLISH + CHINESE if not character.isspace()})
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *characters, *(f"##{one}" for one in characters)]
-    words += sorted({word for word in ENGLISH.split() if word.isalpha() and len(word) > 1})
-    (folder / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
-    vocabulary: Any = {word: number for number, word in enumerate(words)}
-    BertTokenizer(vocab=vocabulary, do_lower_case=False).save_pretrained(folder)
-    torch.manual_seed(5)
-    config = BertConfig(
-        vocab_size=len(words), hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32
-    )
-    BertForTokenClassification(config).save_pretrained(folder)
-    return str(folder)
-
-
-@pytest.mark.parametrize("text", [ENGLISH * 8, CHINESE * 4], ids=["en", "zh"])
-def test_llmlingua2_leaves_out_words_and_changes_none(word_classifier: str, text: str) -> None:
-    compressor = LlmLinguaCompressor(word_classifier, llmlingua2=True)
-    limit = int(compressor._count(text) * 0.6)
-    result = compressor.compress(text, max_tokens=limit)
-    assert limit * 0.7 < compressor._count(result) <= limit * (1 + TOLERANCE)
-    assert is_left_of(result, text)
-    for part in MUST_STAY[ENGLISH if text.startswith(ENGLISH) else CHINESE]:
-        assert result.count(part) == text.count(part), part

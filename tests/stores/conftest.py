@@ -18,7 +18,7 @@ import pytest
 
 from hybrid_memory import EventKind, MemoryConfig, Record, Scope
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
-from hybrid_memory.memory.engines import engine_at
+from hybrid_memory.memory.opening import engine_at
 from hybrid_memory.ports import Draft, Entry, Floats
 from hybrid_memory.store.engine import Engine
 from hybrid_memory.text.tokenize import terms

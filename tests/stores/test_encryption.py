@@ -85,11 +85,15 @@ def test_no_plain_store_is_made_where_a_key_was_meant(tmp_path: Path, key: Any) 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_key_that_is_none_is_no_new_key(tmp_path: Path) -> None:
-    with open_memory(MemoryConfig(url=f"sqlite:///{tmp_path / 'memory.db'}", embedder="none"), key="a key") as memory:
-        with pytest.raises(errors.InvalidConfigError, match="32 bytes"):
-            memory.rekey(lambda: None)  # type: ignore[arg-type, return-value]
+def test_a_copy_has_the_key_that_it_was_opened_with(tmp_path: Path) -> None:
+    old, new = (MemoryConfig(url=f"sqlite:///{tmp_path / name}", embedder="none") for name in ("old.db", "new.db"))
+    with open_memory(old, key="a key") as memory, open_memory(new, key="another key") as copy:
         memory.scoped(user="alice").remember("It goes on.")
+        memory.migrate(copy)
+    with pytest.raises(errors.WrongKeyError):
+        open_memory(new, key="a key")
+    with open_memory(new, key="another key") as copy:
+        assert [turn.text for turn in copy.scoped(user="alice").history()] == ["It goes on."]
 
 
 def test_a_text_file_is_not_taken_for_an_encrypted_store(open_store: OpenStore, tmp_path: Path) -> None:

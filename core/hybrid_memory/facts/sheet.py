@@ -21,7 +21,7 @@ from hybrid_memory.facts.fact import OTHERS, USER, Fact
 from hybrid_memory.facts.facts import FactsProjection, Knowledge, is_lasting, knowledge
 from hybrid_memory.facts.learn import Extractors, learn, learn_before_reading, left_for_later
 from hybrid_memory.facts.profile import UserProfile
-from hybrid_memory.facts.profiling import check_profile_type, own_facts, profile_of
+from hybrid_memory.facts.profiling import own_facts, profile_of
 from hybrid_memory.facts.statements import unpacked
 from hybrid_memory.log.port import LogState
 from hybrid_memory.runtime.runners import Runner
@@ -73,26 +73,16 @@ _HEADINGS = {
 }
 
 
-async def profile(
-    run: Runner,
-    services: Services,
-    scope: Scope,
-    *,
-    names: Collection[str] = (),
-    schema: type[UserProfile] | None = None,
-) -> UserProfile:
+async def profile(run: Runner, services: Services, scope: Scope, *, names: Collection[str] = ()) -> UserProfile:
     """The user's profile in this session, or in any, with the fields of the profile's type."""
-    if schema is not None:
-        check_profile_type(schema)
     await learn_before_reading(run, services, scope)
     view = await in_view(run, services, scope)
     known = await knowledge(run, view)
-    chosen = schema or services.state(FactsProjection).profile
     mine = [*names, *([view.owner.user] if view.owner.user else [])]
     if view.owner.space is None and len(known.speakers) == 1:
         mine += known.speakers - {""}
     own = own_facts(applying(filter(is_lasting, known.facts), scope.session), mine)
-    return profile_of(own, chosen)
+    return profile_of(own, services.state(FactsProjection).profile)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from copy import copy
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial, wraps
-from itertools import islice
 from operator import index
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
-import numpy as np
-
 from hybrid_memory.arguments import Arguments, checked
 from hybrid_memory.arrays import Floats
-from hybrid_memory.config import CleaningLevel, MemoryConfig, RedactionConfig
+from hybrid_memory.config import MemoryConfig, RedactionConfig
 from hybrid_memory.context.memories import RulesProjection
 from hybrid_memory.context.queue import QueueProjection
 from hybrid_memory.context.strategies import resolve_strategy
@@ -37,39 +35,59 @@ from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profiling import check_profile_type
-from hybrid_memory.index.derive import passage_and_alone
 from hybrid_memory.index.port import SemanticIndex
-from hybrid_memory.index.record import Where
 from hybrid_memory.log.event import TimeOrderedIds
 from hybrid_memory.log.port import Clock, EventLog, Key
-from hybrid_memory.log.views import ReadOnlyLog
+from hybrid_memory.log.views import ArchivedLog, ReadOnlyLog
 from hybrid_memory.memory import HybridMemory
-from hybrid_memory.memory.engines import engine_at, open_engines
 from hybrid_memory.models import tokenizers
 from hybrid_memory.models.batching import BatchingEmbedder
-from hybrid_memory.models.embedders import AGREE, WrappedEmbedder, model_in
+from hybrid_memory.models.embedders import WrappedEmbedder
 from hybrid_memory.models.named import any_embedder, embedder_of, given_embedder, language_model_of
 from hybrid_memory.models.port import Embedder, Ranker, TextCompressor
 from hybrid_memory.models.rerankers import WrappedReranker, is_ranker
 from hybrid_memory.recall.cache import RecallProjection
-from hybrid_memory.runtime.breaker import limited, model_limit
+from hybrid_memory.runtime.breaker import model_limit
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
-from hybrid_memory.scope import Scope
 from hybrid_memory.sharing import GrantsProjection
-from hybrid_memory.sockets import load
-from hybrid_memory.store.engine import Engine, Finding, check_contents
-from hybrid_memory.store.indexing import TextIndex, content_key
+from hybrid_memory.sockets import GROUPS, load, registered
+from hybrid_memory.store.engine import INDEXES, Engine, Finding, check_contents
+from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.keepout import KeepingOutLog, KeepOuts
 from hybrid_memory.store.projection import Projection
 from hybrid_memory.store.remember import RedactingLog
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import ChangesProjection
 from hybrid_memory.text.tokens import TokenCounter
+from hybrid_memory.urls import HIDDEN, shown_url
 from hybrid_memory.validation import bounded, shown
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+ENGINES = {
+    "memory": "hybrid_memory.engines.in_memory:InMemoryEngine",
+    "sqlite": "hybrid_memory.engines.sqlite:SqliteEngine",
+    "postgresql": "hybrid_memory.engines.postgres:PostgresEngine",
+    "postgres": "hybrid_memory.engines.postgres:PostgresEngine",
+    "redis": "hybrid_memory.engines.redis:RedisEngine",
+    "rediss": "hybrid_memory.engines.redis:RedisEngine",
+    "milvus": "hybrid_memory.engines.milvus:MilvusEngine",
+    "clickhouse": "hybrid_memory.engines.clickhouse:ClickHouseEngine",
+    "chdb": "hybrid_memory.engines.clickhouse:ClickHouseEngine",
+}
+"""The engines of this library, by URL scheme."""
+
+EXTRAS = {
+    "postgresql": "postgres",
+    "postgres": "postgres",
+    "redis": "redis",
+    "rediss": "redis",
+    "milvus": "milvus",
+    "clickhouse": "clickhouse",
+    "chdb": "clickhouse",
+}
 
 EXTRACTORS = {"statements": "hybrid_memory.facts.statements:Statements"}
 RANKERS = {"learned-1": "hybrid_memory.recall.signals:learned"}
@@ -156,7 +174,7 @@ def open_memory(
     with ExitStack() as failed:
         failed.callback(engines.close)
         if model is not None:
-            model = batched(under_stored_name(engines.index, engines.log.heads(), model, config.cleaning))
+            model = batched(_under_stored_name(engines.index, model))
         log = KeepingOutLog(engines.log, keeping)
         services = Services(
             log=ReadOnlyLog(engines.log) if read_only else _guarded(log, config.redaction),
@@ -176,7 +194,7 @@ def open_memory(
             read_only=read_only,
         )
         statistics.watch("answers", services.state(RecallProjection).answers)
-        memory = HybridMemory(services, lambda given: batched(any_embedder(given)), engines.rekey)
+        memory = HybridMemory(services, lambda given: batched(any_embedder(given)))
         failed.callback(memory.close)
         memory.set_language_model(writer)
         failed.pop_all()
@@ -203,6 +221,18 @@ def _settings(source: str | Path) -> MemoryConfig:
     if isinstance(source, Path) or source.endswith((".yaml", ".yml")):
         return MemoryConfig.from_yaml(source)
     return MemoryConfig(url=source)
+
+
+def _under_stored_name(index: SemanticIndex, embedder: Embedder) -> Embedder:
+    """The embedder, under the name that the store has for it; raises `EmbedderMismatchError` for another one."""
+    stored = index.embedder()
+    if stored is None or stored[0] == embedder.name:
+        return embedder
+    if stored[0] not in getattr(embedder, "also", ()):
+        raise EmbedderMismatchError(stored, (embedder.name, None))
+    same: Any = copy(embedder)  # the caller's keeps its name
+    same.name = stored[0]
+    return cast("Embedder", same)
 
 
 def _batched(model: Embedder, config: MemoryConfig, statistics: Statistics, cache: LruCache[bytes, Floats]) -> Embedder:
@@ -293,16 +323,10 @@ class Limited:
         if not callable(function):
             raise InvalidInputError(f"{shown(model)} has no method {method}(...), which is required")
         self.name = getattr(model, "name", "")
-        label = f"{what} {self.name!r}" if self.name else f"the {what}"
-        limit = model_limit(label, timeout)
+        limit = model_limit(f"{what} {self.name!r}" if self.name else f"the {what}", timeout)
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            try:
-                return limited(limit, function, *args, **kwargs)
-            except ModelError:
-                raise
-            except Exception as error:
-                raise ModelError(f"{label} failed: {type(error).__name__}: {error}") from error
+            return limit.answer(function, *args, **kwargs)
 
         call.__name__ = method
         setattr(self, method, call)
@@ -326,6 +350,87 @@ def projections(
         DocumentsProjection(),
         ChangesProjection(),
     ]
+
+
+def secret(key: Key | None) -> Any:
+    """The passphrase or the bytes, None without a key; a callable that returns None would make a plain store."""
+    if not callable(key):
+        return key
+    if (value := key()) is None:
+        raise InvalidConfigError("key= returned None: return a passphrase or 32 bytes, or leave key= out")
+    return value
+
+
+def engine_at(url: str, config: MemoryConfig, key: Key | None = None, *, read_only: bool = False) -> Engine:
+    """The engine that the scheme of a URL names: one of ours, or of an installed package.
+
+    Raises `InvalidConfigError` if nobody offers the scheme, or a key is given for an engine that cannot encrypt.
+    """
+    scheme = url.partition(":")[0].partition("+")[0]
+    if f"://{HIDDEN}" in url:
+        raise InvalidConfigError(f"{url!r} lacks user and password, which are never shown or written: add them")
+    if ":" not in url or (scheme not in ENGINES and scheme not in registered("engine")):
+        file = "" if ":" in url or not url else f"sqlite:///{url} for a file, or else "
+        raise InvalidConfigError(
+            f"cannot open {shown_url(url)!r}: use {file}{INDEXES}, the path of a .yaml file, or a package that "
+            f"registers the scheme under {GROUPS['engine']}"
+        )
+    kind: type[Engine] = load("engine", scheme, ENGINES, EXTRAS)
+    if key is not None and not kind.encrypts:
+        reason = "is written to no disk: there is nothing to encrypt" if url == "memory://" else "has no key"
+        raise InvalidConfigError(f"{shown_url(url)} {reason}, leave key= out")
+    opened = kind(url, config, secret(key))
+    opened.read_only = read_only
+    return opened
+
+
+@dataclass(slots=True)
+class Engines:
+    """What a memory stands on."""
+
+    log: EventLog
+    index: SemanticIndex
+    archive: ArchivedLog | None = None
+    outbox: EventLog | None = None
+
+    def close(self) -> None:
+        """Release them all."""
+        for part in (self.index, self.log, self.outbox):
+            if part is not None:
+                part.close()
+
+
+def open_engines(
+    config: MemoryConfig, key: Key | None, *, engine: Engine | None = None, read_only: bool = False
+) -> Engines:
+    """The engines that the settings name; what was opened is closed again where another cannot be.
+
+    ``engine`` stands in for the one that ``config.url`` names.
+    """
+    value = secret(key)
+    if engine is not None and value is not None and engine.key != value:
+        raise InvalidConfigError("key= does not reach the engine that you give: make that one with the key")
+    at = partial(engine_at, config=config, key=value, read_only=read_only)
+    first = engine or at(config.url)
+    second = first if config.index.url in {None, config.url} else at(config.index.url or "")
+    with ExitStack() as opened:
+        log = first.log()
+        opened.callback(log.close)
+        index = second.index()
+        opened.callback(index.close)
+        engines = Engines(log, index)
+        if config.outbox is not None:
+            file = Path(config.outbox).expanduser().resolve()  # with the key of the store
+            taken = [getattr(engine, "path", None) for engine in (first, second)]
+            if file in [path.resolve() for path in taken if path is not None]:
+                raise InvalidConfigError(f"outbox={config.outbox!r} is the store itself: choose another file")
+            engines.outbox = at(f"sqlite:///{file}").log()
+            opened.callback(engines.outbox.close)
+        if config.archive.url is not None:
+            archive = engine_at(config.archive.url, config).archive()
+            engines.archive = engines.log = ArchivedLog(log, archive)
+        opened.pop_all()  # none failed: they stay open
+    return engines
 
 
 @checked
@@ -358,58 +463,3 @@ def check_store(config: MemoryConfig, *, key: Key | None = None) -> list[Finding
     finally:
         engines.close()
     return findings
-
-
-LOOKED_AT = 20
-"""Among how many of the newest records of an owner, and owners, to look for a text with a vector."""
-
-COMPARED_CHARS = 1_000
-"""Longer texts are not compared: some packages cut them, others average."""
-
-
-def under_stored_name(
-    index: SemanticIndex, owners: Iterable[Scope], embedder: Embedder, cleaning: CleaningLevel
-) -> Embedder:
-    """The embedder, under the name stored for it.
-
-    Raises:
-        EmbedderMismatchError: another embedder made the store's vectors.
-        ModelError: it must be compared with another one, and fails.
-    """
-    stored = index.embedder()
-    if stored is None or stored[0] == embedder.name:
-        return embedder
-    known_as = getattr(embedder, "also", ())
-    if stored[0] not in known_as:
-        model = model_in(embedder.name)
-        if model is None or model != model_in(stored[0]):
-            raise EmbedderMismatchError(stored, (embedder.name, None))
-        cosine = _cosine(index, owners, embedder, stored[0], cleaning)
-        if cosine is None or cosine < AGREE:
-            raise EmbedderMismatchError(stored, (embedder.name, None), cosine=cosine)
-    same: Any = copy(embedder)  # the caller's keeps its name
-    same.name = stored[0]
-    return cast("Embedder", same)
-
-
-def _cosine(
-    index: SemanticIndex, owners: Iterable[Scope], embedder: Embedder, name: str, cleaning: CleaningLevel
-) -> float | None:
-    """The cosine of a stored vector and this embedder's for the same text; None without one to compare."""
-    for owner in islice(owners, LOOKED_AT):
-        records = index.get(index.search(None, Where(owner), LOOKED_AT).ids.tolist())
-        before = index.previous(owner, records)
-        passages = (text for one in records for text in passage_and_alone(one, before.get(one.id), cleaning))
-        for text in passages:
-            known = index.known([content_key(name, text)]) if len(text) <= COMPARED_CHARS else {}
-            if not known:
-                continue
-            (vector,) = known.values()
-            try:
-                made = embedder.embed_documents([text])[0]
-            except ModelError:
-                raise
-            except Exception as error:  # a package of its own raises what it likes
-                raise ModelError(f"embedder {embedder.name!r} failed: {type(error).__name__}: {error}") from error
-            return float(made @ vector / (np.linalg.norm(vector) or 1)) if made.shape == vector.shape else 0.0
-    return None

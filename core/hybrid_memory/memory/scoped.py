@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
+from typing import Any, Literal, Self
 
 from hybrid_memory import sharing
 from hybrid_memory.arguments import checked
@@ -50,8 +50,6 @@ Decision = Callable[[Standing], tuple[dict[str, Any], list[Draft]]]
 RACES = 100
 """How many decisions of other admins may interfere before the call fails."""
 
-P = TypeVar("P", bound=UserProfile)
-
 
 class ScopedMemory(Prompts):
     """One owner's memory; made by `HybridMemory.scoped`.
@@ -86,39 +84,17 @@ class ScopedMemory(Prompts):
         )
         return Facts(known)
 
-    if TYPE_CHECKING:
+    @verb(Right.READ)
+    async def profile(self, run: Runner, *, names: Collection[str] = ()) -> UserProfile:
+        """The profile of the user, of the type given to `open_memory`, with the sources and history of each value.
 
-        @overload
-        def profile(self, *, names: Collection[str] = ()) -> UserProfile: ...
-        @overload
-        def profile(self, schema: type[P], *, names: Collection[str] = ()) -> P: ...
-        def profile(self, schema: Any = None, *, names: Collection[str] = ()) -> Any:
-            """See below."""
+        Args:
+            names: further names of the user in the conversations, beside the ``user`` of the scope.
 
-        @overload
-        async def aprofile(self, *, names: Collection[str] = ()) -> UserProfile: ...
-        @overload
-        async def aprofile(self, schema: type[P], *, names: Collection[str] = ()) -> P: ...
-        async def aprofile(self, schema: Any = None, *, names: Collection[str] = ()) -> Any:
-            """See below."""
-
-    else:
-
-        @verb(Right.READ)
-        async def profile(self, run: Runner, schema: type[Any] | None = None, *, names: Collection[str] = ()) -> Any:
-            """The profile of the user, with the sources and history of each value.
-
-            Args:
-                schema: a subclass of `UserProfile` with your own fields; by default the one given to `open_memory`.
-                names: further names of the user in the conversations, beside the ``user`` of the scope.
-
-            Raises:
-                InvalidConfigError: a field of the schema cannot be filled.
-                InvalidInputError: names is not a collection of names.
-            """
-            return await profile_of_user(run, self._services, self.scope, names=names, schema=schema)
-
-        aprofile = profile.twin
+        Raises:
+            InvalidInputError: names is not a collection of names.
+        """
+        return await profile_of_user(run, self._services, self.scope, names=names)
 
     @verb(Right.WRITE)
     async def resolve(self, run: Runner, fact: Fact, *, value: str | None = None, reject: bool = False) -> Receipt:
@@ -327,6 +303,7 @@ class ScopedMemory(Prompts):
         return f"<ScopedMemory {self.scope} in {self._runtime}{past}>"
 
     afacts = facts.twin
+    aprofile = profile.twin
     aresolve = resolve.twin
     awhy = why.twin
     arollback = rollback.twin

@@ -16,7 +16,7 @@ import numpy as np
 from hybrid_memory.arrays import Floats
 from hybrid_memory.errors import ModelError
 from hybrid_memory.models.port import Embedder
-from hybrid_memory.runtime.breaker import TimeLimit, limited
+from hybrid_memory.runtime.breaker import TimeLimit
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tasks import INTERACTIVE, Condition, current_priority
@@ -241,7 +241,7 @@ class BatchingEmbedder:
         return rows
 
     def _called(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return function(*args, **kwargs) if self._limit is None else limited(self._limit, function, *args, **kwargs)
+        return function(*args, **kwargs) if self._limit is None else self._limit.call(function, *args, **kwargs)
 
     def _unlist(self, text: _Text) -> None:
         """Let no further call join the text; done first, since no call may join a finished text."""

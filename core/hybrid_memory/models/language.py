@@ -17,7 +17,7 @@ from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.models.embedders import name_of
 from hybrid_memory.models.port import LanguageModel
-from hybrid_memory.runtime.breaker import Breaker, NoResultError, TimeLimit
+from hybrid_memory.runtime.breaker import Breaker, TimeLimit
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tasks import PATIENT
 from hybrid_memory.text.structured import parse_object, without_thoughts
@@ -69,7 +69,7 @@ class WrappedLanguageModel:
     def complete(self, messages: Sequence[Message]) -> str:
         """The answer, stripped, without the model's reasoning."""
         given = list(messages) if self._is_port else _chat(messages)
-        return self._text(self._called(self._ask, given))
+        return self._text(self._limit.answer(self._ask, given))
 
     def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
         """The JSON object in the answer to a prompt with the schema; tries once more if there is none.
@@ -77,7 +77,7 @@ class WrappedLanguageModel:
         A LangChain or LlamaIndex model uses its own structured output first, if it has one.
         """
         if self._structured is not None:
-            value = self._called(self._structured, list(messages), schema)
+            value = self._limit.answer(self._structured, list(messages), schema)
             if not isinstance(value, dict):
                 raise ModelError(f"language model {self.name!r} answered {type(value).__name__}, not an object")
             return value
@@ -85,19 +85,13 @@ class WrappedLanguageModel:
         if self._native is None:
             return self._in_text(chat, schema)
         try:
-            found = _object_in(self._called(self._native, chat, schema))
+            found = _object_in(self._limit.answer(self._native, chat, schema))
         except ModelError as error:
             if error.__cause__ is None:  # out of time: another call would be, too
                 raise
             found = self._in_text(chat, schema)
             self._native = None  # it answers, but not that way
         return found or self._in_text(chat, schema)
-
-    def _called(self, function: Callable[..., Any], *args: Any) -> Any:
-        try:
-            return self._limit.call(function, *args)
-        except NoResultError as error:
-            raise ModelError(str(error)) from error.__cause__
 
     def _in_text(self, chat: Chat, schema: Mapping[str, Any]) -> dict[str, Any]:
         task = (
@@ -108,12 +102,12 @@ class WrappedLanguageModel:
             *chat, last = chat
             task = f"{last['content']}\n\n{task}"
         chat = [*chat, {"role": "user", "content": task}]
-        answer = self._text(self._called(self._ask, chat))
+        answer = self._text(self._limit.answer(self._ask, chat))
         found = parse_object(answer)
         if found is None:
             problem = "There is no JSON object in this answer. Answer again with the JSON object alone."
             chat = [*chat, {"role": "assistant", "content": answer}, {"role": "user", "content": problem}]
-            answer = self._text(self._called(self._ask, chat))
+            answer = self._text(self._limit.answer(self._ask, chat))
             found = parse_object(answer)
         if found is None:
             raise ModelError(f"language model {self.name!r} did not answer with a JSON object: {answer[:200]!r}")

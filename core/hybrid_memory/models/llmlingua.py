@@ -1,6 +1,6 @@
 """Text compression by LLMLingua: a small language model determines which words carry little information.
 
-LLMLingua: Jiang et al. 2023, arXiv:2310.05736; LLMLingua-2: Pan et al. 2024, arXiv:2403.12968.
+LLMLingua: Jiang et al. 2023, arXiv:2310.05736.
 """
 
 from __future__ import annotations
@@ -28,10 +28,6 @@ MAX_WINDOW = 1000
 MAX_PART = 200
 """How many tokens LLMLingua shortens at once; later ones are judged by the words that remain."""
 
-LLMLINGUA2_WINDOW = 500
-_LLMLINGUA2_NAMES = {"bert": "bert-base-multilingual-cased", "xlm-roberta": "xlm-roberta-large"}
-"""The library infers from a folder's name how the tokenizer marks words; we check the model itself."""
-
 _WORD = re.compile(r"[^\W\u3040-\u30ff\u3400-\u9fff]")
 _UNITS = re.compile(rf"{_WORD.pattern}+(?:[-'’.@/+]{_WORD.pattern}+)*|\S")
 """Words; single characters in Chinese and Japanese; marks of punctuation."""
@@ -51,21 +47,18 @@ class LlmLinguaCompressor:
     after the other.
 
     Args:
-        model: the folder or hub name of a causal language model; for LLMLingua-2, of a token classifier trained for it.
+        model: the folder or hub name of a causal language model.
         device: the device to run on, in PyTorch's notation.
-        llmlingua2: whether the model is for LLMLingua-2.
 
     Raises:
         MissingDependencyError: llmlingua is not installed.
         ModelError: the model cannot be loaded.
-        InvalidInputError: for LLMLingua-2, the model is neither a BERT nor an XLM-RoBERTa.
     """
 
-    def __init__(self, model: str, *, device: str = "cpu", llmlingua2: bool = False) -> None:
+    def __init__(self, model: str, *, device: str = "cpu") -> None:
         self._model = model
-        self._library = _loaded(model, device, llmlingua2=llmlingua2)
-        limit = LLMLINGUA2_WINDOW if llmlingua2 else MAX_WINDOW
-        self._window = min(limit, self._library.max_position_embeddings)
+        self._library = _loaded(model, device)
+        self._window = min(MAX_WINDOW, self._library.max_position_embeddings)
         self._lock = threading.Lock()
 
     def compress(self, text: str, *, max_tokens: int) -> str:
@@ -157,35 +150,28 @@ def _left_of(core: str, result: str) -> str:
     return text
 
 
-def _loaded(model: str, device: str, *, llmlingua2: bool) -> Any:
+def _loaded(model: str, device: str) -> Any:
     """The library's compressor, without its constructor.
 
     The constructor downloads a token table, seeds the process's random numbers, and runs code from the model.
     """
     try:
         from llmlingua import PromptCompressor  # noqa: PLC0415 - optional
-        from transformers import (  # noqa: PLC0415 - optional
-            AutoConfig,
-            AutoModelForCausalLM,
-            AutoModelForTokenClassification,
-            AutoTokenizer,
-        )
+        from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415 - optional
     except ImportError as error:
         raise MissingDependencyError("llmlingua", extra="llmlingua") from error
-    kind = AutoModelForTokenClassification if llmlingua2 else AutoModelForCausalLM
     try:
         config = AutoConfig.from_pretrained(model)
         tokenizer = AutoTokenizer.from_pretrained(model)
-        network = kind.from_pretrained(model, dtype="float32" if device == "cpu" else "auto").to(device).eval()
+        kind = "float32" if device == "cpu" else "auto"
+        network = AutoModelForCausalLM.from_pretrained(model, dtype=kind).to(device).eval()
     except (OSError, ValueError, RuntimeError) as error:
         raise ModelError(f"cannot load {model!r} for LLMLingua: {error}") from error
-    if llmlingua2 and config.model_type not in _LLMLINGUA2_NAMES:
-        raise InvalidInputError(f"LLMLingua-2 needs a BERT or an XLM-RoBERTa, and {model!r} is a {config.model_type}")
     compressor = PromptCompressor.__new__(PromptCompressor)
     vars(compressor).update(
-        model_name=_LLMLINGUA2_NAMES[config.model_type] if llmlingua2 else model,
-        use_llmlingua2=llmlingua2,
-        model=network if llmlingua2 else _with_tuples(network),
+        model_name=model,
+        use_llmlingua2=False,
+        model=_with_tuples(network),
         tokenizer=tokenizer,
         # The model's own tokens, instead of the library's token table.
         oai_tokenizer=SimpleNamespace(
@@ -196,14 +182,8 @@ def _loaded(model: str, device: str, *, llmlingua2: bool) -> Any:
         cache_bos_num=10,
         prefix_bos_num=100,
         context_idxs=[],
-        max_batch_size=8,
-        max_seq_len=LLMLINGUA2_WINDOW + 12,
-        max_force_token=0,
-        special_tokens=set(tokenizer.all_special_tokens),
-        added_tokens=[],
     )
-    if not llmlingua2:
-        compressor.get_ppl = _by_characters(compressor.get_ppl, tokenizer)
+    compressor.get_ppl = _by_characters(compressor.get_ppl, tokenizer)
     return compressor
 
 

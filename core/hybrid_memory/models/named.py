@@ -26,7 +26,6 @@ from hybrid_memory.models.embedders import (
     WrappedEmbedder,
     as_embedder,
     checked_rows,
-    model_in,
     name_of,
     passages_in_script,
     query_in_script,
@@ -164,7 +163,7 @@ def _run_here(provider: str, model: str) -> WrappedEmbedder:
     except Exception as error:  # a hub that cannot be reached, a file that is no model
         raise InvalidConfigError(f"embedder {provider}:{model} cannot be used: {_reason(error)}") from error
     name = f"{provider}/{model}"
-    if model_in(name) == LOCAL_MODEL:
+    if model.rstrip("/").lower().endswith(LOCAL_MODEL):
 
         def documents(texts: Sequence[str]) -> Floats:
             rows = checked_rows(made.embed_documents(list(texts)), len(texts), None, LOCAL_MODEL)
@@ -173,7 +172,7 @@ def _run_here(provider: str, model: str) -> WrappedEmbedder:
         def query(text: str) -> Floats:
             return query_in_script(checked_rows([made.embed_query(text)], 1, None, LOCAL_MODEL)[0], text)
 
-        # With the local embedder's last coordinate, so that their vectors are the same.
+        # With the local embedder's last coordinate.
         return WrappedEmbedder(_model_of(documents, query), name=f"{name}+script")
     return WrappedEmbedder(made, name=name)
 

@@ -14,7 +14,7 @@ from hybrid_memory.arrays import Array
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.embedders import name_of
 from hybrid_memory.models.port import Ranker
-from hybrid_memory.runtime.breaker import limited, model_limit
+from hybrid_memory.runtime.breaker import model_limit
 from hybrid_memory.validation import shown
 
 ROW = "hybrid_memory_row"
@@ -61,12 +61,7 @@ class WrappedReranker:
         """
         if not texts:
             return np.zeros(0)
-        try:
-            answer = limited(self._limit, self._ask, query, list(texts))
-        except ModelError:
-            raise
-        except Exception as error:
-            raise ModelError(f"reranker {self.name!r} failed: {type(error).__name__}: {error}") from error
+        answer = self._limit.answer(self._ask, query, list(texts))
         if answer.shape != (len(texts),) or np.isinf(answer).any():
             raise ModelError(f"reranker {self.name!r} did not return {len(texts)} finite numbers")
         return to_unit(answer)

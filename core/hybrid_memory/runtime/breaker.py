@@ -118,10 +118,6 @@ PROBE_SECONDS = 1.0
 """How long the caller waits whose call probes whether there is an answer again."""
 
 
-class NoResultError(Exception):
-    """A call failed, with the exception as its cause, or took too long, without one; the message says which."""
-
-
 class TimeLimit:
     """Calls functions with a time limit; they get a copy of the caller's context variables.
 
@@ -153,20 +149,19 @@ class TimeLimit:
         hurried = current_priority(self._usual) >= INTERACTIVE
         return min((self._timeout if hurried else self._patience).total_seconds(), threading.TIMEOUT_MAX)
 
-    def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of the function.
+    def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:  # noqa: C901 - each way to fail
+        """The result of the function; raises its error, or `ModelError`.
 
         Raises:
-            NoResultError: it failed, took too long, could not be called, or was not called because the last calls took
-                too long.
+            ModelError: it took too long, could not be called, or was not called because the last calls took too long.
         """
         with self._lock:
             self._left = [thread for thread in self._left if thread.is_alive()]
             if len(self._left) >= MAX_HANGING:
-                raise NoResultError(f"{self._name} hangs: {MAX_HANGING} calls have not returned")
+                raise ModelError(f"{self._name} hangs: {MAX_HANGING} calls have not returned")
         admission = Admission.YES if self._breaker is None else self._breaker.admit()
         if self._breaker is not None and admission is Admission.NO:
-            raise NoResultError(f"{self._breaker.failure}; it will be retried later")
+            raise ModelError(f"{self._breaker.failure}; it will be retried later")
         seconds = min(self.seconds, PROBE_SECONDS) if admission is Admission.PROBE else self.seconds
         outcome: queue.SimpleQueue[tuple[T, None] | tuple[None, BaseException]] = queue.SimpleQueue()
         context = contextvars.copy_context()
@@ -185,19 +180,30 @@ class TimeLimit:
         try:
             thread.start()
         except RuntimeError as error:
-            raise NoResultError(f"{self._name} cannot be called: {error}") from error
+            raise ModelError(f"{self._name} cannot be called: {error}") from error
         try:
             value, problem = outcome.get(timeout=seconds)
         except queue.Empty:
-            late = NoResultError(f"{self._name} took longer than {seconds:g} s")
+            late = ModelError(f"{self._name} took longer than {seconds:g} s")
             with self._lock:
                 self._left.append(thread)
             if self._breaker is not None:
                 self._breaker.failed(late)
             raise late from None
-        if problem is not None:
-            raise NoResultError(f"{self._name} failed: {described(problem)}") from problem
+        if isinstance(problem, Exception):
+            raise problem
+        if problem is not None:  # such as SystemExit, which is the function's own
+            raise ModelError(f"{self._name} failed: {described(problem)}") from problem
         return value  # type: ignore[return-value]
+
+    def answer(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """As `call`, but every error is a `ModelError`."""
+        try:
+            return self.call(function, *args, **kwargs)
+        except ModelError:
+            raise
+        except Exception as error:
+            raise ModelError(f"{self._name} failed: {described(error)}") from error
 
 
 def described(problem: BaseException) -> str:
@@ -215,13 +221,3 @@ PATIENCE = 6
 def model_limit(name: str, timeout: timedelta) -> TimeLimit:
     """The time limit of a model; after a call that took too long, only a probe is made."""
     return TimeLimit(name, timeout, patience=PATIENCE * timeout, breaker=Breaker())
-
-
-def limited(limit: TimeLimit, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """The result of a model's method; raises its error, or `ModelError` if it took too long."""
-    try:
-        return limit.call(function, *args, **kwargs)
-    except NoResultError as error:
-        if isinstance(error.__cause__, Exception):
-            raise error.__cause__ from None
-        raise ModelError(str(error)) from error.__cause__

@@ -69,8 +69,6 @@ def main(memory: HybridMemory) -> None:
     for fact in alice.facts(category="knowledge"):
         assert_type(fact, Fact)
     assert_type(alice.profile(), UserProfile)
-    assert_type(alice.profile(Patient), Patient)
-    assert_type(alice.profile(Patient).allergies, tuple[str, ...])
     assert_type(alice.summary(), Summary)
     assert_type(alice.events(kinds=[EventKind.MESSAGE]), list[Event])
     assert_type(alice.block("task").put("Book the hall."), Block)
@@ -102,7 +100,7 @@ async def amain(memory: HybridMemory) -> None:
     assert_type(await alice.aremember("I like tea."), Receipt)
     for hit in await alice.arecall("tea"):
         assert_type(hit, Hit)
-    assert_type(await alice.aprofile(Patient), Patient)
+    assert_type(await alice.aprofile(), UserProfile)
     assert_type(await alice.aassemble("tea?"), Context)
     assert_type(await alice.ablocks(), dict[str, Block])
 
@@ -120,7 +118,7 @@ def mistakes(alice: ScopedMemory) -> None:
 
 async def amistakes(alice: ScopedMemory) -> None:
     await alice.arecall("Rome", k="3")  # type: ignore[arg-type]
-    await alice.aprofile(Patient, name=())  # type: ignore[call-overload]
+    await alice.aprofile(name=())  # type: ignore[call-arg]
 
 
 async def opened() -> None:
@@ -131,6 +129,6 @@ async def opened() -> None:
 
 if __name__ == "__main__":
     config = MemoryConfig(url="memory://", embedder="hashing", recall=RecallConfig(count_uses=False))
-    with open_memory(config) as made:
+    with open_memory(config, profile=Patient) as made:
         main(made)
         asyncio.run(amain(made))

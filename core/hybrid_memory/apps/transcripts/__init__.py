@@ -20,28 +20,21 @@ from hybrid_memory.apps.transcripts.documents import (
     packed,
     records,
 )
-from hybrid_memory.apps.transcripts.exports import CHATGPT, CLAUDE_AI, OF_ACCOUNTS
-from hybrid_memory.apps.transcripts.messages import (
-    dated,
-    is_langchain_message,
-    is_openai_message,
-    langchain_messages,
-    openai_messages,
-)
+from hybrid_memory.apps.transcripts.exports import OF_ACCOUNTS, ChatGpt, ClaudeAi
+from hybrid_memory.apps.transcripts.messages import OpenAi, dated
 from hybrid_memory.display import counted
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.validation import shown
 
 __all__ = ["Form", "Transcript", "file_time", "read_transcript"]
 
-Form: TypeAlias = Literal["openai", "langchain", "claude-ai", "chatgpt"]
+Form: TypeAlias = Literal["openai", "claude-ai", "chatgpt"]
 """The program that wrote a file."""
 
 _READERS: dict[Form, Reader] = {
-    "openai": Reader.of_messages("OpenAI chat", is_openai_message, openai_messages),
-    "langchain": Reader.of_messages("LangChain", is_langchain_message, langchain_messages),
-    "claude-ai": CLAUDE_AI,
-    "chatgpt": CHATGPT,
+    "openai": OpenAi(),
+    "claude-ai": ClaudeAi(),
+    "chatgpt": ChatGpt(),
 }
 _KNOWN = ", ".join(_READERS)
 
@@ -107,7 +100,7 @@ def _files(path: Path, form: Form | Literal["auto"], refusals: list[str]) -> Seq
         refusals.append(f"{path}: no such file or folder")
         return []
     if path.suffix.lower() == ".zip" and path.is_file():
-        return packed(path, (CHATGPT if form == "auto" else _READERS[form]).files, refusals)
+        return packed(path, _READERS["chatgpt" if form == "auto" else form].files, refusals)
     if not path.is_dir():
         return [path]
     patterns = PLAIN_FILES if form == "auto" else _READERS[form].files

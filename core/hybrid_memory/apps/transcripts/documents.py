@@ -1,23 +1,23 @@
-"""Read the JSON values of a file one by one, and conversations that are plain lists of messages."""
+"""The JSON values of a file one by one, and what reads conversations from them."""
 
 from __future__ import annotations
 
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar
 from zipfile import BadZipFile, ZipFile
 
 from hybrid_memory import Message
-from hybrid_memory.apps.transcripts.messages import mapping, name_of
 from hybrid_memory.errors import InvalidInputError, InvalidMessageError
 from hybrid_memory.text.structured import encodable_json
-from hybrid_memory.validation import shown, stated_time
+from hybrid_memory.validation import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +147,6 @@ def _parsed(content: bytes, path: Path | Packed, number: int | None = None) -> A
 MAX_LOOKED_AT = 20
 """The number of lines, or of messages, within which a file must show its form."""
 
-Fits: TypeAlias = Callable[[Any], bool]
-Reads: TypeAlias = Callable[[Mapping[str, Any]], list[Message]]
-
-
 PLAIN_FILES = ("*.json", "*.jsonl")
 
 
@@ -168,70 +164,39 @@ class Conversation:
     at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(ABC):
     """A reader of one form of files.
 
     Attributes:
-        files: patterns of file names.
-        fits: whether a value has this form: a message, a conversation, or an event of one.
-        read: returns the conversations of a file's records.
+        program: whose form it is; files: patterns of file names.
     """
 
-    files: tuple[str, ...]
-    fits: Fits
-    read: Callable[[Iterable[Record]], Iterator[Conversation]]
+    program: ClassVar[str]
+    files: ClassVar[tuple[str, ...]]
 
-    @classmethod
-    def of_messages(cls, form: str, fits: Fits, reads: Reads) -> Self:
-        """A reader for files that are lists of messages, see `conversations`."""
-        return cls(
-            PLAIN_FILES, lambda value: holds(value, fits), lambda records: conversations(records, form, fits, reads)
-        )
+    @abstractmethod
+    def fits(self, value: Any) -> bool:
+        """Whether a value has this form: a turn, a conversation, or a list with one."""
 
+    @abstractmethod
+    def read(self, records: Iterable[Record]) -> Iterator[Conversation]:
+        """The conversations of a file's records."""
 
-def listed(value: Any) -> list[Any] | None:
-    """The items of a list, or of the ``messages`` of an object; None for anything else."""
-    items = value.get("messages") if isinstance(value, Mapping) else value
-    return items if isinstance(items, list) else None
+    @abstractmethod
+    def is_turn(self, value: Any) -> bool:
+        """Whether a part of a conversation is a turn of this form."""
 
+    @abstractmethod
+    def messages(self, turn: Mapping[str, Any]) -> list[Message]:
+        """The messages of a turn."""
 
-def holds(value: Any, fits: Fits) -> bool:
-    """Whether a value is a message of this form, or a conversation with one near its beginning."""
-    items = listed(value)
-    return fits(value) if items is None else any(map(fits, items[:MAX_LOOKED_AT]))
-
-
-def conversations(records: Iterable[Record], form: str, fits: Fits, reads: Reads) -> Iterator[Conversation]:
-    """A conversation for each list; messages on separate lines form one conversation."""
-    single: list[Message] = []
-    lists = False
-    for record in records:
-        items = listed(record.value)
-        lists = lists or (items is not None and not single)
-        if lists == (items is None):
-            record.refuse("a file holds one message a line or one conversation a line, not both")
-            continue
-        if items is None:
-            single += message_of(record, record.value, form, fits, reads)
-            continue
-        places = (record.part(item, f"message {number}") for number, item in enumerate(items, 1))
-        yield Conversation(
-            [said for place in places for said in message_of(place, place.value, form, fits, reads)],
-            name_of(mapping(record.value).get("session")) or "",
-            stated_time(mapping(record.value)),
-        )
-    if not lists:
-        yield Conversation(single)
-
-
-def message_of(record: Record, value: Any, form: str, fits: Fits, reads: Reads) -> list[Message]:
-    """The messages in a value of this record, unless it has another form or cannot be stored."""
-    if not fits(value):
-        record.refuse(f"no {form} message: {shown(value)}")
-        return []
-    try:
-        return reads(value)
-    except InvalidMessageError as error:
-        record.refuse(str(error))
-        return []
+    def messages_in(self, record: Record) -> list[Message]:
+        """The messages in this record, unless it has another form or cannot be stored."""
+        if not self.is_turn(record.value):
+            record.refuse(f"no {self.program} message: {shown(record.value)}")
+            return []
+        try:
+            return self.messages(record.value)
+        except InvalidMessageError as error:
+            record.refuse(str(error))
+            return []

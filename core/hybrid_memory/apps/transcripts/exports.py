@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from hybrid_memory import Message, Role
-from hybrid_memory.apps.transcripts.documents import Conversation, Reader, Record, message_of
+from hybrid_memory.apps.transcripts.documents import Conversation, Reader, Record
 from hybrid_memory.apps.transcripts.messages import items, mapping, messages_of
 from hybrid_memory.validation import shown, stated_time
 
@@ -38,20 +38,17 @@ def _listed_chats(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-class _Export(ABC):
+class _Export(Reader):
     """The conversations of a program's users, named by their titles and the beginnings of their ids.
 
     Attributes:
-        program: its name; turns: the field of a conversation with its turns, and what that is.
+        turns: the field of a conversation with its turns, and what that is.
         title: the field of the title, then those of the id.
     """
 
-    program: ClassVar[str]
+    files = ("conversations*.json",)
     turns: ClassVar[tuple[str, type]]
     title: ClassVar[tuple[str, ...]]
-
-    def reader(self) -> Reader:
-        return Reader(("conversations*.json",), self.fits, self.read)
 
     def fits(self, value: Any) -> bool:
         """Whether it is a conversation, or a list with one."""
@@ -65,10 +62,6 @@ class _Export(ABC):
     def is_turn(self, value: Any) -> bool:
         return bool(value)
 
-    @abstractmethod
-    def messages(self, turn: Mapping[str, Any]) -> list[Message]:
-        """The messages of a turn."""
-
     def read(self, records: Iterable[Record]) -> Iterator[Conversation]:
         for record in records:
             for number, chat in enumerate(_listed_chats(record.value), 1):
@@ -76,12 +69,8 @@ class _Export(ABC):
                 if isinstance(chat, list) or not self.fits(chat):
                     place.refuse(f"not a {self.program} conversation: {shown(chat)}")
                     continue
-                turns = ((place.part(value, f"message {row}"), value) for row, value in enumerate(self.branch(chat), 1))
-                messages = [
-                    one
-                    for at, value in turns
-                    for one in message_of(at, value, self.program, self.is_turn, self.messages)
-                ]
+                turns = (place.part(value, f"message {row}") for row, value in enumerate(self.branch(chat), 1))
+                messages = [one for turn in turns for one in self.messages_in(turn)]
                 yield Conversation(messages, self.named(chat), stated_time(chat))
 
     def named(self, chat: Mapping[str, Any]) -> str:
@@ -107,7 +96,9 @@ def _file_block(name: Any, text: str = "") -> dict[str, Any]:
     return {"type": "attachment", "name": name, "text": f"[{name}]\n{text}".rstrip()}
 
 
-class _ChatGpt(_Export):
+class ChatGpt(_Export):
+    """What ChatGPT exports: a tree of messages for each conversation."""
+
     program, turns, title = "ChatGPT", ("mapping", Mapping), ("title", "conversation_id", "id")
 
     def branch(self, chat: Any) -> list[Mapping[str, Any]]:
@@ -168,7 +159,9 @@ class _ChatGpt(_Export):
             yield Conversation(messages_of(Role.USER, text, id_=id_), "custom instructions", at)
 
 
-class _ClaudeAi(_Export):
+class ClaudeAi(_Export):
+    """What Claude.ai exports."""
+
     program, turns, title = "Claude.ai", ("chat_messages", list), ("name", "uuid")
 
     def is_turn(self, value: Any) -> bool:
@@ -207,6 +200,3 @@ class _ClaudeAi(_Export):
             id_ = None if results else turn.get("uuid")
             results += messages_of(_ROLES_OF_CLAUDE[turn["sender"]], part, id_=id_, at=stated_time(turn))
         return results
-
-
-CHATGPT, CLAUDE_AI = _ChatGpt().reader(), _ClaudeAi().reader()

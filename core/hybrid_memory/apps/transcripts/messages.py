@@ -1,14 +1,15 @@
-"""Messages of OpenAI, Anthropic and LangChain, and the parts that all forms share: content, calls, results, times."""
+"""Messages of OpenAI, and the parts that all forms share: content, calls, results, times."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from hybrid_memory import Message, Role, ToolCall
 from hybrid_memory.analysis import RESERVED
+from hybrid_memory.apps.transcripts.documents import MAX_LOOKED_AT, PLAIN_FILES, Conversation, Reader, Record
 from hybrid_memory.errors import InvalidMessageError
 from hybrid_memory.scope import check_name
 from hybrid_memory.validation import moment, shown, stated_time
@@ -151,82 +152,63 @@ _OTHERS = ("blocks", "additional_kwargs", "uuid", "lc")
 """Fields that identify messages of other forms."""
 
 
-def is_openai_message(value: Any) -> bool:
-    """Whether it has a role and content, or explicitly empty content."""
-    return (
-        isinstance(value, Mapping)
-        and isinstance(value.get("role"), str)
-        and value["role"] in ROLES
-        and any(key in value for key in _SAYING)
-        and not any(key in value for key in _OTHERS)
-    )
+def _listed(value: Any) -> list[Any] | None:
+    """The items of a list, or of the ``messages`` of an object; None for anything else."""
+    listed = value.get("messages") if isinstance(value, Mapping) else value
+    return listed if isinstance(listed, list) else None
 
 
-def openai_messages(value: Mapping[str, Any]) -> list[Message]:
-    """The messages behind one of this form."""
-    legacy = value.get("function_call")
-    calls = items(value.get("tool_calls")) or ([{"function": legacy}] if legacy else [])
-    return messages_of(
-        ROLES[value["role"]],
-        value.get("content") or value.get("refusal"),
-        calls=calls,
-        answers=value.get("tool_call_id"),
-        name=value.get("name"),
-        id_=value.get("id"),
-        at=stated_time(value),
-    )
+class OpenAi(Reader):
+    """Lists of messages as OpenAI's interface takes them, or one of these messages a line."""
 
+    program, files = "OpenAI chat", PLAIN_FILES
 
-_LANGCHAIN_ROLES = {
-    "human": Role.USER,
-    "ai": Role.ASSISTANT,
-    "system": Role.SYSTEM,
-    "tool": Role.TOOL,
-    "function": Role.TOOL,
-    "chat": Role.USER,
-    "remove": Role.USER,
-}
-_SPEAKERS = {"assistant": Role.ASSISTANT, "ai": Role.ASSISTANT, "system": Role.SYSTEM, "developer": Role.SYSTEM}
-_CONTENT = "content"
+    def fits(self, value: Any) -> bool:
+        """Whether a value is a message, or a conversation with one near its beginning."""
+        listed = _listed(value)
+        return self.is_turn(value) if listed is None else any(map(self.is_turn, listed[:MAX_LOOKED_AT]))
 
+    def read(self, records: Iterable[Record]) -> Iterator[Conversation]:
+        """A conversation for each list; messages on separate lines form one conversation."""
+        single: list[Message] = []
+        lists = False
+        for record in records:
+            listed = _listed(record.value)
+            lists = lists or (listed is not None and not single)
+            if lists == (listed is None):
+                record.refuse("a file holds one message a line or one conversation a line, not both")
+            elif listed is None:
+                single += self.messages_in(record)
+            else:
+                turns = (record.part(item, f"message {number}") for number, item in enumerate(listed, 1))
+                yield Conversation(
+                    [said for turn in turns for said in self.messages_in(turn)],
+                    name_of(mapping(record.value).get("session")) or "",
+                    stated_time(mapping(record.value)),
+                )
+        if not lists:
+            yield Conversation(single)
 
-def is_langchain_message(value: Any) -> bool:
-    """Whether it is a LangChain message in one of its three shapes."""
-    return _langchain_fields(value) is not None
+    def is_turn(self, value: Any) -> bool:
+        """Whether it has a role and content, or explicitly empty content."""
+        return (
+            isinstance(value, Mapping)
+            and isinstance(value.get("role"), str)
+            and value["role"] in ROLES
+            and any(key in value for key in _SAYING)
+            and not any(key in value for key in _OTHERS)
+        )
 
-
-def langchain_messages(value: Mapping[str, Any]) -> list[Message]:
-    """The messages of a LangChain message; one that removes another is empty."""
-    kind, fields = _langchain_fields(value) or ("remove", {})
-    if kind == "remove":
-        return []
-    extra, metadata = mapping(fields.get("additional_kwargs")), mapping(fields.get("response_metadata"))
-    legacy = extra.get("function_call")
-    calls = items(fields.get("tool_calls")) + items(fields.get("invalid_tool_calls"))
-    calls = calls or items(extra.get("tool_calls")) or ([{"function": legacy}] if legacy else [])
-    speaker = str(fields.get("role", "")).lower() if kind == "chat" else ""
-    return messages_of(
-        _SPEAKERS.get(speaker, _LANGCHAIN_ROLES[kind]),
-        fields.get(_CONTENT),
-        calls=calls,
-        answers=fields.get("tool_call_id"),
-        name=fields.get("name") or (speaker if speaker not in {"user", "human", *_SPEAKERS} else None),
-        id_=fields.get("id"),
-        at=stated_time(fields) or stated_time(extra) or stated_time(metadata),
-    )
-
-
-def _langchain_fields(value: Any) -> tuple[str, Mapping[str, Any]] | None:
-    """The type and the fields of a message; None if it is not a message."""
-    if not isinstance(value, Mapping):
-        return None
-    fields = value
-    if isinstance(value.get("data"), Mapping):
-        fields = {"type": value.get("type"), **value["data"]}
-    elif "lc" in value and isinstance(value.get("kwargs"), Mapping):
-        path = value.get("id")
-        named = path[-1] if isinstance(path, list) and path and isinstance(path[-1], str) else ""
-        fields = {"type": named.removesuffix("Chunk").removesuffix("Message").lower(), **value["kwargs"]}
-    kind = fields.get("type")
-    kind = kind.removesuffix("Chunk").removesuffix("Message").lower() if isinstance(kind, str) else ""
-    return (kind, fields) if kind in _LANGCHAIN_ROLES and _CONTENT in fields and "uuid" not in fields else None
+    def messages(self, turn: Mapping[str, Any]) -> list[Message]:
+        """The messages behind one of this form."""
+        legacy = turn.get("function_call")
+        calls = items(turn.get("tool_calls")) or ([{"function": legacy}] if legacy else [])
+        return messages_of(
+            ROLES[turn["role"]],
+            turn.get("content") or turn.get("refusal"),
+            calls=calls,
+            answers=turn.get("tool_call_id"),
+            name=turn.get("name"),
+            id_=turn.get("id"),
+            at=stated_time(turn),
+        )
