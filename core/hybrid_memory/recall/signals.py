@@ -6,7 +6,7 @@ See docs/decisions/0003 and 0045 for measurements.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -287,7 +287,6 @@ class Learned:
     weights: Weights
     certainty: Mapping[str, Curve]
     bias: float
-    name: str = ""
 
     def signals(self, features: Mapping[str, Array]) -> dict[str, Array]:
         """The learned signals of n candidates, each in [0, 1] and of shape (n,), from features of the same shape.
@@ -302,12 +301,6 @@ class Learned:
                     total = total + curve(features[name])
                 signals[signal] = np.minimum(np.maximum(total, 0.0), 1.0)
         return signals
-
-    def score(
-        self, query: str, signals: Mapping[str, Array], weights: Weights, texts: Callable[[Sequence[int]], list[str]]
-    ) -> Array:
-        """See `weighted_mean`."""
-        return weighted_mean(signals, weights)
 
 
 @cache
