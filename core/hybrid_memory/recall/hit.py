@@ -77,8 +77,8 @@ class Hit:
         similarity: absolute similarity of meaning: 0 for an average record of the owner, 1 for the query's own words;
             None if unknown.
         confidence: the probability in [0, 1] that it answers the question; None if unknown.
-        reranker: what replaced the weighted mean of the signals: your reranker, a better fitting fact extracted from the
-            turn, or the order of newer before older; own: the score before.
+        reranker: what replaced the weighted mean of the signals: your reranker, a better fitting fact extracted from
+            the turn, or the order of newer before older; own: the score before.
         asked: the preceding question of another speaker, if the turn says little without it.
     """
 
