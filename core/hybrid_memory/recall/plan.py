@@ -20,11 +20,10 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.text.asking import about_what_was, asking_share, asks, ends
 from hybrid_memory.text.dates import find_times
 from hybrid_memory.text.dates.calendar import TimeSpan
-from hybrid_memory.text.languages import ENGLISH_STOP_WORDS
 from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.speakers import COMPOUND_SURNAMES, SURNAMES
-from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, LETTER, terms
+from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, LETTER, terms
 from hybrid_memory.validation import check_span, checked_share, shown, storable, whole
 
 E = TypeVar("E", bound=StrEnum)

@@ -13,10 +13,9 @@ import numpy as np
 
 from hybrid_memory.arrays import Array, Floats
 from hybrid_memory.runtime.caches import kept_by_hash
-from hybrid_memory.text.languages import ENGLISH_STOP_WORDS, language_of
 from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.sentences import sentences
-from hybrid_memory.text.tokenize import LETTER, plain_terms
+from hybrid_memory.text.tokenize import ENGLISH_STOP_WORDS, LETTER, language_of, plain_terms
 
 MAX_CHARS = 4_000
 """How much of a turn or a query rules read; of a longer query both ends, where questions are."""

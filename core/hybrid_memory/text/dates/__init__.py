@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 
 from hybrid_memory.text.dates.calendar import DAY, Language, Moment, Part, Range, TimeSpan, part_of, shift
 from hybrid_memory.text.dates.chinese import CHINESE, LUNAR
-from hybrid_memory.text.dates.european import language_of_times
-from hybrid_memory.text.dates.words import WORDS
+from hybrid_memory.text.dates.european import WORDS, language_of_times
 
 _CHINESE_MONTHS = "一 二 三 四 五 六 七 八 九 十 十一 十二".split()
 _TABLES = [table.split() for words in WORDS.values() for table in (words.month, words.doubtful) if table]
