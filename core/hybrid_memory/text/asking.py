@@ -375,7 +375,7 @@ def speech(texts: Sequence[str], vectors: Floats | None = None, embedder: str = 
     """
     read = np.array([*map(speech_act, texts)], dtype=np.float64).reshape(-1, 2)
     empty = read[:, 0]
-    if vectors is not None and tells(embedder) and vectors.any():
+    if vectors is not None and embedder == _EMBEDDER and vectors.any():
         short = np.array([len(text) <= SHORT_CHARS for text in texts]) & np.any(vectors, axis=1)
         told = emptiness(vectors)
         empty = np.where(short & (told > SURE), np.maximum(empty, told), empty)

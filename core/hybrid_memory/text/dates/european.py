@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from typing import Any
 
 from hybrid_memory.text.dates.calendar import (
@@ -27,7 +26,6 @@ from hybrid_memory.text.dates.calendar import (
     year_of,
 )
 from hybrid_memory.text.patterns import lazy
-from hybrid_memory.text.tokenize import language_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +248,6 @@ _YEAR_LED = (
 )
 _LINK = r"[\s,-]{0,3}(?:(?:at|on|by|around|about|from|in the|of|in|den|dem|le|el|il|o|dia)\s{1,3})?"
 _TO = r"\s{0,3}(?:to|until|till|through|bis(?: zum)?|à|au|jusqu['’](?:à|en)|ao?|al|hasta|fino a|até|-|–|—)\s{0,3}"
-_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _VAGUE = re.compile(r"\(\?<?[=!](?:[^()]|\([^()]*\))*\)|\([^()]*\)\?|\[[^\]]*\]")
 
 
@@ -521,34 +518,3 @@ _ENGLISH = (
     ),
 )
 """What only English has."""
-
-
-@lru_cache(maxsize=4096)
-def languages_of(word: str) -> frozenset[str]:
-    """The languages of `WORDS` in which a word in lower case is one for times."""
-    return frozenset(name for name in WORDS if _signs(name).fullmatch(word))
-
-
-@cache
-def _signs(name: str) -> re.Pattern[str]:
-    words = WORDS[name]
-    units = re.sub("(?= |$)", words.plural, words.unit)
-    tables = (words.day, words.weekday, words.month, words.doubtful, words.context, words.season, units, words.number,
-              words.which, words.parts)  # fmt: skip
-    forms = re.sub(r"[\s_]+", "|", " ".join(tables))
-    return lazy(forms, re.IGNORECASE)
-
-
-def language_of_times(text: str) -> Language:
-    """The rules for a text by its function words and its words for times: English if these show no other language.
-
-    Where the same word means a time in one language only ("hier"), the others decide.
-    """
-    words = set(_WORD.findall(text.lower()))
-    also = defaultdict[str, set[str]](set)
-    for word in words:
-        for name in languages_of(word):
-            also[name].add(word)
-    also["english"] |= words & {"ago", "mars"}  # the planet, so that its name alone is no month
-    language = language_of(words, 1, also)
-    return european(language if language in WORDS else "english")
