@@ -165,7 +165,7 @@ def _grams(run: str) -> list[str]:
 def _foreign(words: Iterable[str], language: str) -> list[str]:
     """The stems of words in English and, where it is another, in their language."""
     parts = (part for word in words for part in word.split("'") if part not in STOP_WORDS[language])
-    return [stem for part in parts for stem in dict.fromkeys((_stem(part), _own_stem(part, language))) if stem]
+    return [stem for part in parts for stem in dict.fromkeys((_stem(part), _stem(part, language))) if stem]
 
 
 def cjk_share(text: str) -> float:
@@ -188,23 +188,17 @@ def _is_cjk(character: str) -> bool:
 
 
 @lru_cache(maxsize=65536)
-def _stem(word: str) -> str:
-    """The stem, or nothing for a stop word; of a possessive or a contraction, the first part."""
+def _stem(word: str, language: str = "english") -> str:
+    """The stem in this language; of a possessive or a contraction, that of the first part.
+
+    Nothing for a stop word of English, which may be a word of the language too.
+    """
     word = word.split("'", maxsplit=1)[0]
     if word in ENGLISH_STOP_WORDS:
         return ""
     if word[-1:].isdigit():  # has no ending; the stemmer is slow, and a text may be full of such
         return word
     # A stemmer of its own for each word: it holds the word while it works, and another thread would change it.
-    stem: str = Stemmer.Stemmer("english").stemWord(word)
-    return stem
-
-
-@lru_cache(maxsize=16384)
-def _own_stem(word: str, language: str) -> str:
-    """The stem in this language; nothing for a stop word of English, which may be a word of this one too."""
-    if word in ENGLISH_STOP_WORDS or word[-1:].isdigit():
-        return ""
     stem: str = Stemmer.Stemmer(language).stemWord(word)
     return stem
 
