@@ -17,10 +17,10 @@ from hybrid_memory.facts.fact import Category
 from hybrid_memory.index.record import RecordKind, Scalar, Where
 from hybrid_memory.log.message import Origin
 from hybrid_memory.scope import Scope
+from hybrid_memory.text import lazy
 from hybrid_memory.text.asking import about_what_was, asking_share, asks, ends
 from hybrid_memory.text.dates import find_times
 from hybrid_memory.text.dates.calendar import TimeSpan
-from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.speakers import COMPOUND_SURNAMES, SURNAMES
 from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, LETTER, terms

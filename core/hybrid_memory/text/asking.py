@@ -13,7 +13,7 @@ import numpy as np
 
 from hybrid_memory.arrays import Array, Floats
 from hybrid_memory.runtime.caches import kept_by_hash
-from hybrid_memory.text.patterns import lazy
+from hybrid_memory.text import lazy
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import ENGLISH_STOP_WORDS, LETTER, language_of, plain_terms
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
+from hybrid_memory.text import lazy
 from hybrid_memory.text.dates.calendar import DAY, Language, Moment, Part, Range, TimeSpan, part_of, shift
 from hybrid_memory.text.dates.chinese import CHINESE, LUNAR
 from hybrid_memory.text.dates.european import WORDS, Words, european
-from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.tokenize import language_of
 
 _CHINESE_MONTHS = "一 二 三 四 五 六 七 八 九 十 十一 十二".split()

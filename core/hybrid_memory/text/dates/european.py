@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
+from hybrid_memory.text import lazy
 from hybrid_memory.text.dates.calendar import (
     DAY,
     SPRING,
@@ -25,7 +26,6 @@ from hybrid_memory.text.dates.calendar import (
     whole_of,
     year_of,
 )
-from hybrid_memory.text.patterns import lazy
 
 
 @dataclass(frozen=True, slots=True)
