@@ -30,7 +30,7 @@ with open_memory(config) as memory:
 with open_memory(config) as memory:
     jana = memory.scoped(user="jana", session="s2")
     first = jana.recall("wohne Bremen", kinds=["turn"])[0]
-    assert (first.record.text, first.ranker) == ("Ich wohne jetzt in Bremen!", "in-order")
+    assert (first.record.text, first.reranker) == ("Ich wohne jetzt in Bremen!", "in-order")
     memory.scoped(user="jana").forget(query="Bremen")
     assert len(jana.facts()) == 1
 assert "Bremen" not in open("log.jsonl", encoding="utf-8").read()

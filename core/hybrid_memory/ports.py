@@ -26,13 +26,13 @@ from hybrid_memory.index.port import (
     Use,
 )
 from hybrid_memory.log.port import Appended, Archive, Clock, Draft, EventLog, IdSource, Key, LogSize, Reading, Selection
-from hybrid_memory.models.port import Embedder, LanguageModel, Ranker, TextCompressor
+from hybrid_memory.models.port import Embedder, LanguageModel, TextCompressor
 from hybrid_memory.store.engine import Engine, Finding
 from hybrid_memory.text.tokens import TokenCounter
 
 __all__ = [
     "Appended", "Archive", "Claim", "Clock", "Draft", "Embedder", "Engine", "Entry", "EventLog", "FactExtractor",
     "Finding", "Floats", "IdSource", "Ids", "IndexEngine", "IndexSize", "Key", "LanguageModel", "LogSize",
-    "Matches", "Move", "Progress", "Query", "Ranker", "Reading", "RecordColumns", "Selection", "SemanticIndex",
+    "Matches", "Move", "Progress", "Query", "Reading", "RecordColumns", "Selection", "SemanticIndex",
     "Snapshot", "Status", "Strategy", "SummaryJob", "SummaryRoom", "TextCompressor", "TokenCounter", "Use",
 ]  # fmt: skip

@@ -47,7 +47,8 @@ def load(what: str, name: str, own: Mapping[str, str], extras: Mapping[str, str]
     if name not in others:
         known = ", ".join(sorted({*own, *others}))
         raise InvalidConfigError(
-            f"unknown {what} {name!r}: choose one of {known}, or install a package that offers it under {GROUPS[what]}"
+            f"unknown {what} {name!r}: {known and f'choose one of {known}, or '}install a package that offers it under "
+            f"{GROUPS[what]}"
         )
     try:
         return others[name].load()

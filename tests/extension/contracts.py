@@ -5,11 +5,10 @@ from pathlib import Path
 import pytest
 from hybrid_memory_example.engine import JsonlLog
 from hybrid_memory_example.extractor import German
-from hybrid_memory_example.ranker import InOrder
 from hybrid_memory_example.strategy import Headlines
 
 from hybrid_memory.testing.event_log import EventLogContract
-from hybrid_memory.testing.offered import ExtractorContract, RankerContract, StrategyContract
+from hybrid_memory.testing.offered import ExtractorContract, StrategyContract
 
 
 class TestJsonlLog(EventLogContract):
@@ -30,9 +29,3 @@ class TestHeadlines(StrategyContract):
     @pytest.fixture
     def strategy(self) -> Headlines:
         return Headlines()
-
-
-class TestInOrder(RankerContract):
-    @pytest.fixture
-    def ranker(self) -> InOrder:
-        return InOrder()

@@ -1,6 +1,6 @@
-"""The ranker that was learned, its signals and what makes them; rankers of one's own; every share of a score."""
+"""The weights that were learned, its signals and what makes them; every share of a score."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from hybrid_memory import Hit, HybridMemory, MemoryConfig, Message, RecallConfig, ScopedMemory, Weights, open_memory
+from hybrid_memory import Hit, MemoryConfig, Message, RecallConfig, ScopedMemory, Weights, open_memory
 from hybrid_memory.arrays import Array
-from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.recall.choose import diverse
 from hybrid_memory.recall.measure import demand, named, offer
 from hybrid_memory.recall.signals import Curve, learned, weighted_mean
@@ -124,58 +124,6 @@ def test_in_a_short_conversation_what_was_asked_before_comes_with_its_answer(ope
     assert hits[0].record.text == "The Sigrun and the Tora."
     assert hits[0].asked is not None
     assert hits[0].asked.text == "Which boats measure the salinity there?"
-
-
-class ByLength:
-    """The shorter a text, the higher its score."""
-
-    name = "by-length"
-
-    def __init__(self, answer: Array | Exception | None = None) -> None:
-        self.answer = answer
-        self.asked: list[tuple[str, frozenset[str]]] = []
-
-    def score(
-        self, query: str, signals: Mapping[str, Array], weights: Weights, texts: Callable[[Sequence[int]], list[str]]
-    ) -> Array:
-        self.asked.append((query, frozenset(signals)))
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        if self.answer is not None:
-            return self.answer
-        rows = range(len(signals["vector"]))
-        return np.array([1 / (1 + len(text)) for text in texts(rows)])
-
-
-def opened(ranker: ByLength) -> HybridMemory:
-    memory = open_memory(MemoryConfig(url="memory://", embedder="hashing"), ranker=ranker)
-    memory.scoped(user="ann").remember(["Tea with lemon and a spoon of honey.", "Tea.", "Tea with milk."])
-    return memory
-
-
-def test_its_scores_order_the_hits_and_are_explained() -> None:
-    ranker = ByLength()
-    with opened(ranker) as memory:
-        hits = memory.scoped(user="ann").recall("tea")
-    assert [hit.record.text for hit in hits] == ["Tea.", "Tea with milk.", "Tea with lemon and a spoon of honey."]
-    assert [hit.score for hit in hits] == pytest.approx([1 / 5, 1 / 15, 1 / 37])
-    assert hits[0].arithmetic.startswith("0.200 by by-length; signals 0.")
-    query, signals = ranker.asked[0]
-    assert query == "tea"
-    assert {"vector", "text", "neighbours"} <= signals
-
-
-@pytest.mark.parametrize(
-    "answer", [ModelError("no weights"), np.ones(1), np.array([0.1, 0.2, 2.0]), np.full(3, np.nan)]
-)
-def test_where_it_fails_the_signals_decide(answer: Array | Exception) -> None:
-    with opened(ByLength(answer)) as memory:
-        hits = memory.scoped(user="ann").recall("tea")
-    with opened(ByLength()) as memory:
-        plain = list(memory.scoped(user="ann").recall("tea"))
-    assert {hit.record.text for hit in hits} == {hit.record.text for hit in plain}
-    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-    assert all("ranked by the signals alone" in hit.note and not hit.ranker for hit in hits)
 
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)

@@ -109,7 +109,7 @@ def test_a_hit_says_who_scored_it_and_what_we_had() -> None:
         ours = before[hit.record.text]
         assert hit.own == pytest.approx(ours.score)
         assert hit.why().startswith(f"{hit.score:.3f} by {hit.reranker}; before it {ours.arithmetic}")
-    assert (first.reranker, first.ranker) == ("Hosted/rank-1", "")
+    assert first.reranker == "Hosted/rank-1"
     assert last.reranker == "its place behind what Hosted/rank-1 scored"
     assert last.score == pytest.approx(0.4 * before[last.record.text].score)
 

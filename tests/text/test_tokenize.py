@@ -8,9 +8,17 @@ import Stemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory.text.languages import ENGLISH_STOP_WORDS, language_of
 from hybrid_memory.text.sentences import blocks, sentences
-from hybrid_memory.text.tokenize import allowed_edits, cjk_share, close_terms, doubtful, plain_terms, terms
+from hybrid_memory.text.tokenize import (
+    ENGLISH_STOP_WORDS,
+    allowed_edits,
+    cjk_share,
+    close_terms,
+    doubtful,
+    language_of,
+    plain_terms,
+    terms,
+)
 from tests.doubles import assert_linear
 from tests.world import rows
 

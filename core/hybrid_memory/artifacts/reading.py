@@ -24,8 +24,8 @@ from hybrid_memory.artifacts.shell import (
     python_effects,
 )
 from hybrid_memory.log.message import MARKED, Message, Role, ToolCall
+from hybrid_memory.text import lazy
 from hybrid_memory.text.asking import ends
-from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.speakers import speaker
 
 MAX_READ, MAX_TESTS = 200, 10

@@ -281,7 +281,7 @@ class OrchestrationConfig(Settings):
         batch: texts per call of the embedder.
         window: how long a batch of background work waits for more texts.
         embedding_concurrency: calls of the embedder at the same time.
-        model_timeout: how long recall waits for your embedder, ranker, compressor or extractor, and a prompt for a
+        model_timeout: how long recall waits for your embedder, reranker, compressor or extractor, and a prompt for a
             language model, before going on without it. Background work, `flush` and `rebuild` wait six times as long.
         engine_timeout: how long recall waits for a server before going on without it, with a note; writes and other
             work wait 8 to 10 seconds.
@@ -305,7 +305,7 @@ class Weights:
     """How much each signal counts; the same field names as `Signals`.
 
     ``score = sum(weight * signal) / sum(weights)``, so a score lies in [0, 1]. With every adjustment at 0 it is exactly
-    ``0.7 * vector + 0.3 * text`` for every hit. The defaults belong to the ranker ``learned-1``. Neighbours, segment
+    ``0.7 * vector + 0.3 * text`` for every hit. The defaults are learned. Neighbours, segment
     and importance count less for long turns; exact counts only if the query has a quotation, path or id, temporal only
     if it names a time. A hit carries the weights as applied. Recency and use are
     off by default, since no labelled data shows a benefit.
@@ -358,13 +358,13 @@ class RecallConfig(Settings):
     """How recall searches and scores.
 
     Attributes:
-        weights: weights of the signals; None uses the ranker's own.
+        weights: weights of the signals; None uses the learned ones.
         candidates: records from the vector search and from the text search, each.
         half_life: age at which a record's recency is 0.5.
         diversity: towards 1, records that repeat better ones rank lower (MMR).
         synonyms: groups of words; a query with one also matches the others.
         cache_ttl: how long an answer is reused while nothing is written; 0 disables the cache.
-        ranker: what scores the candidates: ``learned-1``, or the name of an installed ranker.
+        ranker: the name of an installed reranker, which scores the best hits again.
         rerank_candidates: best hits that a reranker scores again; the others follow in order.
         origins: whose words recall and prompts may contain; empty means anybody's.
         min_confidence: recall leaves out hits with less. Prompts use ``prompt.min_confidence``.
@@ -377,7 +377,7 @@ class RecallConfig(Settings):
     diversity: float = Field(default=0.0, ge=0, le=1)
     synonyms: tuple[tuple[str, ...], ...] = ()
     cache_ttl: Duration = Field(default=timedelta(seconds=300), ge=timedelta(0))
-    ranker: str = "learned-1"
+    ranker: str | None = None
     rerank_candidates: int = Field(default=30, ge=1, le=1000)
     origins: tuple[OriginName, ...] = ()
     min_confidence: float = Field(default=0.0, ge=0, le=1)

@@ -15,8 +15,8 @@ from hybrid_memory.context.payloads import payload_of
 from hybrid_memory.context.summary import Line, Section
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message, Role
+from hybrid_memory.text import lazy
 from hybrid_memory.text.cleaning import clean
-from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.speakers import speaker
 from hybrid_memory.text.tokenize import terms

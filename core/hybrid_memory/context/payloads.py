@@ -19,7 +19,7 @@ from pydantic_core import SchemaError, SchemaValidator, core_schema
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.message import Message
 from hybrid_memory.runtime.tracing import traced_step
-from hybrid_memory.text.patterns import lazy
+from hybrid_memory.text import lazy
 from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import shown
 

@@ -14,7 +14,7 @@ from hybrid_memory.facts.attributes import is_order
 from hybrid_memory.facts.fact import USER, Claim, Fact, FactScope
 from hybrid_memory.log.event import Event, principal_of
 from hybrid_memory.log.message import INSTRUCTING, Origin, Role
-from hybrid_memory.text.patterns import lazy
+from hybrid_memory.text import lazy
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.speakers import is_chinese, person_named, voice
 from hybrid_memory.text.tokenize import plain_terms

@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hybrid_memory.text.asking import asking_share
-from hybrid_memory.text.languages import ENGLISH_STOP_WORDS
 from hybrid_memory.text.sentences import sentences
-from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, plain_terms
+from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, plain_terms
 
 _ENGLISH: dict[str, tuple[str, str]] = {
     word.replace("_", " "): (attribute, noun.replace("_", " "))

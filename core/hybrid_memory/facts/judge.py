@@ -18,7 +18,7 @@ from hybrid_memory.arrays import Array, Floats
 from hybrid_memory.facts.attributes import ATTRIBUTES
 from hybrid_memory.facts.fact import Stance
 from hybrid_memory.models.port import Embedder
-from hybrid_memory.text.patterns import lazy
+from hybrid_memory.text import lazy
 
 CLAIMS = "claims"
 

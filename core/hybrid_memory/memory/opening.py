@@ -44,8 +44,8 @@ from hybrid_memory.models import tokenizers
 from hybrid_memory.models.batching import BatchingEmbedder
 from hybrid_memory.models.embedders import WrappedEmbedder
 from hybrid_memory.models.named import any_embedder, embedder_of, given_embedder, language_model_of
-from hybrid_memory.models.port import Embedder, Ranker, TextCompressor
-from hybrid_memory.models.rerankers import WrappedReranker, is_ranker
+from hybrid_memory.models.port import Embedder, TextCompressor
+from hybrid_memory.models.rerankers import WrappedReranker
 from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.runtime.breaker import model_limit
 from hybrid_memory.runtime.caches import LruCache
@@ -90,8 +90,6 @@ EXTRAS = {
 }
 
 EXTRACTORS = {"statements": "hybrid_memory.facts.statements:Statements"}
-RANKERS = {"learned-1": "hybrid_memory.recall.signals:learned"}
-DEFAULT_RANKER = "learned-1"
 
 COUNTED_TEXTS = 10_000
 """Texts whose tokens are remembered."""
@@ -127,8 +125,8 @@ def open_memory(
             an estimate.
         extractor: extracts claims from turns instead of the built-in one; a language model is used in addition.
         ranker: a reranker for the best hits: a LangChain document compressor or cross-encoder, a LlamaIndex node
-            postprocessor, or a callable from a query and texts to numbers, see ``RecallConfig.rerank_candidates``. Or a
-            `Ranker`, which scores the best 40 candidates (or k) from their signals, or the name of one.
+            postprocessor, a callable from a query and texts to numbers, or the name of an installed one; see
+            ``RecallConfig.rerank_candidates``.
         engine: holds log and index, instead of the engine of the URL.
         clock: returns the current time, timezone-aware; by default the system clock.
         profile: the schema of the user profile: `UserProfile`, or a subclass with your own fields.
@@ -168,7 +166,9 @@ def open_memory(
     rules: Any = _made("extractor", wanted, EXTRACTORS)
     if not isinstance(wanted, str) or wanted not in EXTRACTORS:
         rules = Limited("extractor", rules, "extract", timeout)
-    ranking, reranker = _rankers(config.recall.ranker, ranker, timeout=timeout)
+    reranker = _made("ranker", config.recall.ranker if ranker is None else ranker, {})
+    if reranker is not None and not isinstance(reranker, WrappedReranker):
+        reranker = WrappedReranker(reranker, timeout)
     shortener: Any = None if compressor is None else Limited("compressor", compressor, "compress", timeout)
     engines = open_engines(config, key, engine=engine, read_only=read_only)
     with ExitStack() as failed:
@@ -186,7 +186,6 @@ def open_memory(
             new_id=TimeOrderedIds(),
             config=config,
             count=counted,
-            ranker=ranking,
             reranker=reranker,
             compressor=shortener,
             states=(Extractors(rules), keeping, *projections(profile, embeddings)),
@@ -299,20 +298,6 @@ def _made(what: str, offer: Any, own: dict[str, str]) -> Any:
         return offer
     offered = load(what, offer, own)
     return offered() if callable(offered) else offered
-
-
-def _rankers(*wanted: Any, timeout: timedelta) -> tuple[Ranker, WrappedReranker | None]:
-    """The last ranker of these, else the default one; and the reranker that is named behind it."""
-    ranker, reranker = _made("ranker", DEFAULT_RANKER, RANKERS), None
-    for one in wanted:
-        model = _made("ranker", one, RANKERS)
-        if isinstance(one, str) and one in RANKERS:
-            ranker, reranker = model, None
-        elif is_ranker(model):
-            ranker, reranker = cast("Ranker", Limited("ranker", model, "score", timeout)), None
-        elif one is not None:
-            reranker = model if isinstance(model, WrappedReranker) else WrappedReranker(model, timeout)
-    return ranker, reranker
 
 
 class Limited:

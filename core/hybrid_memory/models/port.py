@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from hybrid_memory.arrays import Array, Floats
-from hybrid_memory.config import Weights
+from hybrid_memory.arrays import Floats
 from hybrid_memory.log.message import Message
 
 
@@ -57,28 +56,4 @@ class TextCompressor(Protocol):
 
     def compress(self, text: str, *, max_tokens: int) -> str:
         """The text in about this many tokens, or fewer; raises `ModelError` on failure."""
-        ...
-
-
-class Ranker(Protocol):
-    """A ranker, which scores the candidates of a recall; those with the highest scores become hits."""
-
-    @property
-    def name(self) -> str:
-        """The ranker's name, for explanations; empty if a score is the weighted mean of the signals."""
-        ...
-
-    def score(
-        self, query: str, signals: Mapping[str, Array], weights: Weights, texts: Callable[[Sequence[int]], list[str]]
-    ) -> Array:
-        """The score of each candidate: shape (n,), in [0, 1], higher is better; of equal scores the newest is first.
-
-        Raises `ModelError` if a model fails: recall then uses the weighted mean.
-
-        Args:
-            query: the query.
-            signals: arrays of shape (n,), in [0, 1], under the field names of `Signals`.
-            weights: the weights of the signals for this query.
-            texts: reads the words of some rows from the index.
-        """
         ...

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import Any
@@ -13,7 +12,6 @@ import numpy as np
 from hybrid_memory.arrays import Array
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.embedders import name_of
-from hybrid_memory.models.port import Ranker
 from hybrid_memory.runtime.breaker import model_limit
 from hybrid_memory.validation import shown
 
@@ -25,16 +23,6 @@ RELEVANCE = "relevance_score"
 
 Ranked = Iterable[tuple[int, float | None]]
 """Rows, best first, with the scores of a framework's reranker, if it returns them."""
-
-
-def is_ranker(model: Any) -> bool:
-    """Whether the model is a `Ranker`, which scores signals, rather than a reranker, which scores texts."""
-    _, *given = inspect.signature(Ranker.score).parameters
-    try:
-        inspect.signature(model.score).bind(*given)
-    except (AttributeError, TypeError, ValueError):  # no such method, or other arguments, or none that Python knows of
-        return False
-    return True
 
 
 class WrappedReranker:
@@ -107,7 +95,7 @@ def _asker(model: Any) -> Callable[[str, list[str]], Array]:
         return lambda query, texts: _numbers(model(query, texts))
     raise InvalidInputError(
         f"{shown(model)} cannot rank: give a document compressor or cross-encoder of LangChain, a node postprocessor "
-        "of LlamaIndex, a callable from a query and texts to a number each, or a Ranker"
+        "of LlamaIndex, or a callable from a query and texts to a number each"
     )
 
 

@@ -76,10 +76,9 @@ class Hit:
         plan: how the query was read, the same for all hits.
         similarity: absolute similarity of meaning: 0 for an average record of the owner, 1 for the query's own words;
             None if unknown.
-        ranker: what made the score, if it is not the weighted mean of the signals.
         confidence: the probability in [0, 1] that it answers the question; None if unknown.
-        reranker: what replaced the ranker's score: your reranker, a better fitting fact extracted from the turn, or the
-            order of newer before older; own: the score before.
+        reranker: what replaced the weighted mean of the signals: your reranker, a better fitting fact extracted from
+            the turn, or the order of newer before older; own: the score before.
         asked: the preceding question of another speaker, if the turn says little without it.
     """
 
@@ -90,7 +89,6 @@ class Hit:
     note: str = ""
     plan: Plan | None = None
     similarity: float | None = None
-    ranker: str = ""
     confidence: float | None = None
     reranker: str = ""
     own: float | None = None
@@ -151,11 +149,11 @@ class Hit:
         if self.own is not None:
             before = replace(self, score=self.own, reranker="", own=None).arithmetic
             return f"{self.score:.3f} by {self.reranker}; before it {before}"
-        if not self.ranker:
-            return _arithmetic(self, self.score)
-        shares = _shares(self)
-        mean = sum(weight * signal for _, weight, signal in shares) / sum(weight for _, weight, _ in shares)
-        return f"{self.score:.3f} by {self.ranker}; signals {_arithmetic(self, mean)}"
+        shares = sorted(_shares(self), key=lambda share: share[1] * share[2], reverse=True)
+        total = sum(weight for _, weight, _ in shares)
+        terms = " + ".join(f"{_brief(weight)}*{signal:.2f} {name}" for name, weight, signal in shares)
+        mean = terms if abs(total - 1) < 1e-9 else f"({terms}) / {_brief(total)}"  # noqa: PLR2004 - float noise
+        return f"{self.score:.3f} = {mean}"
 
     def why(self) -> str:
         """One line with the arithmetic of the score, the confidence, the handle of the turn and the plan."""
@@ -209,14 +207,6 @@ def _shares(hit: Hit) -> list[tuple[str, float, float]]:
 
 def _brief(weight: float) -> str:
     return f"{round(weight, 3):g}"
-
-
-def _arithmetic(hit: Hit, score: float) -> str:
-    shares = sorted(_shares(hit), key=lambda share: share[1] * share[2], reverse=True)
-    total = sum(weight for _, weight, _ in shares)
-    terms = " + ".join(f"{_brief(weight)}*{signal:.2f} {name}" for name, weight, signal in shares)
-    arithmetic = terms if abs(total - 1) < 1e-9 else f"({terms}) / {_brief(total)}"  # noqa: PLR2004 - float noise
-    return f"{score:.3f} = {arithmetic}"
 
 
 def parts(hit: Hit) -> list[display.Part]:

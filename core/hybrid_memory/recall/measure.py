@@ -28,10 +28,10 @@ from hybrid_memory.recall.signals import learned
 from hybrid_memory.runtime.caches import kept_by_hash
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services
+from hybrid_memory.text import lazy
 from hybrid_memory.text.asking import Speech, asking_share, ends, speech
 from hybrid_memory.text.dates import months_in
 from hybrid_memory.text.dates.calendar import TimeSpan
-from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.tokenize import terms
 
 READ = 60

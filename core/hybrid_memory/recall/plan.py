@@ -17,14 +17,13 @@ from hybrid_memory.facts.fact import Category
 from hybrid_memory.index.record import RecordKind, Scalar, Where
 from hybrid_memory.log.message import Origin
 from hybrid_memory.scope import Scope
+from hybrid_memory.text import lazy
 from hybrid_memory.text.asking import about_what_was, asking_share, asks, ends
 from hybrid_memory.text.dates import find_times
 from hybrid_memory.text.dates.calendar import TimeSpan
-from hybrid_memory.text.languages import ENGLISH_STOP_WORDS
-from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.speakers import COMPOUND_SURNAMES, SURNAMES
-from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, LETTER, terms
+from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, LETTER, terms
 from hybrid_memory.validation import check_span, checked_share, shown, storable, whole
 
 E = TypeVar("E", bound=StrEnum)
@@ -140,16 +139,15 @@ def _scalars(metadata: Mapping[Any, Any]) -> dict[str, Scalar]:
 class Timing(StrEnum):
     """How much a query depends on time.
 
-    Vague times, and clear ones without any records, favour what is near them. Clear times decide: records within them
-    come first, then those from shortly after. Told times are about a person the query names, whose days are often
-    reported up to a day later; they favour both. Oldest and newest order by time what fits the query nearly as well as
-    the best; last talk prefers the session before this one.
+    Vague times, and clear ones without any records, favour what is near them; so do those of a person the query names,
+    whose days are often reported later. Clear times decide: records within them come first, then those from shortly
+    after. Oldest and newest order by time what fits the query nearly as well as the best; last talk prefers the session
+    before this one.
     """
 
     NONE = ""
     VAGUE = "vague"
     CLEAR = "clear"
-    TOLD = "told"
     OLDEST = "oldest"
     NEWEST = "newest"
     LAST_TALK = "last talk"
@@ -391,9 +389,7 @@ def timing(query: str, times: Sequence[TimeSpan], *, now: datetime, named: bool)
     if times:
         asking = asking_share(query) or len(terms(query)) <= SEARCH_TERMS
         past = [span for span in times if not vague(span) and (span.until <= now or about_what_was(query))]
-        if not asking or not past:
-            return Timing.VAGUE
-        return Timing.TOLD if of_another else Timing.CLEAR
+        return Timing.CLEAR if asking and past and not of_another else Timing.VAGUE
     if asks_for_last_talk(query):
         return Timing.LAST_TALK
     if of_another or len(query) > MAX_ORDERED_CHARS:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from hybrid_memory.arrays import Array
 from hybrid_memory.config import Weights
-from hybrid_memory.errors import ModelError, StoreUnavailableError
+from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.index.derive import derive
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.log.event import EventKind, Tier
@@ -168,7 +168,7 @@ async def _search(
     measured = await measure(run, services, homes, query, candidates, weights=request.weights, plan=plan, k=request.k)
     if measured is None:
         return [], failed
-    own, unranked = await _scores(run, services, query, measured)
+    own = signals.weighted_mean(measured.columns, measured.weights)
     final = await choose.reranked(run, services, query, own, measured=measured, homes=homes)
     weights = request.weights or settings.weights or signals.learned().weights
     _vector, _text, *adjustments = signals.values(weights)
@@ -181,7 +181,7 @@ async def _search(
         records, instead = choose.by_day(homes, measured, records, relevance, newest=about_now(plan.asked))
     questions = await choose.asked_before(run, homes, measured.words, candidates, records)
     # The same failure may have kept both the query and the new turns from their vectors.
-    others = [part for part in (*notes, unranked, final.failure) if part not in failure]
+    others = [part for part in (*notes, final.failure) if part not in failure]
     note = "; ".join(filter(None, (failure, *others)))
     features, sure = measured.features, confidences(query, plan, measured, own)
     for number, other in instead.items():
@@ -200,7 +200,6 @@ async def _search(
             weights=measured.weights,
             note=note,
             plan=plan,
-            ranker="" if unranked else services.ranker.name,
             reranker=final.name if final.by_model[row] else behind,
             own=float(own[row]) if final.name else None,
             similarity=near if math.isfinite(near) else None,
@@ -209,7 +208,7 @@ async def _search(
         )
 
     hits = [_supported(hit(record), hit(facts[record.id])) if record.id in facts else hit(record) for record in records]
-    return hits if plain else _descending(hits), failed or bool(unranked or final.failure)
+    return hits if plain else _descending(hits), failed or bool(final.failure)
 
 
 async def _homes(
@@ -226,25 +225,6 @@ async def _homes(
         view = await in_view(run, services, where.scope, state)
         homes.append(Home(view, narrowed(view, where), status, number))
     return homes, list(notes)
-
-
-async def _scores(run: Runner, services: Services, query: str, measured: Measured) -> tuple[Array, str]:
-    """The ranker's score of each candidate; if it fails, the weighted mean of the signals and the reason."""
-
-    def texts(rows: Sequence[int]) -> list[str]:
-        return [measured.records[row].text for row in rows]
-
-    columns, weights = measured.columns, measured.weights
-    try:
-        scores = await run.call(services.ranker.score, query, columns, weights, texts)
-        fits = np.shape(scores) == (len(measured.records),)
-        if fits and 0 <= np.min(scores) <= np.max(scores) <= 1:  # NaN is not either
-            return scores, ""
-        reason = f"{services.ranker.name or services.ranker!r} did not return {len(measured.records)} scores in 0 to 1"
-    except ModelError as error:
-        reason = str(error)
-    _log.warning("%s; ranking by the signals alone", reason)
-    return signals.weighted_mean(columns, weights), f"ranked by the signals alone, {reason}"
 
 
 def _supported(turn: Hit, fact: Hit) -> Hit:

@@ -6,7 +6,7 @@ See docs/decisions/0003 and 0045 for measurements.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -191,16 +191,12 @@ def some_within(at: Array, times: Sequence[TimeSpan]) -> bool:
 
 
 def time_signal(timing: Timing, at: Array, relevance: Array, times: Sequence[TimeSpan]) -> Array:
-    """The temporal signal of each candidate, in [0, 1]; instants in seconds since 1970, all of shape (n,)."""
+    """The temporal signal of each candidate under a deciding time, in [0, 1]; instants in seconds since 1970."""
     if timing is Timing.CLEAR:
         return _deciding(at, _seconds(span for span in times if not vague(span)))
     if timing is Timing.LAST_TALK:
         return _ordered(at, np.isfinite(at) & (_deciding(at, _seconds(times)) == 1), oldest=False)
-    if timing in {Timing.OLDEST, Timing.NEWEST}:
-        fits = relevance >= FITS * relevance.max(initial=0.0)
-        return _ordered(at, fits, oldest=timing is Timing.OLDEST)
-    later = DAY if timing is Timing.TOLD else 0.0
-    return temporal_signal(at, [(since, until + later) for since, until in _seconds(times)])
+    return _ordered(at, relevance >= FITS * relevance.max(initial=0.0), oldest=timing is Timing.OLDEST)
 
 
 def time_weight(timing: Timing, weight: float, others: float) -> float:
@@ -287,7 +283,6 @@ class Learned:
     weights: Weights
     certainty: Mapping[str, Curve]
     bias: float
-    name: str = ""
 
     def signals(self, features: Mapping[str, Array]) -> dict[str, Array]:
         """The learned signals of n candidates, each in [0, 1] and of shape (n,), from features of the same shape.
@@ -302,12 +297,6 @@ class Learned:
                     total = total + curve(features[name])
                 signals[signal] = np.minimum(np.maximum(total, 0.0), 1.0)
         return signals
-
-    def score(
-        self, query: str, signals: Mapping[str, Array], weights: Weights, texts: Callable[[Sequence[int]], list[str]]
-    ) -> Array:
-        """See `weighted_mean`."""
-        return weighted_mean(signals, weights)
 
 
 @cache

@@ -11,7 +11,7 @@ from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import Origin
 from hybrid_memory.log.port import Clock, Draft, EventLog, IdSource
 from hybrid_memory.log.views import ArchivedLog, Horizon
-from hybrid_memory.models.port import Embedder, LanguageModel, Ranker, TextCompressor
+from hybrid_memory.models.port import Embedder, LanguageModel, TextCompressor
 from hybrid_memory.models.rerankers import WrappedReranker
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tracing import Tracer
@@ -46,7 +46,6 @@ class Services:
     new_id: IdSource
     config: MemoryConfig
     count: TokenCounter
-    ranker: Ranker
     reranker: WrappedReranker | None = None
     language_model: LanguageModel | None = None
     compressor: TextCompressor | None = None

@@ -1,8 +1,7 @@
-"""Contract suites for named implementations: embedders, extractors, compaction strategies, rankers."""
+"""Contract suites for named implementations: embedders, extractors, compaction strategies."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
@@ -10,13 +9,11 @@ import numpy as np
 import pytest
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.config import Weights
 from hybrid_memory.context.lines import SummaryRoom
 from hybrid_memory.context.strategies import Strategy, SummaryJob, resolve_strategy
 from hybrid_memory.facts.fact import FactExtractor
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.models.port import Embedder, Ranker
-from hybrid_memory.recall.hit import Signals
+from hybrid_memory.models.port import Embedder
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokens import estimate_tokens
 
@@ -106,32 +103,6 @@ class StrategyContract:
     def test_lines_keep_to_their_room(self, strategy: Strategy) -> None:
         lines = strategy.extract(self.job(standing=40))
         assert sum(estimate_tokens(line.text) for line in lines) <= 40  # noqa: PLR2004 - the room
-
-
-class RankerContract:
-    """Tests that every ranker must pass. Subclass it and provide a fixture ``ranker``."""
-
-    @pytest.fixture
-    def ranker(self) -> Ranker:
-        raise NotImplementedError("give a fixture named 'ranker'")
-
-    @pytest.mark.parametrize("rows", [0, 1, 50])
-    def test_each_candidate_has_a_score_from_0_to_1(self, ranker: Ranker, rows: int) -> None:
-        chance = np.random.default_rng(rows)
-        signals = {name: chance.random(rows) for name in Signals.__dataclass_fields__}
-        asked: list[int] = []
-
-        def texts(rows: Sequence[int]) -> list[str]:
-            asked.extend(rows)
-            return [SAID[row % len(SAID)] for row in rows]
-
-        scores = ranker.score("Where is the flat?", signals, Weights(), texts)
-        assert scores.shape == (rows,)
-        assert np.isfinite(scores).all()
-        assert ((scores >= 0) & (scores <= 1)).all()
-        assert set(asked) <= set(range(rows))
-        again = ranker.score("Where is the flat?", signals, Weights(), texts)
-        np.testing.assert_array_equal(scores, again)
 
 
 TOLERANCE = 1e-3

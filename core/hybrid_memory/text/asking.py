@@ -13,10 +13,9 @@ import numpy as np
 
 from hybrid_memory.arrays import Array, Floats
 from hybrid_memory.runtime.caches import kept_by_hash
-from hybrid_memory.text.languages import ENGLISH_STOP_WORDS, language_of
-from hybrid_memory.text.patterns import lazy
+from hybrid_memory.text import lazy
 from hybrid_memory.text.sentences import sentences
-from hybrid_memory.text.tokenize import LETTER, plain_terms
+from hybrid_memory.text.tokenize import ENGLISH_STOP_WORDS, LETTER, language_of, plain_terms
 
 MAX_CHARS = 4_000
 """How much of a turn or a query rules read; of a longer query both ends, where questions are."""
@@ -376,7 +375,7 @@ def speech(texts: Sequence[str], vectors: Floats | None = None, embedder: str = 
     """
     read = np.array([*map(speech_act, texts)], dtype=np.float64).reshape(-1, 2)
     empty = read[:, 0]
-    if vectors is not None and tells(embedder) and vectors.any():
+    if vectors is not None and embedder == _EMBEDDER and vectors.any():
         short = np.array([len(text) <= SHORT_CHARS for text in texts]) & np.any(vectors, axis=1)
         told = emptiness(vectors)
         empty = np.where(short & (told > SURE), np.maximum(empty, told), empty)

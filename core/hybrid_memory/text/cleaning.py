@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from hybrid_memory.config import CleaningLevel
-from hybrid_memory.text.patterns import lazy
+from hybrid_memory.text import lazy
 from hybrid_memory.text.sentences import blocks
 
 MAX_PASSES = 10

@@ -37,7 +37,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.text.patterns import lazy
+from hybrid_memory.text import lazy
 
 Match = re.Match[str]
 Check = Callable[[str, Match], bool]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from itertools import pairwise
 
-from hybrid_memory.text.patterns import lazy
+from hybrid_memory.text import lazy
 from hybrid_memory.text.tokenize import terms
 
 _NEVER_LAST = frozenset(

@@ -10,7 +10,7 @@ import re
 
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import MARKED, Message, Origin, Role
-from hybrid_memory.text.patterns import lazy
+from hybrid_memory.text import lazy
 from hybrid_memory.text.tokenize import cjk_share
 
 MOST_CHARS = 64

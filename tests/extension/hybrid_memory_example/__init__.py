@@ -1,1 +1,1 @@
-"""An engine, an extractor, a strategy and a ranker for `hybrid_memory`."""
+"""An engine, an extractor, a strategy and a reranker for `hybrid_memory`."""

@@ -1,30 +1,17 @@
-"""The best hits, where turns with all words of the query stand first."""
+"""Turns with all words of the query in their order stand first."""
 
-from collections.abc import Callable, Mapping, Sequence
-
-import numpy as np
-import numpy.typing as npt
-
-from hybrid_memory import Weights
+from collections.abc import Sequence
 
 
 class InOrder:
-    """Half of a score is whether the words of the query stand in the text, in their order."""
+    """Whether the words of the query stand in the text, in their order."""
 
     name = "in-order"
 
-    def score(
-        self,
-        query: str,
-        signals: Mapping[str, npt.NDArray[np.float64]],
-        weights: Weights,
-        texts: Callable[[Sequence[int]], list[str]],
-    ) -> npt.NDArray[np.float64]:
-        """In [0, 1], of shape (n,)."""
-        relevance = 0.7 * signals["vector"] + 0.3 * signals["text"]
+    def __call__(self, query: str, texts: Sequence[str]) -> list[float]:
+        """1 or 0 for each text."""
         words = query.lower().split()
-        rows = range(len(relevance))
-        return 0.5 * relevance + 0.5 * np.array([in_order(words, text.lower()) for text in texts(rows)], dtype=float)
+        return [float(in_order(words, text.lower())) for text in texts]
 
 
 def in_order(words: Sequence[str], text: str) -> bool:

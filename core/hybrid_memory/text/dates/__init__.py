@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 
+from hybrid_memory.text import lazy
 from hybrid_memory.text.dates.calendar import DAY, Language, Moment, Part, Range, TimeSpan, part_of, shift
 from hybrid_memory.text.dates.chinese import CHINESE, LUNAR
-from hybrid_memory.text.dates.european import language_of_times
-from hybrid_memory.text.dates.words import WORDS
+from hybrid_memory.text.dates.european import WORDS, Words, european
+from hybrid_memory.text.tokenize import language_of
 
 _CHINESE_MONTHS = "一 二 三 四 五 六 七 八 九 十 十一 十二".split()
 _TABLES = [table.split() for words in WORDS.values() for table in (words.month, words.doubtful) if table]
@@ -31,6 +34,18 @@ _DIGIT = re.compile(r"\d")
 _BETWEEN = re.compile(r"(?<!\w)(?:between|zwischen|entre|tra|fra)\s$", re.IGNORECASE)
 _AND = re.compile(r"\s(?:and|und|et|y|e)\s(?:in\s)?", re.IGNORECASE)
 _STOP = re.compile(r"[.!?](?=\s|$)|[。！？；;\n]")
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+
+
+def _signs(words: Words) -> re.Pattern[str]:
+    """The words for times of a language."""
+    units = re.sub("(?= |$)", words.plural, words.unit)
+    tables = (words.day, words.weekday, words.month, words.doubtful, words.context, words.season, units, words.number,
+              words.which, words.parts)  # fmt: skip
+    return lazy(re.sub(r"[\s_]+", "|", " ".join(tables)), re.IGNORECASE)
+
+
+_SIGNS = {name: _signs(words) for name, words in WORDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +105,7 @@ def _pieces(text: str, wall: datetime) -> list[_Piece]:
     """The matches of the rules; of overlapping ones the first, then the longest."""
     found: list[_Piece] = []
     shape = _DIGIT.sub("0", text.lower())
-    for language in (CHINESE, language_of_times(text)):
+    for language in (CHINESE, _language_of_times(text)):
         for rule in language.rules:
             for cue in rule.cues:
                 if cue in shape:
@@ -112,6 +127,27 @@ def _pieces(text: str, wall: datetime) -> list[_Piece]:
         if not pieces or piece.start >= pieces[-1].end:
             pieces.append(piece)
     return pieces
+
+
+@lru_cache(maxsize=4096)
+def _languages_of(word: str) -> frozenset[str]:
+    """The languages in which a word in lower case is one for times."""
+    return frozenset(name for name, signs in _SIGNS.items() if signs.fullmatch(word))
+
+
+def _language_of_times(text: str) -> Language:
+    """The rules for a text by its function words and its words for times: English if these show no other language.
+
+    Where the same word means a time in one language only ("hier"), the others decide.
+    """
+    words = set(_WORD.findall(text.lower()))
+    also = defaultdict[str, set[str]](set)
+    for word in words:
+        for name in _languages_of(word):
+            also[name].add(word)
+    also["english"] |= words & {"ago", "mars"}  # the planet, so that its name alone is no month
+    language = language_of(words, 1, also)
+    return european(language if language in WORDS else "english")
 
 
 def _past(text: str, match: re.Match[str], language: Language) -> bool:

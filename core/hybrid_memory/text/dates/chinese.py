@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
+from hybrid_memory.text import lazy
 from hybrid_memory.text.dates.calendar import (
     SPRING,
     Language,
@@ -18,7 +19,6 @@ from hybrid_memory.text.dates.calendar import (
     whole_of,
     year_of,
 )
-from hybrid_memory.text.patterns import lazy
 
 _DIGITS = {digit: value for value, digits in enumerate("〇零 一 二两 三 四 五 六 七 八 九".split()) for digit in digits}
 _DAYS = {"大前": -3, "前": -2, "昨": -1, "今": 0, "明": 1, "后": 2, "大后": 3}
