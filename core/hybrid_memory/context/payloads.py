@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from pydantic_core import SchemaError, SchemaValidator, core_schema
+from pydantic_core import SchemaError, SchemaValidator, core_schema, from_json
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.message import Message
@@ -131,17 +131,12 @@ def _lines(text: str, start: int, end: int, first: int) -> tuple[str, int]:
 def parse_json(text: str) -> Any:
     """The value of a JSON text, or the list of values of JSON lines; raises ValueError if it is neither."""
     try:
-        return json.loads(text)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+        return from_json(text)
     except ValueError:
         lines = [line for line in text.split("\n") if line.strip()]
         if len(lines) < 2 or any(line.lstrip()[0] not in "{[" for line in lines):  # noqa: PLR2004
             raise
-    try:
-        values: list[Any] = json.loads(f"[{','.join(lines)}]")  # many times faster than line by line
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+    values: list[Any] = from_json(f"[{','.join(lines)}]")  # many times faster than line by line
     if len(values) != len(lines):
         raise ValueError("its lines are not one JSON value each")
     return values
@@ -159,7 +154,18 @@ def grep(text: str, pattern: str, *, max_chars: int) -> Page:
     Raises:
         InvalidInputError: the pattern is empty, invalid or too big.
     """
-    matches = _matcher(pattern)
+    if not pattern:
+        raise InvalidInputError("the pattern is empty: give words or a regular expression to look for")
+    try:
+        pattern.encode()
+        schema = core_schema.str_schema(pattern=f"(?i){pattern}", regex_engine="rust-regex")
+        matches = SchemaValidator(schema).isinstance_python
+    except (SchemaError, UnicodeEncodeError) as error:
+        reason = str(error).rsplit("error: ", maxsplit=1)[-1].rsplit("SchemaError: ", maxsplit=1)[-1].strip()
+        raise InvalidInputError(
+            f"the pattern {shown(pattern)} is not a valid regular expression ({reason}): put a backslash before "
+            "( ) [ ] { } * + ? . | ^ $ to search for the character itself"
+        ) from None
     lines = text.split("\n")[: count_lines(text)]
     hits = [number for number, line in enumerate(lines) if matches(line)]
     written: list[str] = []
@@ -176,21 +182,6 @@ def grep(text: str, pattern: str, *, max_chars: int) -> Page:
                 room -= len(written[-1]) + 1
     shown_text, first, last = "\n".join(written), hits[0] + 1 if hits else 0, at + 1 if hits else 0
     return Page(shown_text, pattern, first, last, len(lines), len(text), None, shown_hits, len(hits))
-
-
-def _matcher(pattern: str) -> Callable[[str], bool]:
-    if not pattern:
-        raise InvalidInputError("the pattern is empty: give words or a regular expression to look for")
-    try:
-        pattern.encode()
-        schema = core_schema.str_schema(pattern=f"(?i){pattern}", regex_engine="rust-regex")
-        return SchemaValidator(schema).isinstance_python
-    except (SchemaError, UnicodeEncodeError) as error:
-        reason = str(error).rsplit("error: ", maxsplit=1)[-1].rsplit("SchemaError: ", maxsplit=1)[-1].strip()
-        raise InvalidInputError(
-            f"the pattern {shown(pattern)} is not a valid regular expression ({reason}): put a backslash before "
-            "( ) [ ] { } * + ? . | ^ $ to search for the character itself"
-        ) from None
 
 
 def _rows(line: str, number: int, offset: int, matches: Callable[[str], bool]) -> Iterator[str]:
