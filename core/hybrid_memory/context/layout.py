@@ -10,7 +10,7 @@ MemGPT. ``classic`` is identity, profile, memory, conversation, instruction, the
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
@@ -197,16 +197,18 @@ def as_event(text: str) -> Message:
 def as_record(message: Message, origin: Origin) -> Message:
     """A message whose role claims more than its origin allows: its words as a record, in the user's role."""
     told = speaker(origin, message.speaker, message.text)
-    if isinstance(message.content, str):
-        content: str | list[dict[str, Any]] = marked(RECORD, message.content, origin=told)
-    else:
-        content = [
-            {**block, "text": marked(RECORD, block["text"], origin=told)}
-            if isinstance(block.get("text"), str)
-            else block
-            for block in message.content
-        ]
+    content = with_texts(message, lambda text: marked(RECORD, text, origin=told))
     return message.model_copy(update={"role": Role.USER, "content": content})
+
+
+def with_texts(message: Message, change: Callable[[str], str]) -> str | list[dict[str, Any]]:
+    """The content of the message with each of its texts changed."""
+    if isinstance(message.content, str):
+        return change(message.content)
+    return [
+        {**block, "text": change(block["text"])} if isinstance(block.get("text"), str) else block
+        for block in message.content
+    ]
 
 
 def as_shown(message: Message) -> Message:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import Any, Literal, TypeAlias
 
-from hybrid_memory.context.layout import Language, as_event, as_record, prompt_language
+from hybrid_memory.context.layout import Language, as_event, as_record, prompt_language, with_texts
 from hybrid_memory.context.lines import judged
 from hybrid_memory.context.payloads import PAGE_LINES, digest
 from hybrid_memory.errors import InvalidInputError
@@ -101,12 +101,7 @@ def shortened(
         named = READ_BEFORE[prompt_language(message.text)].format(name=message.name)
         return message.model_copy(update={"content": named}) if is_long(message.text) else message
     changes: dict[str, Any] = {}
-    content = message.content
-    if isinstance(content, str):
-        content = short(content)
-    else:
-        content = [{**one, "text": short(one["text"])} if isinstance(one.get("text"), str) else one for one in content]
-    if content != message.content:
+    if (content := with_texts(message, short)) != message.content:
         changes["content"] = content
     calls = [_call(call, max_tokens, count) if is_long(call.written_arguments) else call for call in message.tool_calls]
     if calls != message.tool_calls:
