@@ -282,7 +282,52 @@ def place(answer: Answer) -> int:
 
 def test_agents_have_no_more_tools_than_before() -> None:
     assert [tool.name for tool in tools_named(None)] == [tool.name for tool in MEMORY_TOOLS]
-    assert set(SERVER_TOOLS) - set(MEMORY_TOOLS) == {TOOLS["profile"], TOOLS["share"], TOOLS["file"]}
+    assert set(SERVER_TOOLS) - set(MEMORY_TOOLS) == {TOOLS["why"], TOOLS["profile"], TOOLS["share"], TOOLS["file"]}
+
+
+def test_why_a_turn_comes_back_and_why_it_does_not(alice: ScopedMemory, ask: Use) -> None:
+    near = alice.remember("My sister lives in Lisbon.").positions[0]
+    far = alice.remember("The printer is out of toner.").positions[0]
+    for number in range(12):
+        alice.remember(f"My sister called for the {number}. time.")
+    there = ask(alice, "why", about=f"#{near}", query="sister Lisbon")
+    assert there.text.startswith(f"#{near} does come back for 'sister Lisbon', at rank ")
+    assert "0.7*" in there.text
+    assert "My sister lives in Lisbon." in there.text
+    missing = ask(alice, "why", about=f"#{far}", query="sister Lisbon")
+    assert missing.text.startswith(f"#{far} does not come back for 'sister Lisbon'")
+    assert "The printer is out of toner." in missing.text
+    assert not missing.failed
+    ask(alice, "update", handle=f"#{near}", text="My sister lives in Porto.")
+    assert "My sister lives in Porto." in ask(alice, "why", about=f"#{near}", query="sister Lisbon").text
+
+
+def test_why_tells_what_was_read_from_a_turn_and_where_knowledge_comes_from(alice: ScopedMemory, ask: Use) -> None:
+    said = alice.remember("I live in Rome. I work at Acme.").positions[0]
+    small = alice.remember("How is the weather?").positions[0]
+    read = ask(alice, "why", about=f"#{said}").text
+    assert read.startswith(f"What was learned from #{said}:")
+    assert "Rome" in read
+    assert "Acme" in read
+    assert ask(alice, "why", about=f"#{small}").text.endswith("Nothing was learned from it.")
+    for name, value in (("home", "Rome"), ("employer", "Acme")):
+        behind = ask(alice, "why", about=name).text
+        assert value in behind
+        assert f"#{said} " in behind
+    moved = alice.remember("I moved to Porto.").positions[0]
+    chain = ask(alice, "why", about="home").text
+    assert "replaced 'Rome'" in chain
+    assert f"#{said} " in chain
+    assert f"#{moved} " in chain
+    assert chain.count("home: ") == 1
+
+
+def test_what_is_not_known_is_told_with_what_is(alice: ScopedMemory, ask: Use) -> None:
+    alice.remember("I live in Rome.")
+    answer = ask(alice, "why", about="shoe size")
+    assert answer.failed
+    assert "'shoe size' is not a handle, a profile field (name, " in answer.text
+    assert "a known attribute (home)" in answer.text
 
 
 def test_the_profile_is_shown(alice: ScopedMemory, ask: Use) -> None:
@@ -300,6 +345,7 @@ def test_what_is_shared_is_found_by_others_with_its_author(memory: HybridMemory,
     found = ask(carol, "recall", query="When is the launch?").text
     assert re.fullmatch(rf"#{noted} \[[\d-]+\] \(team, by alice\) The launch is on Friday\.", found)
     assert "The launch is on Friday." in ask(carol, "fetch", handle=f"#{noted}").text
+    assert ask(carol, "why", about=f"#{noted}", query="launch").text.startswith(f"#{noted} does come back")
     assert not alice.history()
     assert ask(carol, "recall", (), query="When is the launch?").text == "Nothing is remembered about that."
     assert len(team.history()) == 1

@@ -33,7 +33,7 @@ async def served(memory: HybridMemory, *hosts: str, **headers: str) -> AsyncIter
 
 async def test_with_the_token_a_client_remembers_and_recalls(memory: HybridMemory, said: Said) -> None:
     async with served(memory, **BEARER) as http, Client(streamable_http_client(URL, http_client=http)) as client:
-        assert len((await client.list_tools()).tools) == 8
+        assert len((await client.list_tools()).tools) == 9
         memory.scoped(user="alice", session="s").remember("Please note that I like tea.")
         assert (await said(client, "remember", text="I like tea."))[1].startswith("Remembered as #")
         assert "I like tea." in (await said(client, "recall", query="tea"))[1]

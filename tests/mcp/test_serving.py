@@ -33,7 +33,7 @@ async def test_all_tools_are_offered_with_schemas_and_hints_and_no_argument_name
     named = {part for tool in offered.values() for part in tool.input_schema["properties"]}
     assert not named & {"user", "tenant", "agent", "session", "scope", "owner", "id", "ids", "url", "store"}
     hints = {name.removeprefix("memory_"): tool.annotations for name, tool in offered.items() if tool.annotations}
-    assert {name for name, hint in hints.items() if hint.read_only_hint} == {"recall", "fetch", "profile"}
+    assert {name for name, hint in hints.items() if hint.read_only_hint} == {"recall", "fetch", "why", "profile"}
     assert [name for name, hint in hints.items() if hint.destructive_hint] == ["forget"]
 
 
@@ -53,6 +53,7 @@ async def test_handles_and_ids_of_another_owner_lead_nowhere(memory: HybridMemor
     memory.scoped(user="alice").remember("I like tea.")
     calls: list[tuple[str, dict[str, Any]]] = [
         ("fetch", {"handle": about}), ("fetch", {"handle": about, "pattern": "."}),
+        ("why", {"about": about}), ("why", {"about": about, "query": "vault code"}),
         ("update", {"handle": about, "text": "The vault code is 1"}), ("forget", {"handles": [about]}),
         ("forget", {"handles": [about], "code": "4f2a1b"}), ("share", {"space": "team", "handle": about}),
     ]  # fmt: skip
@@ -105,6 +106,7 @@ async def test_what_is_not_certain_is_said_to_be_so(memory: HybridMemory, said: 
     [
         ("recall", {}, "query: Field required"),
         ("recall", {"query": ["x"]}, "query: Input should be a valid string"),
+        ("why", {"about": "horoscope"}, "'horoscope' is not a handle"),
     ],
 )
 async def test_what_is_wrong_is_told_in_one_line_as_a_tool_error(

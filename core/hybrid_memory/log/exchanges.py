@@ -68,7 +68,8 @@ def exchanges(messages: Sequence[Message]) -> list[Exchange]:
 
 
 OWN_TOOLS = frozenset(
-    """memory_remember memory_recall memory_update memory_forget memory_fetch memory_profile memory_share memory_file
+    """memory_remember memory_recall memory_update memory_forget memory_fetch
+    memory_why memory_profile memory_share memory_file
     core_memory_append core_memory_replace core_memory_rethink archival_memory_insert archival_memory_search
     conversation_search conversation_search_date fetch""".split()
 )

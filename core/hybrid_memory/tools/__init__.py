@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.tools.files import FILE
 from hybrid_memory.tools.notes import FORGET, REMEMBER, SHARE, UPDATE
-from hybrid_memory.tools.reading import FETCH, PROFILE, RECALL
+from hybrid_memory.tools.reading import FETCH, PROFILE, RECALL, WHY
 from hybrid_memory.tools.tool import MAX_TOKENS, Answer, MemoryTool
 from hybrid_memory.validation import shown
 
 MEMORY_TOOLS = (REMEMBER, RECALL, UPDATE, FORGET, FETCH)
 """The tools that an agent has by default."""
 
-SERVER_TOOLS = (*MEMORY_TOOLS, PROFILE, SHARE, FILE)
-"""All tools: also those that show the profile, share, and provide the memory as files."""
+SERVER_TOOLS = (*MEMORY_TOOLS, WHY, PROFILE, SHARE, FILE)
+"""All tools: also those that explain, show the profile, share, and provide the memory as files."""
 
 __all__ = ["FETCH", "FILE", "MAX_TOKENS", "MEMORY_TOOLS", "SERVER_TOOLS", "Answer", "MemoryTool", "tools_named"]
 

@@ -1,4 +1,4 @@
-"""Tools that read: `memory_recall`, `memory_fetch` and `memory_profile`."""
+"""Tools that read: `memory_recall`, `memory_fetch`, `memory_why` and `memory_profile`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pydantic import Field
 from hybrid_memory.context.memories import question_line, without_questions
 from hybrid_memory.context.payloads import Page, grep, page
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.facts.fact import Explanation, Fact
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import handle, principal_of
@@ -36,6 +37,7 @@ from hybrid_memory.tools.tool import (
     homes,
     named,
     newest,
+    position,
     stretch,
     updates,
 )
@@ -230,6 +232,62 @@ FETCH = MemoryTool(
     fetch,
 )
 
+STEP_TOKENS = 300
+"""The size of one step of an explanation."""
+
+
+class Asking(CheckedModel):
+    """What to explain."""
+
+    about: str = Field(
+        description="A handle such as '#12', a profile field such as 'goals', or an attribute such as 'home'"
+    )
+    query: str = Field(default="", description="With a handle: why memory_recall returns it for this query, or not")
+
+
+async def why(call: Call, memory: ScopedMemory, request: Asking) -> str:
+    """Explain how a turn ranks for a query, or what was learned from it, or which turns support a fact."""
+    about = request.about.strip()
+    if not about.startswith(("#", "[")) and not about.isdecimal():
+        facts: list[Fact] = await call(memory.facts, history=True)
+        behind = [fact for fact in facts if fact.attribute == about]
+        if behind:
+            current = [fact for fact in behind if fact.superseded_by is None]
+            return "\n".join([_explained(await call(memory.why, fact)) for fact in current])
+        profile: UserProfile = await call(memory.profile)
+        fields = type(profile).model_fields
+        if about in fields:
+            return _explained(await call(memory.why, about))
+        raise InvalidInputError(
+            f"{shown(about)} is not a handle, a profile field ({', '.join(fields)}) or a known attribute "
+            f"({', '.join({fact.attribute: None for fact in facts}) or 'nothing yet'})"
+        )
+    place = position(about)
+    memory = await home(call, memory, place)
+    note = newest(place, await updates(call, memory, request.query or about))
+    later = "" if note is None else f"memory_recall returns what replaced {named(place)}: {line_of(note, '')}\n"
+    if request.query.strip():
+        return later or _explained(await call(memory.why, named(place), request.query, k=MAX_HITS))
+    messages: list[Message] = await call(memory.expand, named(place))
+    facts = await call(memory.facts, history=True)
+    read = [_explained(await call(memory.why, fact)) for fact in facts if place in fact.positions]
+    if not read:
+        return f"{later}{_turn(named(place), messages[0])}\nNothing was learned from it."
+    return "\n".join([f"{later}What was learned from {named(place)}:", *read])
+
+
+def _explained(explanation: Explanation) -> str:
+    """The explanation as text, with long turns shortened."""
+    steps = [f"  {shortened(step, '', STEP_TOKENS)}" for step in explanation.steps]
+    turns = [f"  {_turn(name, turn)}" for name, turn in explanation.turns]
+    return "\n".join([shortened(explanation.about, ""), *steps, *turns])
+
+
+def _turn(name: str, turn: Message) -> str:
+    at = "" if turn.at is None else f"[{turn.at:%Y-%m-%d}] "
+    return f"{name} {at}{speaker(turn.spoken_by, turn.speaker, turn.text)}: {escaped(shortened(turn.text, ''))}"
+
+
 NOTHING_KNOWN = (
     "Nothing is known about the user yet: it is read from what they say themselves, and from notes of a model only "
     'with learning.origins: ["user", "assistant"].'
@@ -246,6 +304,12 @@ async def profile(call: Call, memory: ScopedMemory, _: Profiling) -> str:
     return known.render(call.max_tokens, estimate_tokens) or NOTHING_KNOWN
 
 
+WHY = MemoryTool(
+    "memory_why",
+    "Where something you remember comes from, or why memory_recall returns a turn for a query, or not.",
+    Asking,
+    why,
+)
 PROFILE = MemoryTool(
     "memory_profile",
     "What is known about the user: name, family, work, needs, likes, dislikes, goals. Use it before you advise them.",

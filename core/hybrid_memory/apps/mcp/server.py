@@ -141,6 +141,7 @@ KINDS: Mapping[str, ToolAnnotations] = {
     "memory_update": CHANGES,  # the history keeps the old words
     "memory_forget": DESTROYS,
     "memory_fetch": READS,
+    "memory_why": READS,
     "memory_profile": READS,
     "memory_share": ADDS,
     "memory_file": CHANGES,  # what is deleted there can be brought back
