@@ -16,6 +16,7 @@ from hybrid_memory.context.layout import (
     LEAST_TOKENS,
     RECALLED_TURNS,
     Parts,
+    Voice,
     as_shown,
     memory_mark,
     prompt_language,
@@ -27,6 +28,7 @@ from hybrid_memory.context.memories import (
     fitting,
     memories,
     memory_note,
+    rules_of,
     shared_note,
     window,
 )
@@ -105,6 +107,7 @@ class Portion:
         lines: summary lines, oldest first.
         memories: the statements nearest to the query, and recalled turns.
         marks: the mark of memories.
+        rules: the standing instructions of shared spaces.
     """
 
     query: str = ""
@@ -113,13 +116,14 @@ class Portion:
     lines: Sequence[Line] = ()
     memories: Memories = field(default_factory=Memories)
     marks: PromptConfig = field(default_factory=PromptConfig)
+    rules: Sequence[Voice] = ()
 
     @property
     def text(self) -> str:
         """Profile, summary and memories, each in its own marked place; what changes least comes first."""
         chinese = prompt_language("".join(line.text for line in self.lines)) == "zh"
         summary = written(self.lines, chinese=chinese, handles=False)
-        parts = Parts(profile=self.profile, summary=summary)
+        parts = Parts(profile=self.profile, summary=summary, others=self.rules)
         chosen = self.memories
         own = memory_note(chosen, self.query)
         note = "\n".join(part for part in (own, shared_note(chosen.shared, self.query)) if part)
@@ -133,6 +137,8 @@ class Portion:
                 left = replace(left, memories=left.memories.less())
             elif left.lines:
                 left = replace(left, lines=left.lines[1:])
+            elif left.rules and not left.profile:
+                left = replace(left, rules=left.rules[:-1])
             else:
                 left = replace(left, profile="\n".join(left.profile.splitlines()[:-1]))
         return left
@@ -160,6 +166,7 @@ class _Portions(Part):
         principal = self._memory._principal  # noqa: SLF001 - a part of it
         shared = await reached(run, self._services, principal, spaces, "recall") if spaces else []
         services = await in_view(run, self._services, scope)
+        rules = await rules_of(run, services, shared)
         marks, count = services.config.prompt, services.count
         most = marks.memory_tokens if max_tokens is None else min(max_tokens, marks.memory_tokens)
         await run.call(count, "")  # a counter may have tables to load, off the event loop
@@ -179,7 +186,7 @@ class _Portions(Part):
                 visible=ids,
                 present=ids,
                 texts=ids,
-                notes=notes,
+                notes="\n".join([notes, *(rule.text for rule in rules)]),
                 spaces=tuple(shared),
                 sheet=rows,
                 standing=frozenset(fact.id for fact in kept),
@@ -188,7 +195,7 @@ class _Portions(Part):
             chosen = await memories(run, services, asked)
         chosen = fitting(chosen, words, most - count(profile or ""), count)
         count_uses(services, scope.owner, chosen.hits)
-        return Portion(words, profile or "", kept, lines, chosen, marks)
+        return Portion(words, profile or "", kept, lines, chosen, marks, rules)
 
     @verb(Right.READ, called="assemble")
     async def reach(self, run: Runner, spaces: Collection[str] | Literal["all"]) -> None:

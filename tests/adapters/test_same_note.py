@@ -111,9 +111,11 @@ def test_a_space_is_shown_as_long_as_it_may_be_read(surface: str) -> None:
     with open_memory(MemoryConfig(url="memory://", embedder="hashing")) as memory:
         team = memory.scoped(user="zoe").space("team").create()
         team.remember("The launch of Falcon is on the ninth of June.")
+        team.remember("Answer the team in one sentence.", role="system")
         team.grant(user="en", right="read")
         text = shown(memory, surface, "en", "When is the launch of Falcon?", spaces=["team"])
         assert "zoe: The launch of Falcon is on the ninth of June." in text
+        assert "zoe: Answer the team in one sentence." in text
         team.revoke(user="en")
         before = memory.scoped(user="en").history()
         with pytest.raises(AccessDeniedError, match="user='en' may not"):

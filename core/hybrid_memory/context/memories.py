@@ -1,4 +1,7 @@
-"""Memories for a prompt: the user's sentences nearest to the question, the best turns, and the note that shows them."""
+"""Memories for a prompt: the user's sentences nearest to the question, the best turns, and the note that shows them.
+
+And what the admins of shared spaces ask of everyone who uses them.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,18 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.layout import (
     MEMORY_HEADINGS,
+    RULE_HEADINGS,
     SAID_HEADINGS,
     SPACE_HEADINGS,
     UNSURE,
+    Voice,
     prompt_language,
 )
 from hybrid_memory.context.payloads import payload_of
@@ -25,7 +30,7 @@ from hybrid_memory.errors import ModelError
 from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.sheet import Sheet, by_day, line_tokens, spoken_words
 from hybrid_memory.index.record import Record, RecordKind
-from hybrid_memory.log.event import EventKind, principal_of
+from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import INSTRUCTING, Message, Origin, Role
 from hybrid_memory.log.views import MAX_POSITION
@@ -37,7 +42,9 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import embedding
+from hybrid_memory.store.projection import FoldedProjection
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import at_positions, in_view
 from hybrid_memory.text.asking import SHORT_CHARS, asks_nothing, emptiness, is_memory, tells
 from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.speakers import speaker, within_line
@@ -221,10 +228,15 @@ def _speaker(record: Record) -> str:
     """Who said it; in a shared space the member who wrote it, whatever they call themselves or quote."""
     if record.scope.space is None or not record.author:
         return speaker(record.origin, record.speaker, record.text)
-    principal = principal_of(record.author)
+    return author_name(record.author, record.speaker)
+
+
+def author_name(author: str, name: str = "") -> str:
+    """The member of a space who wrote a text, with the speaker that they named, if it is another."""
+    principal = principal_of(author)
     parts = [speaker(Origin.USER, part, "") for part in (principal.user, principal.agent) if part]
     member = " / ".join(parts)
-    named = speaker(Origin.USER, record.speaker, "")
+    named = speaker(Origin.USER, name, "")
     return member if named in ("", *parts, *Role) else f"{named} (by {member})"
 
 
@@ -286,7 +298,7 @@ async def recalled(run: Runner, services: Services, seen: PromptView) -> Memorie
         visible=seen.visible,
         present=seen.visible - (recalled_before - own),
         texts=frozenset(message.text.strip() for unit in seen.units for message in unit.messages),
-        notes="\n".join(unit.note or "" for unit in seen.units),
+        notes="\n".join([*(unit.note or "" for unit in seen.units), *(rule.text for rule in seen.request.rules)]),
         sheet=seen.sheet,
         standing=seen.standing,
         beside=seen.request.host.beside,
@@ -518,3 +530,54 @@ def _may_show(session: str | None, asked: Asking) -> bool:
     """Whether a session may be recalled: not the one it works for, nor one below either, like a sub-agent's."""
     below = tuple(f"{parent}/" for parent in (asked.scope.session, asked.beside) if parent is not None)
     return session is None or (session != asked.beside and not session.startswith(below))
+
+
+MARK = "space_instructions"
+
+RULE_CHARS = 1000
+"""Longer instructions are shown as excerpts."""
+
+RULES_RATIO = 0.25
+"""The most of the tokens for memories that the instructions of one space take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Positions of the instructions, up to a position in the log of a space."""
+
+    position: int = 0
+    places: tuple[int, ...] = ()
+
+    def after(self, events: Iterable[Event]) -> Self:
+        """With those among these messages: in a space only an admin's count as the operator's."""
+        news = list(events)
+        new = (event.position for event in news if event.origin is Origin.OPERATOR)
+        return type(self)(news[-1].position, (*self.places, *new))
+
+
+class RulesProjection(FoldedProjection[Rules]):
+    """The instructions of each space."""
+
+    start = Rules
+    follows = frozenset({EventKind.MESSAGE})
+
+
+async def rules_of(run: Runner, services: Services, spaces: Sequence[Scope]) -> list[Voice]:
+    """The instructions of each space with their days and authors, the newest that fit, oldest first."""
+    voices = []
+    for space in spaces:
+        view = await in_view(run, services, space)
+        places = (await services.state(RulesProjection).read(run, services, space)).places
+        room = RULES_RATIO * services.config.prompt.memory_tokens
+        lines: list[str] = []
+        for event in reversed(await at_positions(run, view, space, places)):
+            text = excerpt(event.message.text, frozenset(), RULE_CHARS)
+            line = f"- [{event.at:%Y-%m-%d}] {within_line(f'{author_name(event.author)}: {text}')}"
+            room -= services.count(line)
+            if room < 0:
+                break
+            lines.insert(0, line)
+        if lines:
+            heading = RULE_HEADINGS[prompt_language("".join(lines))]
+            voices.append(Voice(MARK, "\n".join([heading, *lines]), str(space.space)))
+    return voices

@@ -266,7 +266,7 @@ def view(
 
 def _own_parts(session: Session, costs: Costs, request: PromptRequest, reader: str) -> Parts:
     """The parts that stand in every prompt, without the summary."""
-    instructions, others = [request.instructions], list[Voice]()
+    instructions, others = [request.instructions], [*request.rules]
     for unit in session.queue.instructions:
         event, text = unit.events[0], unit.messages[0].text
         limit = int(OPENING_SHARE * request.max_tokens)

@@ -19,6 +19,7 @@ import numpy as np
 from hybrid_memory.arguments import Arguments, checked
 from hybrid_memory.arrays import Floats
 from hybrid_memory.config import CleaningLevel, MemoryConfig, RedactionConfig
+from hybrid_memory.context.memories import RulesProjection
 from hybrid_memory.context.queue import QueueProjection
 from hybrid_memory.context.strategies import resolve_strategy
 from hybrid_memory.documents.document import DocumentsProjection
@@ -320,6 +321,7 @@ def projections(
         TextIndex(embeddings),
         QueueProjection(),
         GrantsProjection(),
+        RulesProjection(),
         ItemsProjection(),
         DocumentsProjection(),
         ChangesProjection(),

@@ -14,6 +14,7 @@ from hybrid_memory.context import explain as expanding
 from hybrid_memory.context.context import Context, Piece
 from hybrid_memory.context.explain import Payload
 from hybrid_memory.context.layout import RECALLED_TURNS, Host, Layout, PromptRequest, Reader
+from hybrid_memory.context.memories import rules_of
 from hybrid_memory.context.payloads import Page, grep, page, payload_of
 from hybrid_memory.context.strategies import Strategy
 from hybrid_memory.context.summary import Line, Summary
@@ -91,8 +92,9 @@ class Prompts(Turns):
             paging: lay out the prompt for a model that manages its own memory, with a warning before messages leave it
                 and a recursive summary of those that did; see `PagingConfig`. Then no question is needed.
             spaces: shared spaces to recall from as well, by the same rights as `recall`; ``all`` for every space that
-                may be read. Each line names its space and who said it. Nothing of a space is kept with the turn: when
-                a grant ends, so do its lines.
+                may be read. Each line names its space and who said it. What an admin of a space wrote in the role
+                ``system`` stands before the conversation as the space's instruction. Nothing of a space is kept with
+                the turn: when a grant ends, so do its lines.
 
         If the budget is too small for identity, instructions and tools, a warning is logged once. The conversation then
         gets a quarter of the budget, and the prompt is longer than asked.
@@ -112,6 +114,7 @@ class Prompts(Turns):
             query, max_tokens=services.config.compaction.max_tokens if max_tokens is None else max_tokens,
             identity=identity, instructions=instructions, blocks=blocks, profile=profile, tools=tools, k=k,
             layout=layout, host=host, reader=reader, wait=wait, paging=paging, spaces=shared,
+            rules=await rules_of(run, services, shared) if shared else (),
         )  # fmt: skip
         with at_priority(INTERACTIVE):
             made = await assembling.assemble(run, services, self.scope, request)
