@@ -24,7 +24,7 @@ MAX_TOKENS = 200_000
 class HybridMemoryTool(BetaAbstractMemoryTool):
     """A memory's files as Claude's memory tool: give it to ``client.beta.messages.run_tools(tools=[...])``.
 
-    Text that Claude writes has the origin ``assistant``: recall finds it in every host, and you can forget it and
+    Text that Claude writes has the origin ``assistant``: recall finds it in every host, and you can forget, undo and
     roll it back like everything else. Errors have the wording of the SDK's own tool.
 
     Args:

@@ -39,11 +39,12 @@ def rights(kind: type) -> dict[str, Right]:
 
 
 BLOCK_VERBS = {
-    "block_history": "history", "edit_block": "edit", "put_block": "put", "remove_block": "remove",
+    "block_history": "history", "edit_block": "edit", "put_block": "put",
+    "remove_block": "remove", "undo_block": "undo",
 }  # fmt: skip
 RIGHTS = rights(SpaceMemory) | rights(BlockHandle)
 READING = "block_history blocks expand facts fetch flush grants history profile recall summary why"
-WRITING = "assemble compact edit_block learn mirror offload put_block remember remove_block reset resolve"
+WRITING = "assemble compact edit_block learn mirror offload put_block remember remove_block reset resolve undo_block"
 DECIDING = "approve audit events forget grant kept_out quarantined reject revoke rollback"
 
 
@@ -70,7 +71,7 @@ def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, 
         "mirror": ([user("One more thing.")],),
         "offload": ("a long note",), "put_block": ("task", "Book the hall."), "recall": ("launch",),
         "remember": ("One more thing.",), "remove_block": ("task",),
-        "rollback": (NOON,), "why": ("goals",),
+        "rollback": (NOON,), "undo_block": ("task",), "why": ("goals",),
     }  # fmt: skip
     keyed: dict[str, dict[str, Any]] = {
         "assemble": {"query": "When is the launch?"},

@@ -157,6 +157,7 @@ VERBS: dict[str, Callable[[HybridMemory, ScopedMemory], object]] = {
     "history": lambda memory, alice: alice.history(), "blocks": lambda memory, alice: alice.blocks(),
     "put block": lambda memory, alice: alice.block("human").put("x"),
     "edit block": lambda memory, alice: alice.block("human").edit(append="x"),
+    "undo block": lambda memory, alice: alice.block("human").undo(),
     "block's past": lambda memory, alice: alice.block("human").history(),
     "remove block": lambda memory, alice: alice.block("human").remove(), "flush": lambda memory, alice: alice.flush(),
     "flush all": lambda memory, alice: memory.flush(), "stats": lambda memory, alice: memory.stats(),

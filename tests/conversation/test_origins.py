@@ -200,7 +200,8 @@ def test_an_edit_is_no_higher_than_what_it_follows_from(ann: ScopedMemory) -> No
     block = ann.block("human")
     assert block.edit(append="as the page says", source=page).origin is Origin.WEB
     assert block.edit(append="more", origin=Origin.USER).origin is Origin.WEB
-    assert block.put("as the application says").origin is Origin.OPERATOR
+    assert block.undo().origin is Origin.WEB
+    assert block.undo().origin is Origin.OPERATOR
     assert block.edit(append="by a model", id="call-1").origin is Origin.ASSISTANT
     assert block.edit(value="anew", origin=Origin.USER).origin is Origin.USER
     assert block.history()[0].origin is Origin.OPERATOR

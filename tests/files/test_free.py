@@ -1,4 +1,4 @@
-"""Free files: written, changed, moved, and kept byte for byte."""
+"""Free files: written, changed, moved, taken back, and kept byte for byte."""
 
 from typing import Any
 
@@ -59,18 +59,28 @@ def test_a_list_is_cut_into_items_and_a_heading_stays_with_what_follows() -> Non
     assert [unit.words for unit in units(fenced)] == ["Run:\n```sh\na\n\n- b\n```", "Then stop."]
 
 
-def test_the_history_of_a_path_keeps_all_of_it(face: Face, alice: ScopedMemory) -> None:
+def test_undo_goes_back_change_by_change_and_history_keeps_all(face: Face, alice: ScopedMemory) -> None:
     files = face(alice.files())
     for text in ("one\n", "one\n\ntwo\n", "two\n"):
         files.write("/a.md", text)
     files.rename("/a.md", "/b.md")
-    assert texts(alice.recall("two")) == ["two"]
     files.delete("/b.md")
-    assert (paths(files.list()), texts(alice.recall("two"))) == ([], [])
-    assert [(one.change, one.text) for one in files.history("/b.md")] == [("rename", "two\n"), ("delete", "")]
-    files.write("/b.md", files.history("/b.md")[0].text)
+    assert texts(alice.recall("two")) == []
+    assert files.undo("/b.md") is not None
     assert texts(alice.recall("two")) == ["two"]
-    assert [one.text for one in files.history("/a.md") if not one.removed] == ["one\n", "one\n\ntwo\n", "two\n"]
+    assert files.undo("/b.md") is None
+    assert paths(files.list()) == ["/a.md"]
+    assert (files.undo("/a.md"), files.read("/a.md")) == (files.list()[0], "one\n\ntwo\n")
+    assert sorted(texts(alice.recall("one two"))) == ["one", "two"]
+    files.undo("/a.md")
+    assert files.read("/a.md") == "one\n"
+    assert texts(alice.recall("two")) == []
+    assert files.undo("/a.md") is None
+    with pytest.raises(FileError, match=r"'/a\.md' has no change to undo"):
+        files.undo("/a.md")
+    files.write("/a.md", "three")
+    assert files.undo("/a.md") is None
+    assert [one.text for one in files.history("/a.md") if not one.removed][:3] == ["one\n", "one\n\ntwo\n", "two\n"]
 
 
 BAD_PATHS: list[tuple[Any, str]] = [
@@ -88,7 +98,8 @@ def test_a_path_is_checked_before_anything_changes(face: Face, alice: ScopedMemo
     calls: list[Any] = [
         lambda: files.write(path, "x"), lambda: files.read(path), lambda: files.edit(path, "a", "b"),
         lambda: files.insert(path, 0, "b"), lambda: files.delete(path), lambda: files.rename(path, "/b"),
-        lambda: files.rename("/b", path), lambda: files.history(path), lambda: files.list(path),
+        lambda: files.rename("/b", path), lambda: files.history(path), lambda: files.undo(path),
+        lambda: files.list(path),
     ]  # fmt: skip
     for call in calls:
         with pytest.raises(InvalidInputError, match=told):
@@ -117,7 +128,7 @@ def test_what_cannot_be_a_file_is_refused(face: Face, alice: ScopedMemory) -> No
         (lambda: files.delete("/c"), "missing", "no file"), (lambda: files.delete("/"), "read_only", "root"),
         (lambda: files.rename("/c", "/d"), "missing", "no file"),
         (lambda: files.rename("/a", "/a/c"), "path", "cannot become"),
-        (lambda: files.history("/c"), "missing", "no file"),
+        (lambda: files.history("/c"), "missing", "no file"), (lambda: files.undo("/c"), "missing", "no change"),
     ]  # fmt: skip
     before = alice.events()
     for call, reason, told in wrong:
@@ -143,6 +154,8 @@ def test_what_stays_is_not_written_again_and_recall_finds_what_stands(face: Face
     assert "- Buy tickets" not in texts(alice.recall("tickets"))
     files.delete("/notes/trip.md")
     assert alice.recall("Rome tickets hotel") == []
+    files.undo("/notes/trip.md")
+    assert len(alice.recall("Rome tickets hotel")) == 3
 
 
 def test_a_call_is_made_once_and_follows_its_source(face: Face, alice: ScopedMemory) -> None:
@@ -170,6 +183,8 @@ def test_the_past_and_a_rollback(face: Face, alice: ScopedMemory) -> None:
     assert (files.read("/a.md"), paths(files.list())) == ("one\n", ["/a.md"])
     files.write("/a.md", "one\n\nfour\n")
     assert files.read("/a.md") == "one\n\nfour\n"
+    files.undo("/a.md")
+    assert files.read("/a.md") == "one\n"
 
 
 WORDS = st.sampled_from(["a", "b c", "- d", "- e", "# f", "中文", "```", "g: h"])
@@ -250,5 +265,5 @@ def test_what_a_file_teaches_comes_and_goes_with_its_words(face: Face, opened: O
     assert [fact.text for fact in ann.facts(attribute="allergy")] == ["I am allergic to milk."]
     files.delete("/me.md")
     assert ann.facts() == []
-    files.write("/me.md", "I live in Oslo.\n")
+    files.undo("/me.md")
     assert ann.profile().home == "Oslo"

@@ -32,7 +32,7 @@ def test_the_profile_and_facts_are_files_that_the_memory_makes(face: Face, alice
     for path in ("/profile.md", "/facts/knowledge.md", "/facts/other.md", "/facts"):
         calls: list[tuple[str, tuple[str, ...]]] = [
             ("write", (path, "- home: Oslo")), ("delete", (path,)), ("rename", (path, "/x.md")),
-            ("rename", ("/x.md", path)),
+            ("rename", ("/x.md", path)), ("undo", (path,)),
         ]  # fmt: skip
         for verb, arguments in calls:
             with pytest.raises(FileError, match="made by the memory") as error:
@@ -54,6 +54,8 @@ def test_blocks_are_files(face: Face, alice: ScopedMemory) -> None:
     assert [(one.text, one.change) for one in files.history("/blocks/task.md")] == [
         ("Book\nthe hall", "write"), ("Book\nthe room", "edit"),
     ]  # fmt: skip
+    assert files.undo("/blocks/task.md") is not None
+    assert alice.blocks()["task"].value == "Book\nthe hall"
     assert [file.path for file in files.list("/blocks")] == ["/blocks/human.md", "/blocks/task.md"]
     files.delete("/blocks/human.md")
     assert list(alice.blocks()) == ["task"]

@@ -1,4 +1,4 @@
-"""Blocks of working context: put, edited, looked back on, and shown in prompts."""
+"""Blocks of working context: put, edited, undone, looked back on, and shown in prompts."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,7 +12,7 @@ from tests.world import cases
 
 BAD_LABELS = ["", "two words", "human\n", "a/b", "<human>", "x" * 65, "e\u0301", None, 7, ["human"]]
 LATE_VERBS: list[tuple[str, dict[str, Any]]] = [
-    ("put", {"value": "x"}), ("edit", {"append": "x"}), ("remove", {}),
+    ("put", {"value": "x"}), ("edit", {"append": "x"}), ("undo", {}), ("remove", {}),
 ]  # fmt: skip
 
 
@@ -96,12 +96,12 @@ def test_an_edit_with_an_id_is_made_once(face: Face, alice: ScopedMemory, human:
     face(alice.block("human")).edit(old="Ada", new="Eve", id="call-2")
     assert face(alice.block("human")).edit(old="Ada", new="Eve", id="call-2").value == "Name: Eve\nCat: Pixel"
     assert face(alice.block("human")).edit(value="other words", id="call-1").value == "Name: Eve\nCat: Pixel"
-    face(alice.block("human")).edit(old="Eve", new="Ada")
+    face(alice.block("human")).undo()
     again = face(alice.block("human")).edit(old="Ada", new="Eve", id="call-2")
-    assert again.value == "Name: Ada\nCat: Pixel", "a repetition does not bring back what was changed since"
+    assert again.value == "Name: Ada\nCat: Pixel", "a repetition does not bring back what was undone"
     alice.block("task").put()
     assert face(alice.block("task")).edit(append="Cat: Pixel", id="call-1").value == "Cat: Pixel"
-    assert [block.change for block in alice.block("human").history()] == ["put", "append", "replace", "replace"]
+    assert [block.change for block in alice.block("human").history()] == ["put", "append", "replace", "undo"]
 
 
 def test_what_is_written_anew_must_follow_from_what_was_seen(face: Face, alice: ScopedMemory, human: Block) -> None:
@@ -117,16 +117,27 @@ def test_what_is_written_anew_must_follow_from_what_was_seen(face: Face, alice: 
     assert face(alice.block("human")).edit(value="Name: Ida").value == "Name: Ida"
 
 
-def test_a_removed_block_keeps_its_history_and_can_be_put_again(face: Face, alice: ScopedMemory, human: Block) -> None:
+def test_undo_goes_back_change_by_change(face: Face, alice: ScopedMemory, human: Block) -> None:
     face(alice.block("human")).edit(append="one")
+    face(alice.block("human")).put("two", max_chars=9, read_only=True)
+    face(alice.block("human")).remove()
+    back = face(alice.block("human")).undo()
+    assert (back.value, back.max_chars, back.read_only, back.removed, back.change) == ("two", 9, True, False, "undo")
+    back = face(alice.block("human")).undo()
+    assert (back.value, back.max_chars, back.read_only) == ("Name: Ada\none", 40, False)
+    assert back.description == human.description
+    assert face(alice.block("human")).undo().value == "Name: Ada"
+    with pytest.raises(InvalidInputError, match="the block 'human' has no change to undo"):
+        face(alice.block("human")).undo()
+    face(alice.block("human")).edit(append="three")
+    assert face(alice.block("human")).undo().value == "Name: Ada", "what was undone counts no more"
     face(alice.block("human")).remove()
     with pytest.raises(InvalidInputError, match="no block 'human'"):
         face(alice.block("human")).remove()
-    *_, last, removed = face(alice.block("human")).history()
-    assert (last.value, removed.change, removed.removed) == ("Name: Ada\none", "remove", True)
-    face(alice.block("human")).put(last.value)
-    assert values(alice) == {"human": "Name: Ada\none"}
-    assert [block.change for block in alice.block("human").history()] == ["put", "append", "remove", "put"]
+    face(alice.block("human")).undo()
+    assert values(alice) == {"human": "Name: Ada"}
+    changes = "put append put remove undo undo undo append undo remove undo".split()
+    assert [block.change for block in alice.block("human").history()] == changes
 
 
 def test_blocks_beyond_their_share_are_cut_in_the_prompt_only(face: Face, alice: ScopedMemory) -> None:

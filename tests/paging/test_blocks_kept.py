@@ -115,6 +115,12 @@ def test_forgetting_words_takes_their_lines_out_of_blocks_and_history(face: Face
             for label in there:
                 history = owner.block(label).history()
                 assert not [block for block in history for word in WORDS if word in block.value + block.description]
+        while True:
+            try:
+                shown = face(coach.block("human")).undo().value
+            except InvalidInputError:
+                break
+            assert not any(word in shown for word in WORDS)
         assert not any(word in face(coach).assemble("Who?", max_tokens=900).text for word in WORDS)
     assert holding(tmp_path, [*WORDS, CANARY.upper()]) == []
 
@@ -174,7 +180,7 @@ def test_forgetting_who_wrote_into_a_shared_block_leaves_what_others_wrote(face:
 
 LINES = st.sampled_from(["a cat", "the dog", CANARY, f"my {CANARY.title()}!", "茶", f"茶 {WORDS[1]}"])
 EDITS = st.lists(
-    st.tuples(st.sampled_from(["append", "value", "remove", "put"]), st.lists(LINES, min_size=1, max_size=3)),
+    st.tuples(st.sampled_from(["append", "value", "undo", "remove", "put"]), st.lists(LINES, min_size=1, max_size=3)),
     min_size=1,
     max_size=8,
 )
@@ -203,14 +209,14 @@ def clean(text: str) -> str:
 def play(owner: ScopedMemory, edits: list[tuple[str, list[str]]]) -> None:
     for change, lines in edits:
         try:
-            if change == "remove":
-                owner.block("human").remove()
+            if change in ("undo", "remove"):
+                getattr(owner.block("human"), change)()
             elif change == "put":
                 owner.block("human").put("\n".join(lines))
             else:
                 owner.block("human").edit(**{change: "\n".join(lines)})  # type: ignore[arg-type]
         except InvalidInputError as error:
-            assert "no block" in str(error)  # noqa: PT017 - as the edits come
+            assert "no block" in str(error) or "to undo" in str(error)  # noqa: PT017 - as the edits come
 
 
 THREADS = 16
@@ -248,6 +254,8 @@ def test_all_members_edit_one_block(face: Face, memory: HybridMemory, team: Spac
         ("put", "user='alice'"), ("replace", "user='alice'"), ("append", "user='bob'"), ("append", "user='alice'"),
         ("replace", "user='bob' agent='coach'"),
     ]  # fmt: skip
+    assert face(bob.block("task")).undo().value == "Book the hall.\nOrder cake.\nInvite Ann."
+    assert face(team.block("task")).history()[-1].author == "user='bob'"
 
 
 def at_once(work: Callable[[int], Any]) -> list[Any]:

@@ -38,8 +38,8 @@ class Block:
         description: tells the model what belongs into it.
         read_only: whether only `BlockHandle.put`, not the model, can change it.
         revision: the number of its last change, from 1.
-        change: the kind of that change: put, append, replace, rethink or remove; write, edit or insert if it was
-            changed as a file.
+        change: the kind of that change: put, append, replace, rethink, undo or remove; write, edit or insert
+            if it was changed as a file.
         at: when it was changed; author: by whom, in a shared space.
         sources: ids of the messages in which the model requested it.
         origin: the lowest origin of those who wrote its text; only text by operator and user goes into a system
@@ -149,13 +149,14 @@ class Revision:
 
     Attributes:
         path: its path at that time.
-        change: write, edit, insert, rename or delete; for blocks also their own changes.
+        change: write, edit, insert, rename, delete or undo; for blocks also their own changes.
         number: counts the changes of its path, from 1; 0 before it is written, as ``position`` and ``at`` are empty.
         at: when it was changed; author: by whom, in a shared space.
         origin: of the change's words.
         sources: of a block, ids of the messages that it comes from; the messages of a file have their own.
         call: makes the change idempotent.
-        parts: the content of a file.
+        base: the number of the revision with the same content; None for its own, 0 if an undo left none.
+        parts: the content of a file; moved: for a rename, the file's other path: the one before, or the one since.
         removed: whether the change removed it.
         value: the content of a block, and its settings, see `Block`.
     """
@@ -168,13 +169,20 @@ class Revision:
     author: str = ""
     sources: tuple[str, ...] = ()
     call: str = ""
+    base: int | None = None
     removed: bool = False
     position: int = 0
     parts: tuple[Part, ...] = ()
+    moved: str = ""
     value: str = ""
     description: str = ""
     max_chars: int = MAX_CHARS
     read_only: bool = False
+
+    @property
+    def content_number(self) -> int:
+        """The number of the revision that first had this content; 0 if there is none."""
+        return self.number if self.base is None else self.base
 
     @property
     def text(self) -> str:
@@ -209,7 +217,9 @@ class Revision:
         else:
             kind, name = EventKind.FILE, f"file:{hashlib.blake2b(self.path.encode(), digest_size=16).hexdigest()}"
             values |= {"path": self.path, "parts": [list(part) for part in self.parts]}
-        values |= {field: value for field, value in {"call": self.call, "removed": self.removed}.items() if value}
+        values |= {} if self.base is None else {"base": self.base}
+        optional = {"call": self.call, "moved": self.moved, "removed": self.removed}
+        values |= {field: value for field, value in optional.items() if value}
         name = revision_id(name, self.number)
         return Draft(name, False, None, kind, at, values, self.sources, self.author)
 
@@ -263,6 +273,17 @@ class Documents:
         made = self.get(path)
         return [one for one in self.current if one.path.startswith(f"{path}/")] if made is None else [made]
 
+    def last_change(self, path: str) -> tuple[Revision, Revision | None] | None:
+        """The change of this path that an undo reverts, and the content before it; None if there is no such change."""
+        history = self.histories.get(path, ())
+        if not history or not history[-1].content_number:
+            return None
+        by_number = {made.number: made for made in history}
+        # What a rollback hides is not there to go back to.
+        reverted = by_number.get(history[-1].content_number, history[-1])
+        earlier = [made for made in history if made.number < reverted.number]
+        return reverted, by_number.get(earlier[-1].content_number) if earlier else None
+
     def check_free(self, path: str) -> None:
         """Raise `FileError` if this path cannot be a file, because it is a folder or inside a file."""
         if any(one.path != path for one in self.named(path)):
@@ -305,11 +326,12 @@ class DocumentsProjection(FoldedProjection[Documents]):
                 continue
             payloads, left = {}, False
             for event in events:
-                parts = event.payload["parts"]
+                parts, moved = event.payload["parts"], event.payload.get("moved", "")
                 kept = [part for part in parts if not erasure.made_of([part[0]])]
                 left = left or any(part[0] for part in kept)
-                if len(kept) < len(parts):
-                    payloads[event.position] = {**event.payload, "parts": kept}
+                if len(kept) < len(parts) or erasure.has_words(moved):
+                    moved = "" if erasure.has_words(moved) else moved
+                    payloads[event.position] = {**event.payload, "parts": kept, "moved": moved}
             if erasure.has_words(path) or (payloads and not left):
                 erasure.drop(events, "changes of files")
             else:
@@ -333,7 +355,7 @@ def _blocks_without(changes: Sequence[Event], erasure: Erasure) -> dict[int, dic
         if old:
             late |= lines - earlier
         if gone or not banned.isdisjoint(before - lines):
-            banned |= lines - earlier  # not what is brought back
+            banned |= lines - earlier  # an undo brings back what stood there before
         if (gone or old) and change.payload["description"] != described:
             descriptions.add(change.payload["description"])
         before, described = lines, change.payload["description"]

@@ -109,7 +109,7 @@ async def changed(
 ) -> Revision | None:
     """The document after the change that ``make`` computes from the current documents; None if there is none then.
 
-    Messages that are in no document any more are superseded.
+    Messages that are in no document any more are superseded, those of an earlier revision restored.
     """
     services, scope = present(owned.services), owned.scope
     for _ in range(RACES):
@@ -124,15 +124,19 @@ async def changed(
         made = [
             replace(one, number=1 + everything.number(one.path), at=at, author=services.author) for one in revisions
         ]
+        new = {draft.id for draft in drafts}
         before = {name for one in made if (old := kept.get(one.path)) is not None for name in old.ids}
-        if gone := await messages_of(run, owned, sorted(before.difference(*(one.ids for one in made)))):
+        after = {name for one in made for name in one.ids if name not in new}
+        if before != after:
+            events = await messages_of(run, owned, sorted(before ^ after))
+            gone = [event for event in events if event.id in before]
             payload = {
                 "positions": [event.position for event in gone],
                 "ids": [event.id for event in gone],
-                "restored": [],
+                "restored": [event.position for event in events if event.id in after],
                 "by": {},
             }
-            drafts.append(services.draft(EventKind.SUPERSEDED, payload, author=services.author))
+            drafts += [services.draft(EventKind.SUPERSEDED, payload, author=services.author)] if events else []
         drafts += [one.draft(at) for one in made]
         with suppress(OutdatedError, IdConflictError):  # somebody was faster
             await run.call(services.truth.append, scope.owner, drafts, seen=seen)
@@ -183,7 +187,7 @@ async def write(
         own = sources if owned.scope.space is None else ()
         if lost := await forgotten(run, services, owned.scope.owner, own):
             raise InvalidInputError(f"it comes from {shown(lost)}, which was forgotten: nothing was changed")
-        made = replace(start, change=name, call=call, origin=spoken)
+        made = replace(start, change=name, call=call, base=None, moved="", origin=spoken)
         if not is_block(path):
             parts, drafts = as_messages(
                 services, owned.scope.owner, text, path=path, origin=spoken, sources=sources, events=events
@@ -258,8 +262,8 @@ async def delete(run: Runner, owned: Owned, path: str) -> None:
     await changed(run, owned, path, make)
 
 
-def _gone(one: Revision, change: str) -> Revision:
-    return replace(one, change=change, removed=True, parts=(), sources=(), call="")
+def _gone(one: Revision, change: str, moved: str = "") -> Revision:
+    return replace(one, change=change, removed=True, parts=(), moved=moved, sources=(), call="", base=None)
 
 
 async def rename(run: Runner, owned: Owned, old: str, new: str) -> None:
@@ -269,17 +273,41 @@ async def rename(run: Runner, owned: Owned, old: str, new: str) -> None:
         moved = kept.named(old)
         if not moved:
             raise missing(old, kept)
-        revisions: list[Revision] = []
-        for one in moved:
-            path = new + one.path[len(old) :]
-            if kept.named(path):
-                raise FileError("exists", f"there is a file {shown(path)} already: give another path")
-            kept.check_free(path)
-            there = replace(one, path=path, change="rename", sources=(), call="")
-            revisions += [_gone(one, "rename"), there]
-        return revisions, []
+        return [made for one in moved for made in _moved(kept, one, new + one.path[len(old) :], "rename")], []
 
     await changed(run, owned, old, make)
+
+
+def _moved(kept: Documents, one: Revision, path: str, change: str, base: int | None = None) -> list[Revision]:
+    """The file at its old path, and at the new one."""
+    if kept.named(path):
+        raise FileError("exists", f"there is a file {shown(path)} already: give another path")
+    kept.check_free(path)
+    return [
+        _gone(one, change, moved=path),
+        replace(one, path=path, change=change, moved=one.path, sources=(), call="", base=base),
+    ]
+
+
+async def undo(run: Runner, owned: Owned, path: str) -> Revision:
+    """The document after its last effective change was undone."""
+
+    async def make(kept: Documents) -> Written:
+        pair, now = kept.last_change(path), kept.get(path)
+        if pair is None or (is_block(path) and pair[1] is None):
+            raise FileError("missing", f"{_called(path)} has no change to undo")
+        reverted, before = pair
+        if now is not None and reverted.moved and (before is None or before.removed):
+            earlier = kept.histories.get(reverted.moved, ())
+            base = next((one.content_number for one in earlier[::-1] if not one.removed), None)
+            return _moved(kept, now, reverted.moved, "undo", base), []
+        if before is None:
+            return [Revision(path, "undo", base=0, removed=True)], []
+        if not before.removed and now is None and not is_block(path):
+            kept.check_free(path)
+        return [replace(before, change="undo", base=before.number, moved="", sources=(), call="")], []
+
+    return await changed(run, owned, path, make) or Revision(path, "undo", removed=True)
 
 
 async def blocks(run: Runner, owned: Owned, state: LogState | None = None) -> dict[str, Block]:

@@ -261,6 +261,15 @@ class BlockHandle(Part):
         )  # fmt: skip
         return made.block
 
+    @verb(Right.WRITE, called="undo_block")
+    async def undo(self, run: Runner) -> Block:
+        """Undo the last change; call it again to undo the one before.
+
+        Raises:
+            InvalidInputError: there is nothing to undo.
+        """
+        return (await editing.undo(run, self._owned, block_path(self.label))).block
+
     @verb(Right.READ, called="block_history")
     async def history(self, run: Runner) -> list[Block]:
         """The block after each of its changes, oldest first.
@@ -272,7 +281,7 @@ class BlockHandle(Part):
 
     @verb(Right.WRITE, called="remove_block")
     async def remove(self, run: Runner) -> None:
-        """Remove the block from the prompt; its history is kept.
+        """Remove the block from the prompt; its history is kept, and `undo` restores it.
 
         Raises:
             InvalidInputError: there is no such block.
@@ -284,5 +293,6 @@ class BlockHandle(Part):
 
     aput = put.twin
     aedit = edit.twin
+    aundo = undo.twin
     ahistory = history.twin
     aremove = remove.twin

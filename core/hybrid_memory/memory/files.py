@@ -177,7 +177,7 @@ class MemoryFiles(Part):
 
     @verb(Right.WRITE, called="delete_file")
     async def delete(self, run: Runner, path: str) -> None:
-        """Remove a file, or a folder with all that is in it; its history is kept, `forget` destroys words.
+        """Remove a file, or a folder with all that is in it; `undo` brings a file back, `forget` destroys words.
 
         Raises:
             FileError: there is none, or the memory makes it itself.
@@ -214,6 +214,16 @@ class MemoryFiles(Part):
         events = await messages_of(run, self._owned, list({name: None for one in revisions for name in one.ids}))
         return [replace(one, value=text_of(one, events), parts=()) for one in revisions]
 
+    @verb(Right.WRITE, called="undo_file")
+    async def undo(self, run: Runner, path: str) -> File | None:
+        """Take back the last change that still counts; called again, the one before. None where the file is gone then.
+
+        Raises:
+            FileError: there is nothing to undo.
+        """
+        made = await editing.undo(run, self._owned, _writable(path))
+        return None if made.removed else _file(self._owned, made)
+
     async def _changed(self, run: Runner, path: str, change: Change, name: str, **stated: Any) -> File:
         place = _writable(path)
         made = await editing.write(run, self._owned, place, name, change, default=Origin.USER, **stated)
@@ -231,6 +241,7 @@ class MemoryFiles(Part):
     adelete = delete.twin
     arename = rename.twin
     ahistory = history.twin
+    aundo = undo.twin
 
 
 def _checked_path(path: str, *, folder: bool = False) -> str:

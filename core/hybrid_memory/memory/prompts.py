@@ -137,7 +137,7 @@ class Prompts(Turns):
 
     @checked
     def block(self, label: str) -> BlockHandle:
-        """The handle of one block, to put, edit or remove it."""
+        """The handle of one block, to put, edit, undo or remove it."""
         return BlockHandle(self, label)
 
     @verb(Right.WRITE)

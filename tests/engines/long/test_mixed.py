@@ -148,6 +148,9 @@ class Teller:
         self.do(files, "delete", "/gone.md")
         self.found("the words of files", self.later, "who plays the tuba, the 笛子 or the drums", k=4)
         self.note("changes", [(one.path, one.change, one.text) for one in self.do(files, "history", NOTES)])
+        self.do(files, "undo", NOTES)
+        self.do(files, "undo", "/gone.md")
+        self.found("the words of files after undo", self.later, "who plays the drums", k=2)
         self.note("files", self.all_files(self.later))
 
     def all_files(self, owner: ScopedMemory) -> dict[str, str]:
