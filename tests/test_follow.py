@@ -224,10 +224,12 @@ def test_two_runs_of_one_session_are_shown_their_own_turn(alice: ScopedMemory, f
     assert theirs.messages[-1].text.endswith("second")
 
 
-@pytest.mark.parametrize("among", ["m1", [1], 5])
-def test_among_must_be_ids(alice: ScopedMemory, face: Face, among: Any) -> None:
-    with pytest.raises(InvalidInputError, match="among"):
-        face(alice).assemble("q", host=Host(among=among))
+@pytest.mark.parametrize(
+    ("name", "wrong"), [("among", "m1"), ("among", [1]), ("among", 5), ("began", 5), ("beside", ["s"])]
+)
+def test_what_a_host_knows_has_the_type_that_it_must_have(name: str, wrong: Any) -> None:
+    with pytest.raises(InvalidInputError, match=name):
+        Host(**{name: wrong})
 
 
 class Model:

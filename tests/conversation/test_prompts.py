@@ -1,12 +1,12 @@
 """The verbs of a conversation, end to end and on both faces."""
 
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import CompactionConfig, Host, MemoryConfig, Message, ScopedMemory, open_memory
+from hybrid_memory import CompactionConfig, MemoryConfig, Message, ScopedMemory, open_memory
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.conversation.conftest import OpenWith, SessionWith, laid_out, rounds
@@ -137,8 +137,6 @@ def events(handle: ScopedMemory) -> int:
 CASES = [
     *cases("conversation/prompts.json", "bad"),
     ("assemble", {"tools": [{"a": {1}}]}),
-    ("assemble", {"host": Host(**cast("Any", {"began": 5}))}),
-    ("assemble", {"host": Host(**cast("Any", {"beside": ["s"]}))}),
 ]
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hybrid_memory import EventKind, HybridMemory, LearningConfig, MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.adapters import File
-from hybrid_memory.documents.pieces import units
+from hybrid_memory.documents.editing import units
 from hybrid_memory.errors import FileError, InvalidInputError
 from tests.doubles import end_of, events_of, texts
 from tests.faces import Face, Open

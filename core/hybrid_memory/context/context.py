@@ -20,6 +20,7 @@ from hybrid_memory.context.view import LEAST_INLINE, Long, PromptView, note_room
 from hybrid_memory.log.event import handle
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.recall.hit import Hit
+from hybrid_memory.text.asking import ends
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import PRIMING
 
@@ -189,7 +190,7 @@ class Context:
 
 
 END = 400
-"""Characters at either end of a long question that determine which of its parts matter."""
+"""Characters at either end of a long question, which usually have its request, that say which parts of it matter."""
 
 PRESSED = (0.6, 0.3, 0.15)
 """Shares of the available space for an unanswered message, tried in turn."""
@@ -321,20 +322,15 @@ def _pressed(
         if (long.limit if long else tokens) <= limit:
             turns.append((message, ""))
             continue
-        asked = _ends(event.message.text) if event.id == seen.question_id else _ends(seen.words)
+        asked = ends(event.message.text if event.id == seen.question_id else seen.words, 2 * END)
         turns.append((seen.costs.short(event, limit, asked, fresh=True)[0], ""))
         short[event.id] = tokens
     parts = replace(seen.with_summary(share), turns=_from(turns, start), question=whole.parts.question)
     if parts.question is not None:
-        wanted = terms(_ends(seen.words))
+        wanted = terms(ends(seen.words, 2 * END))
         cut = shortened(parts.question, handle="", max_tokens=limit, count=seen.costs.count, words=wanted, fresh=True)
         parts = replace(parts, question=cut)
     return PromptPlan(seen, parts, short=short)
-
-
-def _ends(text: str) -> str:
-    """The beginning and end of a long text, which usually contain its request."""
-    return text if len(text) <= 2 * END else f"{text[:END]}\n{text[-END:]}"
 
 
 def _starts(seen: PromptView) -> tuple[list[_Start], list[_Start]]:

@@ -10,10 +10,11 @@ MemGPT. ``classic`` is identity, profile, memory, conversation, instruction, the
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
+from hybrid_memory.arguments import check_fields
 from hybrid_memory.config import PagingConfig, PromptConfig
 from hybrid_memory.documents.document import Block
 from hybrid_memory.errors import InvalidInputError
@@ -201,16 +202,18 @@ def as_event(text: str) -> Message:
 def as_record(message: Message, origin: Origin) -> Message:
     """A message whose role claims more than its origin allows: its words as a record, in the user's role."""
     told = speaker(origin, message.speaker, message.text)
-    if isinstance(message.content, str):
-        content: str | list[dict[str, Any]] = marked(RECORD, message.content, origin=told)
-    else:
-        content = [
-            {**block, "text": marked(RECORD, block["text"], origin=told)}
-            if isinstance(block.get("text"), str)
-            else block
-            for block in message.content
-        ]
+    content = with_texts(message, lambda text: marked(RECORD, text, origin=told))
     return message.model_copy(update={"role": Role.USER, "content": content})
+
+
+def with_texts(message: Message, change: Callable[[str], str]) -> str | list[dict[str, Any]]:
+    """The content of the message with each of its texts changed."""
+    if isinstance(message.content, str):
+        return change(message.content)
+    return [
+        {**block, "text": change(block["text"])} if isinstance(block.get("text"), str) else block
+        for block in message.content
+    ]
 
 
 def as_shown(message: Message) -> Message:
@@ -265,12 +268,18 @@ class Host:
             (``parent/...``) are recalled.
         assistant_first: whether the model takes a conversation that the assistant began. Otherwise those words are
             shown in the user's first turn, as some providers need a user first.
+
+    Raises:
+        InvalidInputError: a value is of another type.
     """
 
     among: Collection[str] | None = None
     began: str | None = None
     beside: str | None = None
     assistant_first: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,19 +324,10 @@ class PromptRequest:
                 raise InvalidInputError(f"a tool must be a schema in JSON, got {shown(tool)}: {error}") from None
         if isinstance(reader, str) and not reader.strip():
             raise InvalidInputError(f"reader must be the name of a tool, a Reader or None, got {shown(reader)}")
-        host = host or Host()
-        for name, value in (("began", host.began), ("beside", host.beside)):
-            if not isinstance(value, str | None):
-                raise InvalidInputError(f"{name} must be text or None, got {shown(value)}")
-        among: Any = host.among
-        texts = not isinstance(among, str) and isinstance(among, Collection | None)
-        if not texts or not all(isinstance(value, str) for value in among or ()):
-            raise InvalidInputError(f"among must be a list of message ids, got {shown(among)}")
-        host = replace(host, among=None if among is None else frozenset(among))
         given["max_tokens"] = whole("max_tokens", given["max_tokens"], LEAST_TOKENS)
         given["k"] = whole("k", given["k"], 0)
         reader = Reader(reader) if isinstance(reader, str) else reader
-        request = cls(query, host=host, reader=reader, **given)
+        request = cls(query, host=host or Host(), reader=reader, **given)
         return request if blocks is None else request.showing(blocks)
 
     def showing(self, blocks: Mapping[str, str | Block]) -> Self:

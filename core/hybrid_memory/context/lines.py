@@ -91,13 +91,13 @@ class Cue:
     """Words that show what a sentence is about.
 
     Attributes:
-        section: the section of a summary; None leaves it to other cues.
+        section: the section of a summary.
         weight: the score it gives by itself, in [0, 1].
         english, chinese: regular expressions for lower-case text.
     """
 
     name: str
-    section: Section | None
+    section: Section
     weight: float
     english: str
     chinese: str
@@ -210,7 +210,7 @@ def judged(sentence: str) -> Judged:
     if asks and (strongest is None or strongest.section is Section.INTENT):
         return Judged(min(0.5 * content + 0.05 * specifics, 1.0), Section.QUESTIONS)
     weight = 0.0 if strongest is None else strongest.weight * (0.8 if asks else 1.0)
-    section = Section.FACTS if strongest is None or strongest.section is None else strongest.section
+    section = Section.FACTS if strongest is None else strongest.section
     return Judged(min(max(weight, content) + 0.05 * specifics, 1.0), section)
 
 

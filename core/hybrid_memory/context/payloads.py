@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from pydantic_core import SchemaError, SchemaValidator, core_schema
+from pydantic_core import SchemaError, SchemaValidator, core_schema, from_json
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.message import Message
@@ -65,7 +65,7 @@ def payload_of(message: Message) -> str:
     return "\n".join(block["text"] for block in message.content if isinstance(block.get("text"), str))
 
 
-def page(text: str, where: str | tuple[int, int] | None = None, *, max_chars: int) -> Page:
+def page(text: str, where: str | None = None, *, max_chars: int) -> Page:
     """The piece of the text at this place, cut to ``max_chars``, at the end of a line if possible.
 
     None requests the whole text, starting with its first page. The pages chained by `Page.next` add up to exactly what
@@ -74,12 +74,8 @@ def page(text: str, where: str | tuple[int, int] | None = None, *, max_chars: in
     Raises:
         InvalidInputError: the place is malformed or beyond the text.
     """
-    if isinstance(where, tuple) and len(where) == 2:  # noqa: PLR2004 - first and last
-        where = f"{where[0]}-{where[1]}"
     if where is None:
         return _cut(text, (0, len(text)), max_chars)
-    if not isinstance(where, str):
-        raise InvalidInputError(f"a place is text such as '1-50', or two line numbers; got {shown(where)}")
     where = where.strip()
     if where.isdecimal():
         where = f"{where}-{where}"
@@ -135,27 +131,22 @@ def _lines(text: str, start: int, end: int, first: int) -> tuple[str, int]:
 def parse_json(text: str) -> Any:
     """The value of a JSON text, or the list of values of JSON lines; raises ValueError if it is neither."""
     try:
-        return json.loads(text)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+        return from_json(text)
     except ValueError:
         lines = [line for line in text.split("\n") if line.strip()]
         if len(lines) < 2 or any(line.lstrip()[0] not in "{[" for line in lines):  # noqa: PLR2004
             raise
-    try:
-        values: list[Any] = json.loads(f"[{','.join(lines)}]")  # many times faster than line by line
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+    values: list[Any] = from_json(f"[{','.join(lines)}]")  # many times faster than line by line
     if len(values) != len(lines):
         raise ValueError("its lines are not one JSON value each")
     return values
 
 
-def grep(text: str, pattern: str, *, context: int = 0, max_chars: int) -> Page:
-    """The lines that match a regular expression in any case, with this many lines of context, in at most ``max_chars``.
+def grep(text: str, pattern: str, *, max_chars: int) -> Page:
+    """The lines that match a regular expression in any case, in at most ``max_chars``.
 
-    They are written as ``12: words``, lines around them as ``11- words``, with ``--`` between separate groups; a piece
-    of a long line as ``12 c9001-9240: words``, where characters count from the payload's start.
+    They are written as ``12: words``; a piece of a long line as ``12 c9001-9240: words``, where characters count from
+    the payload's start.
 
     Uses Rust's ``regex`` crate, which comes with pydantic: it takes linear time, so that no pattern can hang, and has
     no lookaround or backreferences.
@@ -163,62 +154,50 @@ def grep(text: str, pattern: str, *, context: int = 0, max_chars: int) -> Page:
     Raises:
         InvalidInputError: the pattern is empty, invalid or too big.
     """
-    matches = _matcher(pattern)
-    lines = text.split("\n")[: count_lines(text)]
-    hits = [number for number, line in enumerate(lines) if matches(line)]
-    found = set(hits[:MAX_MATCHES])
-    near = sorted({n for hit in found for n in range(max(0, hit - context), min(len(lines), hit + context + 1))})
-    written: list[str] = []
-    room, shown_hits, offset, at = max_chars, 0, 0, 0
-    for number in near:
-        offset += sum(map(len, lines[at:number])) + number - at
-        gap = bool(written) and number > at + 1
-        at = number
-        rows = list(_rows(lines[number], number + 1, offset, matches if number in found else None))
-        entry = [*(["--"] if gap and context else []), *rows]
-        kept = []
-        for row in entry:  # as much of the next row as fits
-            if room > 0:
-                kept.append(row if len(row) <= room else row[: room - 1] + "…")
-                room -= len(kept[-1]) + 1
-        written += kept
-        shown_hits += number in found and len(kept) > len(entry) - len(rows)
-        if len(kept) < len(entry) or room <= 0:
-            break
-    shown_text, first, last = "\n".join(written)[:max_chars], near[0] + 1 if near else 0, at + 1 if near else 0
-    return Page(shown_text, pattern, first, last, len(lines), len(text), None, shown_hits, len(hits))
-
-
-def _matcher(pattern: str) -> Callable[[str], bool]:
     if not pattern:
         raise InvalidInputError("the pattern is empty: give words or a regular expression to look for")
     try:
         pattern.encode()
         schema = core_schema.str_schema(pattern=f"(?i){pattern}", regex_engine="rust-regex")
-        return SchemaValidator(schema).isinstance_python
+        matches = SchemaValidator(schema).isinstance_python
     except (SchemaError, UnicodeEncodeError) as error:
         reason = str(error).rsplit("error: ", maxsplit=1)[-1].rsplit("SchemaError: ", maxsplit=1)[-1].strip()
         raise InvalidInputError(
             f"the pattern {shown(pattern)} is not a valid regular expression ({reason}): put a backslash before "
             "( ) [ ] { } * + ? . | ^ $ to search for the character itself"
         ) from None
+    lines = text.split("\n")[: count_lines(text)]
+    hits = [number for number, line in enumerate(lines) if matches(line)]
+    written: list[str] = []
+    room, shown_hits, offset, at = max_chars, 0, 0, 0
+    for number in hits[:MAX_MATCHES]:
+        if room <= 0:
+            break
+        offset += sum(map(len, lines[at:number])) + number - at
+        at = number
+        shown_hits += 1
+        for row in _rows(lines[number], number + 1, offset, matches):
+            if room > 0:  # as much of the next row as fits
+                written.append(row if len(row) <= room else row[: room - 1] + "…")
+                room -= len(written[-1]) + 1
+    shown_text, first, last = "\n".join(written), hits[0] + 1 if hits else 0, at + 1 if hits else 0
+    return Page(shown_text, pattern, first, last, len(lines), len(text), None, shown_hits, len(hits))
 
 
-def _rows(line: str, number: int, offset: int, matches: Callable[[str], bool] | None) -> Iterator[str]:
-    """A line as shown; of a long one the matching pieces, or its start."""
-    mark = "-" if matches is None else ":"
+def _rows(line: str, number: int, offset: int, matches: Callable[[str], bool]) -> Iterator[str]:
+    """A line as shown; of a long one the matching pieces."""
     if len(line) <= LONG_LINE_CHARS:
-        yield f"{number}{mark} {line}"
+        yield f"{number}: {line}"
         return
     starts, start = list[int](), 0
-    while matches is not None and start < len(line):
+    while start < len(line):
         # The matching pieces, which overlap by half so that a match is whole in at least one.
         hit = matches(line[start : start + PIECE_CHARS])
         starts += [start] if hit else []
         start += PIECE_CHARS if hit else PIECE_CHARS // 2
     for start in starts or [0]:  # what matches may be longer than a piece
         piece = line[start : start + PIECE_CHARS]
-        yield f"{number} c{offset + start + 1}-{offset + start + len(piece)}{mark} {piece}"
+        yield f"{number} c{offset + start + 1}-{offset + start + len(piece)}: {piece}"
 
 
 PAGE_LINES, PAGE_CHARS = 50, 4000

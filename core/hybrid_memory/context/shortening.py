@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import Any, Literal, TypeAlias
 
-from hybrid_memory.context.layout import Language, as_event, as_record, prompt_language
+from hybrid_memory.context.layout import Language, as_event, as_record, prompt_language, with_texts
 from hybrid_memory.context.lines import judged
 from hybrid_memory.context.payloads import PAGE_LINES, digest
 from hybrid_memory.errors import InvalidInputError
@@ -101,12 +101,7 @@ def shortened(
         named = READ_BEFORE[prompt_language(message.text)].format(name=message.name)
         return message.model_copy(update={"content": named}) if is_long(message.text) else message
     changes: dict[str, Any] = {}
-    content = message.content
-    if isinstance(content, str):
-        content = short(content)
-    else:
-        content = [{**one, "text": short(one["text"])} if isinstance(one.get("text"), str) else one for one in content]
-    if content != message.content:
+    if (content := with_texts(message, short)) != message.content:
         changes["content"] = content
     calls = [_call(call, max_tokens, count) if is_long(call.written_arguments) else call for call in message.tool_calls]
     if calls != message.tool_calls:
@@ -343,23 +338,17 @@ async def condense(
     # Each text without less informative words, to its share of the budget; by sentences if that fails.
     sizes = job.tokens([text.strip() and text for text in job.texts])
     share = (job.max_tokens - sum(job.tokens(job.heads))) / max(sum(sizes), 1)
-    texts, failed, error = [], 0, ""
-    for text, size in zip(job.texts, sizes, strict=True):
-        room = int(size * share)
-        if room < 1:
-            texts.append("")
-            continue
-        try:
-            texts.append(await run.call(compressor.compress, text, max_tokens=room))
-        except Exception as failure:  # noqa: BLE001 - whatever a model fails with
-            _log.warning("%s; shortened by sentences", failure)
-            failed, error = failed + 1, f"{type(failure).__name__}: {failure}"
-            texts += replace(job, texts=[text], heads=[""], max_tokens=room).extracted()
+    texts, note = list[str](), ""
+    try:
+        for text, size in zip(job.texts, sizes, strict=True):
+            room = int(size * share)
+            texts.append(await run.call(compressor.compress, text, max_tokens=room) if room >= 1 else "")
+    except Exception as failure:  # noqa: BLE001 - whatever a model fails with
+        _log.warning("%s; shortened by sentences", failure)
+        how, note, texts = "extractive", f"by sentences, {type(failure).__name__}: {failure}", list(job.texts)
     result = [head + text if text.strip() else "" for head, text in zip(job.heads, texts, strict=True)]
     if sum(job.tokens(result)) > job.max_tokens:  # the compressor counts in its own tokens
         result = replace(job, texts=texts).extracted()
-    how = "llmlingua" if failed < sum(size * share >= 1 for size in sizes) else "extractive"
-    note = f"{failed} texts by sentences, {error}" if failed else ""
     return Condensed(tuple(result), before, job.tokens(result), how, note)
 
 

@@ -206,8 +206,8 @@ async def look(
     shown_session, lines, among = session, session.state.summary.lines, request.host.among
     left_out = frozenset[str]()
     if among is not None:
-        shown_session, start = await hosted(run, services, session, among, request.host.began)
         ids = frozenset(among)
+        shown_session, start = await hosted(run, services, session, ids, request.host.began)
         lines = tuple(line for line in lines if line.first < start or not ids.isdisjoint(line.sources))
         # What is left out on purpose does not come back as a memory.
         everything, there = (

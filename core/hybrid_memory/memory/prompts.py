@@ -182,28 +182,24 @@ class Prompts(Turns):
         self,
         run: Runner,
         result_id: str,
-        where: str | tuple[int, int] | None = None,
+        where: str | None = None,
         *,
         pattern: str | None = None,
-        context: int = 0,
         max_chars: int = PAGE_CHARS,
     ) -> Page:
         """A page of an offloaded payload, of which the prompt shows only a digest, or its lines that match a pattern.
 
         Args:
             result_id: the id in the digest.
-            where: lines ``"10-60"`` or ``(10, 60)``, characters ``"c1000-2000"``; None for the beginning. `Page.next`
-                continues.
+            where: lines ``"10-60"``, characters ``"c1000-2000"``; None for the beginning. `Page.next` continues.
             pattern: instead of ``where``, a regular expression (no lookaround, no backreferences): the lines that match
                 it, numbered.
-            context: lines to show around each match.
             max_chars: the longest page to return.
 
         Raises:
             InvalidInputError: nothing has this id, it has no such part, or the pattern is not a valid expression.
         """
         whole("max_chars", max_chars, 1)
-        whole("context", context, 0)
         if pattern is not None and where is not None:
             raise InvalidInputError("give fetch() either where or pattern, not both")
         event = (await expanding.behind(run, self._services, self.scope, result_id))[0]
@@ -212,7 +208,7 @@ class Prompts(Turns):
         text = event.payload["text"] if event.kind is EventKind.PAYLOAD else payload_of(event.message)
         if pattern is None:
             return page(text, where, max_chars=max_chars)
-        return grep(text, pattern, context=context, max_chars=max_chars)
+        return grep(text, pattern, max_chars=max_chars)
 
     @verb(Right.WRITE)
     async def offload(self, run: Runner, text: str, *, max_tokens: int = DIGEST_TOKENS) -> Payload:
