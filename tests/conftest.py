@@ -21,7 +21,7 @@ from tests.faces import Child, Face, Open
 pytest.register_assert_rewrite("hybrid_memory.testing")
 
 ENGINES = re.compile(
-    "postgres|redis|milvus|rekey|durability|test_extension|full_disk|test_engines_agree|test_yaml|test_stdio"
+    "postgres|redis|milvus|durability|test_extension|full_disk|test_engines_agree|test_yaml|test_stdio"
 )
 """In the ids of the tests that `make test-engines` runs."""
 

@@ -12,7 +12,7 @@ from benchmarks.faults._hostile import FITTING, HOSTILE, shown
 from hybrid_memory import HybridMemory, Message
 
 LEFT_OUT = {
-    "close", "as_read_only", "lock", "schedule", "rekey", "now", "migrate", "set_language_model", "language_model",
+    "close", "as_read_only", "lock", "schedule", "now", "migrate", "set_language_model", "language_model",
 }  # fmt: skip
 """What ends the memory, gives it another model or makes another memory."""
 

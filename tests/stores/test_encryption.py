@@ -85,13 +85,6 @@ def test_no_plain_store_is_made_where_a_key_was_meant(tmp_path: Path, key: Any) 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_key_that_is_none_is_no_new_key(tmp_path: Path) -> None:
-    with open_memory(MemoryConfig(url=f"sqlite:///{tmp_path / 'memory.db'}", embedder="none"), key="a key") as memory:
-        with pytest.raises(errors.InvalidConfigError, match="32 bytes"):
-            memory.rekey(lambda: None)  # type: ignore[arg-type, return-value]
-        memory.scoped(user="alice").remember("It goes on.")
-
-
 def test_a_text_file_is_not_taken_for_an_encrypted_store(open_store: OpenStore, tmp_path: Path) -> None:
     for text, error in (("a", errors.StoreUnavailableError), ("my notes\n" * 1000, errors.WrongKeyError)):
         (tmp_path / "memory.db").write_text(text, encoding="utf-8")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -76,23 +75,12 @@ def engine_at(url: str, config: MemoryConfig, key: Key | None = None, *, read_on
 
 @dataclass(slots=True)
 class Engines:
-    """What a memory stands on.
-
-    Attributes:
-        opened: the engines themselves, of which some may be encrypted.
-    """
+    """What a memory stands on."""
 
     log: EventLog
     index: SemanticIndex
     archive: ArchivedLog | None = None
     outbox: EventLog | None = None
-    opened: list[Engine] = field(default_factory=list)
-
-    @property
-    def rekey(self) -> Callable[[Key], None] | None:
-        """Gives an encrypted store another key; None where nothing can be encrypted."""
-        encrypted = [engine for engine in dict.fromkeys(self.opened) if engine.encrypts]
-        return partial(_rekey, encrypted) if encrypted else None
 
     def close(self) -> None:
         """Release them all."""
@@ -119,38 +107,16 @@ def open_engines(
         opened.callback(log.close)
         index = second.index()
         opened.callback(index.close)
-        engines = Engines(log, index, opened=[first, second])
+        engines = Engines(log, index)
         if config.outbox is not None:
             file = Path(config.outbox).expanduser().resolve()  # with the key of the store
-            taken = [getattr(engine, "path", None) for engine in engines.opened]
+            taken = [getattr(engine, "path", None) for engine in (first, second)]
             if file in [path.resolve() for path in taken if path is not None]:
                 raise InvalidConfigError(f"outbox={config.outbox!r} is the store itself: choose another file")
-            engines.opened.append(at(f"sqlite:///{file}"))
-            engines.outbox = engines.opened[-1].log()
+            engines.outbox = at(f"sqlite:///{file}").log()
             opened.callback(engines.outbox.close)
         if config.archive.url is not None:
             archive = engine_at(config.archive.url, config).archive()
             engines.archive = engines.log = ArchivedLog(log, archive)
-        for each in dict.fromkeys(engines.opened):
-            if value is not None and each.encrypts and not read_only:
-                each.settle_rekey(value)
         opened.pop_all()  # none failed: they stay open
     return engines
-
-
-def _rekey(engines: Sequence[Engine], key: Key) -> None:
-    """Give all of them the key, or none; after a crash the next opening decides, by either key."""
-    value = secret(key)
-    before = {engine: engine.key for engine in engines}
-    try:
-        for engine in reversed(engines):  # what may not be opened the next time is safe first
-            engine.prepare_rekey(value)
-        for engine in engines:
-            engine.rekey(value)
-    except BaseException:
-        for engine, old in before.items():
-            if old is not None:
-                engine.settle_rekey(old)
-        raise
-    for engine in engines:
-        engine.settle_rekey(value)

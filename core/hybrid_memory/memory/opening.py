@@ -176,7 +176,7 @@ def open_memory(
             read_only=read_only,
         )
         statistics.watch("answers", services.state(RecallProjection).answers)
-        memory = HybridMemory(services, lambda given: batched(any_embedder(given)), engines.rekey)
+        memory = HybridMemory(services, lambda given: batched(any_embedder(given)))
         failed.callback(memory.close)
         memory.set_language_model(writer)
         failed.pop_all()

@@ -28,7 +28,7 @@ from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.profiling import field_guide
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.message import Message
-from hybrid_memory.log.port import Key, Receipt
+from hybrid_memory.log.port import Receipt
 from hybrid_memory.log.views import ReadOnlyLog
 from hybrid_memory.memory.faces import Verbs, verb
 from hybrid_memory.memory.runtime import Runtime, flush_owners
@@ -141,13 +141,11 @@ class HybridMemory(Verbs):
         self,
         services: Services,
         as_embedder: Callable[[Any], Embedder],
-        rekey: Callable[[Key], None] | None = None,
         of: Runtime | None = None,
     ) -> None:
         self._runtime = Runtime(services, of)
         self._runtime.start()
         self._as_embedder = as_embedder
-        self._rekey = rekey
         self._of = of
 
     if not TYPE_CHECKING:
@@ -446,25 +444,6 @@ class HybridMemory(Verbs):
         """
         scope = Scope(tenant=tenant, user=user)
         return await forgetting.forget_user(run, self._services, scope.user or "", scope.tenant, dry_run=dry_run)
-
-    def rekey(self, key: Key) -> None:
-        """Encrypt the store with another key; other processes must open it again.
-
-        Args:
-            key: a passphrase, 32 bytes, or a callable that returns either.
-
-        Raises:
-            InvalidConfigError: the store is not encrypted, or the key is invalid.
-            StoreUnavailableError: another process is writing.
-        """
-        if self._rekey is None:
-            raise InvalidConfigError(f"{self.url} is not encrypted: there is no key to change")
-        _ = self._services  # raises where it is closed
-        self._rekey(key)
-
-    async def arekey(self, key: Key) -> None:
-        """Async twin of `rekey`."""
-        await asyncio.to_thread(self.rekey, key)
 
     def close(self) -> None:
         """Release the store; calling it again is harmless. Turns not indexed yet are indexed after reopening."""

@@ -87,19 +87,6 @@ class Engine:
         """The archive at this URL."""
         raise InvalidConfigError(f"cannot open {shown_url(self.url)!r} as an archive: use {ARCHIVES}")
 
-    def prepare_rekey(self, key: str | bytes) -> None:
-        """Make sure that either key opens what is open, whatever happens; called before any engine's `rekey`."""
-
-    def settle_rekey(self, key: str | bytes) -> None:
-        """Make this key the only one: after every engine's `rekey`, or with the old key if that failed.
-
-        It is also called after every opening, to finish what an interrupted process left undone.
-        """
-
-    def rekey(self, key: str | bytes) -> None:
-        """Change the key of what is open; raises `InvalidConfigError` if nothing is encrypted."""
-        raise InvalidConfigError(f"{shown_url(self.url)} cannot change its key, got one of {len(key)} characters")
-
     def check(self) -> list[Finding]:
         """Problems below the level of log and index, such as a damaged page of a file; empty if there are none."""
         return []

@@ -38,16 +38,6 @@ class SqliteEngine(Engine):
             return super().index()
         return SqliteIndex(self._database, cache_bytes=self.config.cache_megabytes << 20)
 
-    def prepare_rekey(self, key: str | bytes) -> None:
-        self._database.prepare_rekey(key)
-
-    def rekey(self, key: str | bytes) -> None:
-        self._database.rekey(key)
-
-    def settle_rekey(self, key: str | bytes) -> None:
-        self._database.settle_rekey(key)
-        self.key = key
-
     def check(self) -> list[Finding]:
         return [] if self.path is None else list(check_file(self.path, self.key))
 

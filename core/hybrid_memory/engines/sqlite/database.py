@@ -14,17 +14,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hybrid_memory.engines.sql import EVERYBODY, OWNER, Row, SqlDatabase, Statement
-from hybrid_memory.engines.sqlite.driver import BUSY_SECONDS, Driver, KeyNotes, secret_of
+from hybrid_memory.engines.sqlite.driver import BUSY_SECONDS, Driver
 from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, SCHEMA, VERSION
 from hybrid_memory.engines.stored import owner_key
-from hybrid_memory.errors import (
-    InvalidConfigError,
-    OutdatedError,
-    StoreError,
-    StoreUnavailableError,
-    StoreVersionError,
-    WrongKeyError,
-)
+from hybrid_memory.errors import OutdatedError, StoreError, StoreUnavailableError, StoreVersionError, WrongKeyError
 from hybrid_memory.log.port import Key
 from hybrid_memory.scope import Scope
 
@@ -95,8 +88,6 @@ class Database(SqlDatabase):
         self._local = threading.local()
         self._scrubbing = threading.Lock()
         self._driver = Driver(path, key)
-        self._notes = KeyNotes(path)
-        self._stale = False
         try:
             self._writer = self._opened()
         except StoreUnavailableError:
@@ -116,16 +107,8 @@ class Database(SqlDatabase):
             try:
                 return self._tried()
             except WrongKeyError:
-                if self._driver.renew():  # another process has just made the file, with a salt of its own
-                    continue
-                secret = self._driver.secret
-                self._notes.release()
-                other = None if secret is None else self._notes.other(secret)
-                if secret is None or other is None:
+                if not self._driver.renew():  # else another process has just made the file, with a salt of its own
                     raise
-                # The file has the other key of a change that ended half-way: it gets ours.
-                Driver(self.path, other).rekey(secret)
-                self._driver.renew()
         return self._tried()
 
     def _tried(self) -> sqlite3.Connection:
@@ -183,7 +166,6 @@ class Database(SqlDatabase):
     def write(self, work: Callable[[sqlite3.Connection, int], T]) -> T:
         with self._lock:
             self.check_open()
-            self._refresh()
             try:
                 return _transaction(self._writer, work)
             except self._driver.error as error:
@@ -203,7 +185,6 @@ class Database(SqlDatabase):
             raise OutdatedError
 
     def query(self, statement: str, values: Sequence[Any] = (), *, owner: int = EVERYBODY) -> list[Row]:
-        self._refresh()
         reader: _Reader | None = getattr(self._local, "reader", None)
         if reader is None:
             with self._registry:
@@ -264,74 +245,6 @@ class Database(SqlDatabase):
             f"cannot clean up {self.path}, as another process is reading it: erased data may remain in "
             "its write-ahead log; try again"
         )
-
-    def prepare_rekey(self, key: Key) -> None:
-        """Make sure that either key opens the file, whatever happens, until `settle_rekey`.
-
-        Raises:
-            InvalidConfigError: the file is not encrypted, or the key is invalid.
-            StoreUnavailableError: another process is changing the key.
-        """
-        self._notes.write(self._secret(), secret_of(key))
-
-    def rekey(self, key: Key) -> None:
-        """Encrypt the file with another key: all of it or, after a crash, nothing. Other processes must reopen it.
-
-        Raises:
-            InvalidConfigError: the file is not encrypted, or the key is invalid.
-            StoreUnavailableError: another process is writing.
-        """
-
-        def rekeyed() -> None:
-            self._stale = True
-            try:
-                self._driver.rekey(key)
-            finally:
-                self._reopen()
-
-        self._secret()
-        with self._lock, self._registry:
-            self.check_open()
-            self._alone(list(self._readers), rekeyed)
-
-    def _secret(self) -> str | bytes:
-        if self._driver.secret is None:
-            raise InvalidConfigError(f"{self.path} is not encrypted: there is no key to change")
-        return self._driver.secret
-
-    def settle_rekey(self, key: Key) -> None:
-        """Make this key the only one that opens the file, once every file of the store has it."""
-        if not self._notes.ours and not self._notes.left():
-            return
-        if self._driver.secret != secret_of(key):
-            self.rekey(key)
-        self._refresh()
-        self._notes.remove()
-
-    def _alone(self, readers: Sequence[_Reader], work: Callable[[], T]) -> T:
-        """The result of the work, done while none of these connections reads."""
-        if not readers:
-            return work()
-        with readers[0].lock:
-            return self._alone(readers[1:], work)
-
-    def _reopen(self) -> None:
-        """Replace the connections by ones with the new key. Nobody reads or writes in the meantime."""
-        before, self._writer = self._writer, self._opened()
-        before.close()
-        for reader in list(self._readers):
-            old, reader.connection = reader.connection, self._reading()
-            old.close()
-        self._stale = False
-        if not truncate_journal(self._writer):
-            _log.warning("%s has its new key; older data stays in it until other processes close it", self.path)
-
-    def _refresh(self) -> None:
-        """Reopen connections that an interrupted `rekey` left with a former key."""
-        if self._stale:
-            with self._lock, self._registry:
-                self.check_open()
-                self._alone(list(self._readers), self._reopen)
 
     def size_bytes(self) -> int:
         files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
