@@ -12,7 +12,7 @@ from hybrid_memory import Scope
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.milvus import MilvusIndex, catalog, tables
 from hybrid_memory.engines.milvus import index as milvus_index
-from hybrid_memory.engines.milvus.connection import Address
+from hybrid_memory.engines.milvus.catalog import Address
 from hybrid_memory.engines.milvus.rows import owner_key
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.index.record import Where

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import NoReturn, TypeAlias, Unpack
+from typing import Any, NoReturn, TypeAlias, Unpack
 
 from hybrid_memory.errors import InvalidInputError, OutdatedError, StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
@@ -69,25 +69,10 @@ class DelegatingLog(EventLog):
 class ReadOnlyLog(DelegatingLog):
     """A log that can only be read; writes raise `InvalidInputError`."""
 
-    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
-        self._refuse(owner, drafts, seen)
-
-    def erase(
-        self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
-    ) -> Appended:
-        self._refuse(owner, positions, rewritten, note, seen)
-
-    def drop(self, owner: Scope, positions: Sequence[int]) -> None:
-        self._refuse(owner, positions)
-
-    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        self._refuse(owner, events)
-
-    def scrub(self) -> None:
-        self._refuse()
-
-    def _refuse(self, *_: object) -> NoReturn:
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise InvalidInputError("this memory is opened read-only: open it without read_only to change it")
+
+    append = erase = drop = restore = scrub = _refuse
 
 
 Stretches: TypeAlias = tuple[tuple[int, int], ...]
@@ -216,11 +201,7 @@ class VisibleLog(DelegatingLog):
             batch *= 2
         return wanted.cut(found)
 
-    def newest(self, kinds: Sequence[EventKind | None]) -> dict[Scope, dict[EventKind | None, Event]]:
-        return EventLog.newest(self, kinds)
-
-    def count(self, owner: Scope, *, after: int = 0) -> int:
-        return len(self.read(owner.owner, after=after))
+    newest, count = EventLog.newest, EventLog.count  # by its own readings
 
 
 _ARCHIVED = (EventKind.MESSAGE,)
@@ -288,8 +269,7 @@ class ArchivedLog(DelegatingLog):
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
         return replace(self._log.state(owner, kinds), tail=None)  # in which archived events may be missing
 
-    def newest(self, kinds: Sequence[EventKind | None]) -> dict[Scope, dict[EventKind | None, Event]]:
-        return EventLog.newest(self, kinds)
+    newest = EventLog.newest  # by its own readings
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         with self._moving:

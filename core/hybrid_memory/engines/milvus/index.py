@@ -12,7 +12,6 @@ import numpy as np
 
 from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.milvus.catalog import FLAT, LEAST_FLUSHED, PENDING, RECORDS, TERMS, VECTORS, WINDOW, Catalog
-from hybrid_memory.engines.milvus.connection import Address
 from hybrid_memory.engines.milvus.rows import (
     NARROWING,
     NEVER,
@@ -67,7 +66,7 @@ class MilvusIndex(SemanticIndex):
         engine_timeout: float = ENGINE_SECONDS,
     ) -> None:
         built = {"IVF_FLAT": {"nlist": nlist}, "HNSW": {"M": 16, "efConstruction": 200}}.get(index_type, {})
-        self._catalog = Catalog(Address.read(url), (index_type, built), engine_timeout=engine_timeout)
+        self._catalog = Catalog(url, (index_type, built), engine_timeout=engine_timeout)
         self._terms = TermCounts(self._catalog)
         self._vectors = VectorTable(self._catalog, lists=nlist, exact=index_type != "HNSW")
         self._writing = threading.RLock()
@@ -162,7 +161,7 @@ class MilvusIndex(SemanticIndex):
             while counts and k > 0:
                 limit = min(limit, WINDOW)
                 rows = self._catalog.matching(" ".join(counts), narrowing.expression, limit)
-                texts = ((row["id"], Counter(row["terms"].split())) for row in rows if narrowing.visible(row["turn"]))
+                texts = ((row["id"], Counter(row["terms"].split())) for row in narrowing.sifted(rows))
                 found = ranked(texts, counts, records, length, k)
                 if len(found.ids) >= k or len(rows) < limit or limit == WINDOW:
                     return found
@@ -179,7 +178,7 @@ class MilvusIndex(SemanticIndex):
             lower = upper - width if width <= CENTURY else NEVER
             window = f"{narrowing.expression} and at > {lower} and at <= {upper}"
             rows = self._catalog.select(RECORDS, window, ["id", "at", "turn"])
-            newest += sorted(((row["at"], row["id"]) for row in rows if narrowing.visible(row["turn"])), reverse=True)
+            newest += sorted(((row["at"], row["id"]) for row in narrowing.sifted(rows)), reverse=True)
             upper, width = lower if lower > NEVER else None, 32 * width
         ids = np.array([number for _, number in newest[:k]], dtype=np.int64)
         return Matches(ids, np.zeros(len(ids), dtype=np.float32))
