@@ -48,4 +48,4 @@ def test_an_index_of_another_version_is_derived_again(
 
 def matching(memory: HybridMemory, term: str) -> list[int]:
     services, where = memory._runtime.services, Where(memory.scoped(user="alice").scope.owner)
-    return sorted(services.index.matching([term], where, 9).ids.tolist())
+    return sorted(services.index.search([term], where, 9).ids.tolist())

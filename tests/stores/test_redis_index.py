@@ -63,7 +63,7 @@ def test_two_stores_on_one_server_keep_apart(redis_server: RedisServer) -> None:
         index.upsert(ALICE, [entry_of(make_record(number, "cat"))], after=0, upto=5)
         index.put_vectors(("m", number * 8), {number: b"a"}, {b"a": unit(np.ones(number * 8))})
     for number, index in enumerate(indexes, start=1):
-        assert index.matching(["cat"], Where(ALICE), 5).ids.tolist() == [number]
+        assert index.search(["cat"], Where(ALICE), 5).ids.tolist() == [number]
         assert index.search(unit(np.ones(number * 8)), Where(ALICE), 5).ids.tolist() == [number]
         assert index.embedder() == ("m", number * 8)
     indexes[0].delete(None)

@@ -576,7 +576,7 @@ async def vectors_of(
     texts: Mapping[int, str],
     embed: Callable[[list[str]], Awaitable[Floats]],
 ) -> tuple[tuple[str, int], dict[int, bytes], dict[bytes, Floats]]:
-    """What `IndexEngine.put_vectors` takes, for these texts by record id; each distinct new text is embedded once."""
+    """What `SemanticIndex.put_vectors` takes, for these texts by record id; each distinct new text is embedded once."""
     keys = {number: content_key(embedder, text) for number, text in texts.items()}
     by_key = {keys[number]: text for number, text in texts.items()}
     known = await run.call(index.known, list(by_key))

@@ -124,7 +124,7 @@ class VectorTable:
         return (stored[EMBEDDER][0], stored[EMBEDDER][1]) if stored else None
 
     def prepare(self, embedder: tuple[str, int]) -> None:
-        """Create the collection for this embedder; errors as in `IndexEngine.put_vectors`."""
+        """Create the collection for this embedder; errors as in `SemanticIndex.put_vectors`."""
         stored = self.embedder()
         if stored is None:
             # The name comes last: where it is missing, a collection that a crash left is made again.
