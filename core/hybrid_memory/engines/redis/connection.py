@@ -39,7 +39,7 @@ MAX_CONNECTIONS = 1_000
 READ_BYTES = 262_144
 """Bytes read from a socket at once: vectors arrive in hundreds of kilobytes."""
 
-LAYOUT = 3
+LAYOUT = 4
 """The version of the key layout; a store of another one is refused."""
 
 SCRUB_SECONDS = 600
