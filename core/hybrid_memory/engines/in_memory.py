@@ -15,9 +15,10 @@ from operator import attrgetter
 from typing import Any, TypeAlias, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.engines.stored import columns_of, digest, to_json
+from hybrid_memory.engines.stored import columns_of, digest, to_json, vectors_at
 from hybrid_memory.errors import EmbedderMismatchError, IdConflictError, MemoryClosedError, OutdatedError
 from hybrid_memory.index.bm25 import ranked
 from hybrid_memory.index.port import Entry, IndexSize, Matches, Move, Query, RecordColumns, SemanticIndex, Status
@@ -312,13 +313,14 @@ class InMemoryIndex(_Locked, SemanticIndex):
             found = [row.record for row in self._rows(where) if (row.record.segment, row.record.ordinal) in near]
         return columns_of(found)
 
-    def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
+    def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
         with self._alone():
-            stored: dict[int | bytes, Floats] = dict(self._known.items())
-            for row in self._rows(Where(owner.owner)) if owner else []:
-                if row.vector is not None:
-                    stored[row.record.id] = row.vector
-        return {key: stored[key] for key in keys if key in stored}
+            return {key: self._known[key] for key in keys if key in self._known}
+
+    def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        with self._alone():
+            mine = {row.record.id: row.vector for row in self._rows(Where(owner.owner)) if row.vector is not None}
+        return vectors_at(ids, {number: mine[number] for number in ids.tolist() if number in mine})
 
     def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
         with self._alone():

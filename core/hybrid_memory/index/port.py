@@ -262,8 +262,8 @@ class SemanticIndex(Snapshot):
         """The records with these ids, in the given order; unknown ids are left out."""
 
     @abstractmethod
-    def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
-        """Stored vectors: by record id for records of this owner, or by content hash for those of any owner."""
+    def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
+        """The stored vectors for these content hashes, of records of any owner."""
 
     @abstractmethod
     def delete(self, ids: Sequence[int] | None) -> int:
@@ -332,10 +332,6 @@ class SemanticIndex(Snapshot):
         self.put_vectors(embedder, keys, vectors)
         return self.status(owner, sums=True)
 
-    def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
-        """The stored vectors for these content hashes."""
-        return {key: vector for key, vector in self.vectors(keys).items() if isinstance(key, bytes)}
-
     def latest(self, where: Where, k: int) -> Ids:
         """The k newest records, newest first; of the same instant the higher id comes first."""
         return self.search(None, where, k).ids
@@ -350,15 +346,6 @@ class SemanticIndex(Snapshot):
         known = mine.terms(owner, doubtful) if doubtful else {}
         meant = {word: close_terms(word, mine.terms(owner, near=word), 1) for word in doubtful if word not in known}
         return {word: nearest[0] for word, nearest in meant.items() if nearest}
-
-    def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """See `Snapshot.vector_rows`."""
-        vectors = self.vectors(ids.tolist(), owner) if len(ids) else {}
-        rows = np.zeros((len(ids), len(next(iter(vectors.values()), ()))), dtype=np.float32)
-        present = np.array([number in vectors for number in ids.tolist()], dtype=np.bool_)
-        for row in np.flatnonzero(present):
-            rows[row] = vectors[int(ids[row])]
-        return rows, present
 
     def explore(
         self,

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Literal, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.milvus.catalog import FLAT, LEAST_FLUSHED, PENDING, RECORDS, TERMS, VECTORS, WINDOW, Catalog
@@ -23,7 +24,7 @@ from hybrid_memory.engines.milvus.rows import (
     to_row,
 )
 from hybrid_memory.engines.milvus.tables import EMBEDDER, TermCounts, VectorTable, name_of, unpacked
-from hybrid_memory.engines.stored import columns_of, to_micros
+from hybrid_memory.engines.stored import columns_of, to_micros, vectors_at
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.index.bm25 import ranked
 from hybrid_memory.index.port import Entry, IndexSize, Matches, Move, Query, RecordColumns, SemanticIndex, Status
@@ -192,11 +193,13 @@ class MilvusIndex(SemanticIndex):
         near = [to_record(row) for row in rows if (row["segment"], row["ordinal"]) in places]
         return columns_of(filter(where.allows, near))  # narrowed here: there are few
 
-    def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
+    def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
         self._catalog.check_open()
-        if owner is None:
-            return dict(self._vectors.known([key for key in keys if isinstance(key, bytes)]).items())
-        return dict(self._vectors.of(owner_key(owner), [key for key in keys if isinstance(key, int)]).items())
+        return self._vectors.known(keys)
+
+    def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        self._catalog.check_open()
+        return vectors_at(ids, self._vectors.of(owner_key(owner), ids.tolist()))
 
     def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
         self._catalog.check_open()
