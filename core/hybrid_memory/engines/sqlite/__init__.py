@@ -8,9 +8,8 @@ from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 
-from hybrid_memory.engines.sqlite.database import Database
+from hybrid_memory.engines.sqlite.database import VERSION, Database
 from hybrid_memory.engines.sqlite.driver import Driver
-from hybrid_memory.engines.sqlite.schema import VERSION
 from hybrid_memory.engines.sqlite.tables import SqliteIndex, SqliteLog
 from hybrid_memory.errors import DISTRIBUTION
 from hybrid_memory.index.port import SemanticIndex
