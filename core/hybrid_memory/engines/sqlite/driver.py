@@ -78,7 +78,11 @@ class Driver:
             connection.close()
         if self._salt == before:
             return False
-        self._key = _stretched(self.secret, self._salt)
+        secret = self.secret
+        if isinstance(secret, str):
+            encoded = secret.encode("utf-8", "surrogatepass")
+            secret = hashlib.pbkdf2_hmac("sha512", encoded, self._salt, KDF_ROUNDS, RAW_BYTES)
+        self._key = secret
         return True
 
     def connect(self) -> sqlite3.Connection:
@@ -143,9 +147,3 @@ def secret_of(key: Key) -> str | bytes:
         return secret
     got = f"{type(secret).__name__} of length {len(secret)}" if isinstance(secret, str | bytes) else repr(type(secret))
     raise InvalidConfigError(f"the key must be a passphrase (str) or {RAW_BYTES} bytes, got {got}")
-
-
-def _stretched(secret: str | bytes, salt: bytes) -> bytes:
-    if isinstance(secret, bytes):
-        return secret
-    return hashlib.pbkdf2_hmac("sha512", secret.encode("utf-8", "surrogatepass"), salt, KDF_ROUNDS, RAW_BYTES)
