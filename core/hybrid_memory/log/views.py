@@ -256,7 +256,7 @@ class ArchivedLog(DelegatingLog):
         The note goes to the hot log after the archive is done; if this fails halfway, call it again.
         """
         with self._moving:
-            if seen is not None and self._log.heads(owner).get(owner.owner, 0) > seen:
+            if seen is not None and self._log.head(owner) > seen:
                 raise OutdatedError(f"events of {owner} were appended beyond {seen}")
             self._archive.erase(owner, positions, rewritten)
             appended = self._log.erase(owner, positions, rewritten, note, seen=seen)
@@ -302,7 +302,7 @@ class ArchivedLog(DelegatingLog):
         moved = after = 0
         while True:
             with self._moving:
-                head = self._log.heads(owner).get(owner, 0)
+                head = self._log.head(owner)
                 events = self._log.read(owner, after=after, upto=head - 1, until=before, kinds=_ARCHIVED, limit=batch)
                 if not events:
                     return moved
@@ -341,7 +341,7 @@ class ArchivedLog(DelegatingLog):
         if reach > beyond or (asked is not None and now - asked < self._refresh_seconds):
             return reach
         try:
-            return self._reached(owner, self._archive.heads(owner).get(owner, 0), now)
+            return self._reached(owner, self._archive.head(owner), now)
         except StoreUnavailableError as error:
             if asked is None:
                 raise

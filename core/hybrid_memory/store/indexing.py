@@ -91,7 +91,7 @@ async def erase(
     """
     gone = sorted(positions)
     payload = {"positions": [list(stretch) for stretch in runs(gone)], **more}
-    begun = (await run.call(services.truth.heads, owner)).get(owner.owner, 0)
+    begun = await run.call(services.truth.head, owner)
     index = services.state(TextIndex)
     # A process that has read the events already can then no longer index them.
     await index.follow(run, services, owner)
