@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hybrid_memory import MemoryConfig, errors, open_memory
-from hybrid_memory.engines.sqlite.schema import VERSION
+from hybrid_memory.engines.sqlite.database import VERSION
 from tests.doubles import PATIENCE
 from tests.faces import Face, Open
 

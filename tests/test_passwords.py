@@ -13,7 +13,7 @@ from redis import Redis
 
 from hybrid_memory import MemoryConfig, open_memory
 from hybrid_memory.engines.clickhouse import ClickHouseArchive, parsed
-from hybrid_memory.engines.milvus.connection import Address
+from hybrid_memory.engines.milvus.catalog import Address
 from hybrid_memory.engines.postgres import PostgresConnection
 from hybrid_memory.engines.postgres.connection import _parsed as parsed_postgres
 from hybrid_memory.engines.redis.connection import RedisConnection

@@ -14,7 +14,6 @@ from hybrid_memory.display import Progress
 from hybrid_memory.facts.fact import Claim, FactExtractor
 from hybrid_memory.index.port import (
     Entry,
-    IndexEngine,
     IndexSize,
     Matches,
     Move,
@@ -32,7 +31,7 @@ from hybrid_memory.text.tokens import TokenCounter
 
 __all__ = [
     "Appended", "Archive", "Claim", "Clock", "Draft", "Embedder", "Engine", "Entry", "EventLog", "FactExtractor",
-    "Finding", "Floats", "IdSource", "Ids", "IndexEngine", "IndexSize", "Key", "LanguageModel", "LogSize",
+    "Finding", "Floats", "IdSource", "Ids", "IndexSize", "Key", "LanguageModel", "LogSize",
     "Matches", "Move", "Progress", "Query", "Reading", "RecordColumns", "Selection", "SemanticIndex",
     "Snapshot", "Status", "Strategy", "SummaryJob", "SummaryRoom", "TextCompressor", "TokenCounter", "Use",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hybrid_memory import HybridMemory, open_memory
@@ -41,11 +42,11 @@ def test_an_index_of_another_version_is_derived_again(
             assert matching(memory, "rain") == []
             status = services.index.status(alice.scope)
             assert anchored(status) == (services.log.mark(alice.scope, status.applied), TextIndex.version)
-            assert len(services.index.vectors(range(1, 4), alice.scope)) == 3
+            assert services.index.vector_rows(alice.scope, np.arange(1, 4))[1].all()
             assert services.index.get([1])[0].uses == 1 + later
     assert caplog.text.count("of another version: 3 records were dropped") == 1
 
 
 def matching(memory: HybridMemory, term: str) -> list[int]:
     services, where = memory._runtime.services, Where(memory.scoped(user="alice").scope.owner)
-    return sorted(services.index.matching([term], where, 9).ids.tolist())
+    return sorted(services.index.search([term], where, 9).ids.tolist())

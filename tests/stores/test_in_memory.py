@@ -36,10 +36,10 @@ def test_matching_is_bm25_by_hand(index: InMemoryIndex) -> None:
     def part(term: str, count: int, length: int) -> float:
         return idf[term] * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * (length + 1) / average))
 
-    found = index.matching(["cat", "dog", "cat", "fish"], Where(ALICE), 5)
+    found = index.search(["cat", "dog", "cat", "fish"], Where(ALICE), 5)
     assert found.ids.tolist() == [1, 2]
     np.testing.assert_allclose(found.scores, [part("cat", 2, 3) + part("dog", 1, 3), part("cat", 1, 1)], rtol=1e-6)
-    assert index.matching(["bird"], Where(ALICE), 5).scores[0] > 0, "a word of most records still counts a little"
+    assert index.search(["bird"], Where(ALICE), 5).scores[0] > 0, "a word of most records still counts a little"
 
 
 def test_places_reach_to_the_neighbours_in_the_segment(index: InMemoryIndex) -> None:

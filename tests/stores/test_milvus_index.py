@@ -12,7 +12,7 @@ from hybrid_memory import Scope
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.milvus import MilvusIndex, catalog, tables
 from hybrid_memory.engines.milvus import index as milvus_index
-from hybrid_memory.engines.milvus.connection import Address
+from hybrid_memory.engines.milvus.catalog import Address
 from hybrid_memory.engines.milvus.rows import owner_key
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.index.record import Where
@@ -112,7 +112,7 @@ def test_embedded_lite_keeps_everything_for_the_next_time(tmp_path: Path) -> Non
     assert again.size() == oracle.size()
     assert_same_ranking(again.search(VECTOR, Where(ALICE), 7), oracle.search(VECTOR, Where(ALICE), ALL), 7)
     words = terms("marathon cat 北京")
-    assert_same_ranking(again.matching(words, Where(ALICE), 7), oracle.matching(words, Where(ALICE), ALL), 7)
+    assert_same_ranking(again.search(words, Where(ALICE), 7), oracle.search(words, Where(ALICE), ALL), 7)
     again.close()
 
 
@@ -133,7 +133,7 @@ def test_hidden_stretches_are_sifted_out(index: MilvusIndex) -> None:
     for many in (far, single):
         where = Where(ALICE, hidden=((6, 450), *many))
         assert index.search(VECTOR, where, 5).ids.tolist() == [5, 4, 3, 2, 1]
-        assert sorted(index.matching(["cat"], where, 5).ids.tolist()) == [1, 2, 3, 4, 5]
+        assert sorted(index.search(["cat"], where, 5).ids.tolist()) == [1, 2, 3, 4, 5]
         assert index.latest(where, 3).tolist() == [5, 4, 3]
         assert index.columns(ids(5, 6), where, 0).ids.tolist() == [5]
 
@@ -166,7 +166,7 @@ def test_more_records_than_a_query_hands_out(index: MilvusIndex, monkeypatch: py
     assert index.search(VECTOR, Where(ALICE), 220).ids.tolist() == newest[:220]
     assert index.search(VECTOR, Where(ALICE, hidden=((50, 250),)), 60).ids.tolist() == newest[201:]
     assert index.latest(Where(ALICE), 999).tolist() == newest
-    assert len(index.matching(["cat"], Where(ALICE), 999).ids) == 100
+    assert len(index.search(["cat"], Where(ALICE), 999).ids) == 100
     index._catalog.put_documents({f"sum:{owner_key(ALICE)}": None})
     index.train(ALICE)
     assert index.status(ALICE, sums=True).vectors == 250
@@ -181,7 +181,7 @@ def test_two_clients_see_what_the_other_wrote(index: MilvusIndex, milvus_server:
     fill(other, 5, BOB, first=6)
     assert other.status(ALICE).applied == index.status(ALICE).applied == 6
     assert other.search(VECTOR, Where(ALICE), 9).ids.tolist() == [5, 4, 3, 2, 1]
-    mine, theirs = (one.matching(["cat"], Where(BOB), 9) for one in (index, other))
+    mine, theirs = (one.search(["cat"], Where(BOB), 9) for one in (index, other))
     assert mine.ids.tolist() == theirs.ids.tolist() == [6, 7, 8, 9, 10]
     assert mine.scores.tolist() == theirs.scores.tolist()
     assert not other.upsert(ALICE, [entry_of(make_record(20))], after=0, upto=20)
@@ -199,7 +199,7 @@ def test_a_very_long_text_comes_back_whole(index: MilvusIndex) -> None:
     record = replace(make_record(1, text), metadata={f"key {n}": "long " * 50 for n in range(500)})
     index.upsert(ALICE, [entry_of(record)], after=0, upto=1)
     assert index.get([1]) == [record]
-    assert index.matching(["cat"], Where(ALICE), 5).ids.tolist() == [1]
+    assert index.search(["cat"], Where(ALICE), 5).ids.tolist() == [1]
 
 
 NUMBERS = count()
@@ -225,7 +225,7 @@ def test_after_a_restart_the_same_object_works_on(server: MilvusServer, url: str
     server.kill()
     for call in (
         lambda: index.search(VECTOR, Where(ALICE), 5),
-        lambda: index.matching(["cat"], Where(ALICE), 5),
+        lambda: index.search(["cat"], Where(ALICE), 5),
         lambda: index.upsert(ALICE, [], after=0, upto=1),
         lambda: index.get([1]),
         index.size,
@@ -237,7 +237,7 @@ def test_after_a_restart_the_same_object_works_on(server: MilvusServer, url: str
     assert index.size() == oracle.size()
     assert_same_ranking(index.search(VECTOR, Where(ALICE), ALL), oracle.search(VECTOR, Where(ALICE), ALL), ALL)
     words = terms("marathon cat 北京")
-    assert_same_ranking(index.matching(words, Where(BOB), ALL), oracle.matching(words, Where(BOB), ALL), ALL)
+    assert_same_ranking(index.search(words, Where(BOB), ALL), oracle.search(words, Where(BOB), ALL), ALL)
     everything = ids(*range(1, 61))
     assert (
         index.columns(everything, Where(ALICE), 1).ids.tolist()

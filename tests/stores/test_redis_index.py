@@ -63,7 +63,7 @@ def test_two_stores_on_one_server_keep_apart(redis_server: RedisServer) -> None:
         index.upsert(ALICE, [entry_of(make_record(number, "cat"))], after=0, upto=5)
         index.put_vectors(("m", number * 8), {number: b"a"}, {b"a": unit(np.ones(number * 8))})
     for number, index in enumerate(indexes, start=1):
-        assert index.matching(["cat"], Where(ALICE), 5).ids.tolist() == [number]
+        assert index.search(["cat"], Where(ALICE), 5).ids.tolist() == [number]
         assert index.search(unit(np.ones(number * 8)), Where(ALICE), 5).ids.tolist() == [number]
         assert index.embedder() == ("m", number * 8)
     indexes[0].delete(None)
@@ -93,7 +93,7 @@ def test_a_removal_whose_answer_was_lost_is_done(index: RedisIndex, lose: Callab
     lose()
     index.delete([1])
     assert index.get([1]) == index.search(None, Where(ALICE), 5).ids.tolist() == []
-    assert index.vectors([b"a"]) == {}
+    assert index.known([b"a"]) == {}
 
 
 def assert_alike(index: SemanticIndex, oracle: SemanticIndex) -> None:
@@ -211,7 +211,7 @@ def test_what_was_removed_leaves_no_key(index: RedisIndex, redis_server: RedisSe
     index.delete([1, 2])
     index.upsert(ALICE, [], after=6, upto=7, gone=[3, 4])
     index.upsert(BOB, [entry_of(make_record(5, "tram", scope=BOB))], after=0, upto=5)
-    assert index.vectors([b"key-%d" % n for n in range(1, 7)]).keys() == {b"key-6"}
+    assert index.known([b"key-%d" % n for n in range(1, 7)]).keys() == {b"key-6"}
     index.delete([5, 6])
     left = {key.rsplit(b":", 1)[1] for key in keys_of(index, redis_server) - before}
     assert left == {b"owners", b"state", b"gone", b"embedder", b"records"}  # whose those are that an update removed

@@ -463,17 +463,6 @@ class RowIndex(SemanticIndex):
     def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, Mask]:
         return self.owner_columns(owner).vector_rows(owner, ids)
 
-    def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
-        if owner is None:
-            return dict(self.stored_vectors([key for key in keys if isinstance(key, bytes)]))
-        numbers = np.array([number for number in keys if isinstance(number, int)], dtype=np.int64)
-        rows, present = self.vector_rows(owner, numbers)
-        return dict(zip(numbers[present].tolist(), rows[present], strict=True))
-
-    @abstractmethod
-    def stored_vectors(self, keys: Sequence[bytes]) -> Iterable[tuple[bytes, Floats]]:
-        """The vectors of these content hashes, of records of any owner, each with its hash."""
-
     def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
         return self.owner_columns(owner).terms(owner, words, near=near)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import threading
 from bisect import bisect_right
@@ -16,9 +15,10 @@ from operator import attrgetter
 from typing import Any, TypeAlias, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.engines.stored import columns_of
+from hybrid_memory.engines.stored import columns_of, digest, to_json, vectors_at
 from hybrid_memory.errors import EmbedderMismatchError, IdConflictError, MemoryClosedError, OutdatedError
 from hybrid_memory.index.bm25 import ranked
 from hybrid_memory.index.port import Entry, IndexSize, Matches, Move, Query, RecordColumns, SemanticIndex, Status
@@ -109,7 +109,11 @@ class InMemoryLog(_Locked, EventLog):
                     fresh[key] = made
                     appended.append(Appended(draft.id, position, fresh=True))
                     continue
-                same = known.digest == _digest(payload) if isinstance(known, _Dropped) else known.payload == payload
+                same = (
+                    known.digest == digest(to_json(payload))
+                    if isinstance(known, _Dropped)
+                    else known.payload == payload
+                )
                 if not (draft.fixed_id and same and known.kind is draft.kind):
                     raise IdConflictError(f"id {draft.id!r} is already used by another message of this session")
                 appended.append(Appended(draft.id, known.position, fresh=False))
@@ -161,7 +165,7 @@ class InMemoryLog(_Locked, EventLog):
                     if isinstance(entry, Event):
                         entries[key] = replace(entry, payload=_copied(payload))
                     else:
-                        entries[key] = replace(entry, digest=_digest(payload))
+                        entries[key] = replace(entry, digest=digest(to_json(payload)))
             self._owners[owner.owner] = _Owned(entries)
 
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
@@ -169,7 +173,7 @@ class InMemoryLog(_Locked, EventLog):
             gone, entries = set(positions), self._of(owner).entries.copy()
             for key, entry in entries.items():
                 if isinstance(entry, Event) and entry.position in gone:
-                    entries[key] = _Dropped(entry.position, entry.kind, _digest(entry.payload))
+                    entries[key] = _Dropped(entry.position, entry.kind, digest(to_json(entry.payload)))
             self._owners[owner.owner] = _Owned(entries)
 
     def restore(self, owner: Scope, events: Sequence[Event]) -> None:
@@ -206,10 +210,6 @@ class InMemoryLog(_Locked, EventLog):
 
     def _of(self, owner: Scope) -> _Owned:
         return self._owners.get(owner.owner) or _Owned({})
-
-
-def _digest(payload: dict[str, Any]) -> bytes:
-    return hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).digest()
 
 
 def _copied(payload: dict[str, Any]) -> dict[str, Any]:
@@ -313,13 +313,14 @@ class InMemoryIndex(_Locked, SemanticIndex):
             found = [row.record for row in self._rows(where) if (row.record.segment, row.record.ordinal) in near]
         return columns_of(found)
 
-    def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
+    def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
         with self._alone():
-            stored: dict[int | bytes, Floats] = dict(self._known.items())
-            for row in self._rows(Where(owner.owner)) if owner else []:
-                if row.vector is not None:
-                    stored[row.record.id] = row.vector
-        return {key: stored[key] for key in keys if key in stored}
+            return {key: self._known[key] for key in keys if key in self._known}
+
+    def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        with self._alone():
+            mine = {row.record.id: row.vector for row in self._rows(Where(owner.owner)) if row.vector is not None}
+        return vectors_at(ids, {number: mine[number] for number in ids.tolist() if number in mine})
 
     def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
         with self._alone():

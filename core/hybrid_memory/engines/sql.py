@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias, TypeVar, Unpack
 
@@ -527,9 +527,9 @@ class SqlIndex(RowIndex):
     def _give(self, run: Transaction, keys: Mapping[int, bytes], vectors: Mapping[bytes, bytes]) -> None:
         """Give the records that wait for one these vectors, or those that others have with the same content hash."""
 
-    def stored_vectors(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, Floats]]:
-        for key, vector in self._db.query(*self._stored(keys)):
-            yield bytes(key), vector_of(vector)
+    def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
+        stored = self._db.query(*self._stored(keys))
+        return {bytes(key): vector_of(vector) for key, vector in stored}
 
     def delete(self, ids: Sequence[int] | None) -> int:
         def deleted(run: Transaction, _: int) -> int:

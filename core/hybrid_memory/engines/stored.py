@@ -11,8 +11,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from hybrid_memory.arrays import Floats
+from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.errors import IdConflictError
 from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.index.record import Record, RecordKind
@@ -157,6 +158,15 @@ def columns_of(records: Iterable[Record]) -> RecordColumns:
             for record in records
         ]
     )
+
+
+def vectors_at(ids: Ids, vectors: Mapping[int, Floats]) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """The vectors of these records as rows, zeros without one, and which have one."""
+    rows = np.zeros((len(ids), len(next(iter(vectors.values()), ()))), dtype=np.float32)
+    present = np.array([number in vectors for number in ids.tolist()], dtype=np.bool_)
+    for row in np.flatnonzero(present):
+        rows[row] = vectors[int(ids[row])]
+    return rows, present
 
 
 def row_of(owner: int, record: Record) -> dict[str, Any]:

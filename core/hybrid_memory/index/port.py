@@ -1,4 +1,4 @@
-"""The nine methods that an L2 engine implements, and what `SemanticIndex` builds on them for all engines."""
+"""The port of an L2 engine: the methods that it implements, and what is built on them for all engines."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Matches:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The arguments of a search; see `IndexEngine.search`."""
+    """The arguments of a search; see `Snapshot.search`."""
 
     query: Query
     where: Where
@@ -227,10 +227,10 @@ class Snapshot(Protocol):
         """The vectors of these records (zeros without one), and which have one; shapes (n, dim) and (n,)."""
 
 
-class IndexEngine(Snapshot, Protocol):
+class SemanticIndex(Snapshot):
     """L2: records with text and vectors, a projection of the log that can be dropped and rebuilt.
 
-    Every method raises `MemoryClosedError` once the index is closed.
+    An engine implements the abstract methods, and `close` if needed; all raise `MemoryClosedError` after that.
     """
 
     @abstractmethod
@@ -262,8 +262,8 @@ class IndexEngine(Snapshot, Protocol):
         """The records with these ids, in the given order; unknown ids are left out."""
 
     @abstractmethod
-    def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
-        """Stored vectors: by record id for records of this owner, or by content hash for those of any owner."""
+    def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
+        """The stored vectors for these content hashes, of records of any owner."""
 
     @abstractmethod
     def delete(self, ids: Sequence[int] | None) -> int:
@@ -271,10 +271,6 @@ class IndexEngine(Snapshot, Protocol):
 
         None removes everything derived: all records, applied positions and the embedder's name.
         """
-
-
-class SemanticIndex(IndexEngine):
-    """The base class of every index. An engine implements the methods of `IndexEngine`, and `close` if needed."""
 
     def statuses(self, owners: Sequence[Scope]) -> dict[Scope, Status]:
         """How far the index is for each of these owners: position, anchor, and one record without a vector, if any."""
@@ -336,14 +332,6 @@ class SemanticIndex(IndexEngine):
         self.put_vectors(embedder, keys, vectors)
         return self.status(owner, sums=True)
 
-    def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
-        """The stored vectors for these content hashes."""
-        return {key: vector for key, vector in self.vectors(keys).items() if isinstance(key, bytes)}
-
-    def matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
-        """The k records with the highest BM25 over any of the terms; scores are positive."""
-        return self.search(list(dict.fromkeys(terms)), where, k)
-
     def latest(self, where: Where, k: int) -> Ids:
         """The k newest records, newest first; of the same instant the higher id comes first."""
         return self.search(None, where, k).ids
@@ -358,15 +346,6 @@ class SemanticIndex(IndexEngine):
         known = mine.terms(owner, doubtful) if doubtful else {}
         meant = {word: close_terms(word, mine.terms(owner, near=word), 1) for word in doubtful if word not in known}
         return {word: nearest[0] for word, nearest in meant.items() if nearest}
-
-    def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """See `Snapshot.vector_rows`."""
-        vectors = self.vectors(ids.tolist(), owner) if len(ids) else {}
-        rows = np.zeros((len(ids), len(next(iter(vectors.values()), ()))), dtype=np.float32)
-        present = np.array([number in vectors for number in ids.tolist()], dtype=np.bool_)
-        for row in np.flatnonzero(present):
-            rows[row] = vectors[int(ids[row])]
-        return rows, present
 
     def explore(
         self,

@@ -161,6 +161,10 @@ class Readable(ABC):
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
         """The last position of each owner, or of this scope's owner only; owners without events are left out."""
 
+    def head(self, owner: Scope) -> int:
+        """The owner's last position; 0 without events."""
+        return self.heads(owner).get(owner.owner, 0)
+
     @abstractmethod
     def size(self) -> LogSize:
         """Counts over all owners."""
@@ -234,7 +238,7 @@ class EventLog(Readable):
 
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
         """The state of the owner's log, with the last events of these kinds (other than messages)."""
-        head = self.heads(owner).get(owner.owner, 0)
+        head = self.head(owner)
         newest = [self.read(owner.owner, kinds=(kind,), limit=1, newest=True) for kind in kinds]
         last = {event.kind: (event.position, event.mark) for events in newest for event in events}
         return LogState(head, self.mark(owner, head) if head else "", last)

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import NoReturn, TypeAlias, Unpack
+from typing import Any, NoReturn, TypeAlias, Unpack
 
 from hybrid_memory.errors import InvalidInputError, OutdatedError, StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
@@ -69,25 +69,10 @@ class DelegatingLog(EventLog):
 class ReadOnlyLog(DelegatingLog):
     """A log that can only be read; writes raise `InvalidInputError`."""
 
-    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
-        self._refuse(owner, drafts, seen)
-
-    def erase(
-        self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
-    ) -> Appended:
-        self._refuse(owner, positions, rewritten, note, seen)
-
-    def drop(self, owner: Scope, positions: Sequence[int]) -> None:
-        self._refuse(owner, positions)
-
-    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        self._refuse(owner, events)
-
-    def scrub(self) -> None:
-        self._refuse()
-
-    def _refuse(self, *_: object) -> NoReturn:
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise InvalidInputError("this memory is opened read-only: open it without read_only to change it")
+
+    append = erase = drop = restore = scrub = _refuse
 
 
 Stretches: TypeAlias = tuple[tuple[int, int], ...]
@@ -216,11 +201,7 @@ class VisibleLog(DelegatingLog):
             batch *= 2
         return wanted.cut(found)
 
-    def newest(self, kinds: Sequence[EventKind | None]) -> dict[Scope, dict[EventKind | None, Event]]:
-        return EventLog.newest(self, kinds)
-
-    def count(self, owner: Scope, *, after: int = 0) -> int:
-        return len(self.read(owner.owner, after=after))
+    newest, count = EventLog.newest, EventLog.count  # by its own readings
 
 
 _ARCHIVED = (EventKind.MESSAGE,)
@@ -275,7 +256,7 @@ class ArchivedLog(DelegatingLog):
         The note goes to the hot log after the archive is done; if this fails halfway, call it again.
         """
         with self._moving:
-            if seen is not None and self._log.heads(owner).get(owner.owner, 0) > seen:
+            if seen is not None and self._log.head(owner) > seen:
                 raise OutdatedError(f"events of {owner} were appended beyond {seen}")
             self._archive.erase(owner, positions, rewritten)
             appended = self._log.erase(owner, positions, rewritten, note, seen=seen)
@@ -288,8 +269,7 @@ class ArchivedLog(DelegatingLog):
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
         return replace(self._log.state(owner, kinds), tail=None)  # in which archived events may be missing
 
-    def newest(self, kinds: Sequence[EventKind | None]) -> dict[Scope, dict[EventKind | None, Event]]:
-        return EventLog.newest(self, kinds)
+    newest = EventLog.newest  # by its own readings
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         with self._moving:
@@ -322,7 +302,7 @@ class ArchivedLog(DelegatingLog):
         moved = after = 0
         while True:
             with self._moving:
-                head = self._log.heads(owner).get(owner, 0)
+                head = self._log.head(owner)
                 events = self._log.read(owner, after=after, upto=head - 1, until=before, kinds=_ARCHIVED, limit=batch)
                 if not events:
                     return moved
@@ -361,7 +341,7 @@ class ArchivedLog(DelegatingLog):
         if reach > beyond or (asked is not None and now - asked < self._refresh_seconds):
             return reach
         try:
-            return self._reached(owner, self._archive.heads(owner).get(owner, 0), now)
+            return self._reached(owner, self._archive.head(owner), now)
         except StoreUnavailableError as error:
             if asked is None:
                 raise

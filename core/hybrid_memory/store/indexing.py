@@ -91,7 +91,7 @@ async def erase(
     """
     gone = sorted(positions)
     payload = {"positions": [list(stretch) for stretch in runs(gone)], **more}
-    begun = (await run.call(services.truth.heads, owner)).get(owner.owner, 0)
+    begun = await run.call(services.truth.head, owner)
     index = services.state(TextIndex)
     # A process that has read the events already can then no longer index them.
     await index.follow(run, services, owner)
@@ -576,7 +576,7 @@ async def vectors_of(
     texts: Mapping[int, str],
     embed: Callable[[list[str]], Awaitable[Floats]],
 ) -> tuple[tuple[str, int], dict[int, bytes], dict[bytes, Floats]]:
-    """What `IndexEngine.put_vectors` takes, for these texts by record id; each distinct new text is embedded once."""
+    """What `SemanticIndex.put_vectors` takes, for these texts by record id; each distinct new text is embedded once."""
     keys = {number: content_key(embedder, text) for number, text in texts.items()}
     by_key = {keys[number]: text for number, text in texts.items()}
     known = await run.call(index.known, list(by_key))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
@@ -29,7 +29,11 @@ PROBE = ["hello"]
 async def copied(run: Runner, source: Services, target: Services, progress: Progress) -> list[OwnerCopy]:
     """Copy every event with its position, and compare; events copied earlier are only compared.
 
-    Each owner is copied up to the current end of their log.
+    Each owner is copied up to the current end of their log, batch by batch, each of which is read back.
+
+    Raises:
+        InvalidInputError: events are in an archive that is not named, or the target contains other events.
+        StoreError: the target does not return what was written.
     """
     await drain(run, source)
     size = await run.call(source.truth.size)
@@ -38,10 +42,14 @@ async def copied(run: Runner, source: Services, target: Services, progress: Prog
             f"{counted(size.archived, 'message')} of {shown_url(source.config.url)} are in an archive: name it with "
             "archive= in the settings, so that they are copied too"
         )
-    copies, done = await begun(run, source, target), 0
+    copies = await begun(run, source, target)
     for copy in copies:
-        async for count in copy_events(run, source, target, copy):
-            done += count
+        while (after := copy.position) < copy.head:
+            if not await _step(run, source, target, copy, copy.head, write=True):
+                raise StoreError(
+                    f"the copy of {copy.owner} differs from the original between #{after} and #{copy.position}"
+                )
+            done = sum(each.events for each in copies)
             progress(done, max(done, size.events))
     return copies
 
@@ -199,21 +207,6 @@ async def begun(run: Runner, source: Services, target: Services) -> list[OwnerCo
                 "store"
             )
     return list(copies.values())
-
-
-async def copy_events(run: Runner, source: Services, target: Services, copy: OwnerCopy) -> AsyncIterator[int]:
-    """Copy missing events to the target batch by batch, reading each back; yields how many there are.
-
-    Raises:
-        StoreError: the target does not return what was written.
-    """
-    yield copy.events
-    while (after := copy.position) < copy.head:
-        if not await _step(run, source, target, copy, copy.head, write=True):
-            raise StoreError(
-                f"the copy of {copy.owner} differs from the original between #{after} and #{copy.position}"
-            )
-        yield copy.events
 
 
 async def _step(run: Runner, source: Services, target: Services, copy: OwnerCopy, upto: int, *, write: bool) -> bool:

@@ -161,7 +161,7 @@ class FoldedProjection(Projection, Generic[S]):
 
 async def head(run: Runner, services: Services, owner: Scope) -> int:
     """The owner's last position, to be read before the events that something is made from."""
-    return (await run.call(services.truth.heads, owner)).get(owner.owner, 0)
+    return await run.call(services.truth.head, owner)
 
 
 async def erased_since(run: Runner, services: Services, owner: Scope, position: int) -> bool:

@@ -101,7 +101,7 @@ async def _append(
                 )
     names = {name for message in messages if not message.replaces for name in message.made_of}
     while names:
-        seen = (await run.call(services.truth.heads, owner)).get(owner, 0)
+        seen = await run.call(services.truth.head, owner)
         if lost := await forgotten(run, services, owner, names):
             raise InvalidMessageError(f"it was made from {shown(lost)}, which was forgotten: nothing was kept")
         with suppress(OutdatedError):
@@ -235,7 +235,7 @@ async def drain(run: Runner, services: Services) -> int:
         return 0
     for owner in await run.call(outbox.heads):
         while True:
-            seen = (await run.call(services.truth.heads, owner)).get(owner, 0)
+            seen = await run.call(services.truth.head, owner)
             if not (events := await run.call(outbox.read, owner, limit=BATCH)):
                 break
             try:

@@ -159,8 +159,7 @@ def horizon(moment: Any) -> Horizon:
 async def check_horizon(run: Runner, services: Services, scope: Scope, moment: Horizon) -> None:
     """Raise `InvalidInputError` if it is a position behind the last one that the owner's log has now."""
     if moment.upto:
-        heads = await run.call(services.truth.heads, scope.owner)
-        head = heads.get(scope.owner, 0)
+        head = await run.call(services.truth.head, scope.owner)
         if moment.upto > head:
             raise InvalidInputError(f"the log of {scope.owner} ends at position {head}: there is no {moment}")
 

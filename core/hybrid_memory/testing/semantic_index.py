@@ -143,7 +143,7 @@ class SemanticIndexContract:
         assert index.upsert(ALICE, [], after=2, seen="seen", upto=1, anchor="back", gone=[2, 3, 99])
         assert (index.status(ALICE).applied, index.status(ALICE).anchor) == (1, "back")
         assert numbers_of(index.get([1, 2, 3])) == [1, 3]
-        assert index.matching(["second"], Where(ALICE), 5).ids.tolist() == []
+        assert index.search(["second"], Where(ALICE), 5).ids.tolist() == []
         assert index.status(ALICE, sums=True).vectors == 1
         assert index.upsert(ALICE, [entry_of(make_record(2, "anew"))], after=1, seen="back", upto=2, anchor="on")
         assert [record.text for record in index.get([2])] == ["anew"]
@@ -153,13 +153,13 @@ class SemanticIndexContract:
         store(index, make_record(1, "older"), make_record(2, "others"))
         store(index, make_record(1, "old words"), upto=3)
         assert index.get([1])[0].text == "old words"
-        assert index.matching(["older"], Where(ALICE), 5).ids.tolist() == []
-        assert index.matching(["old"], Where(ALICE), 5).ids.tolist() == [1]
+        assert index.search(["older"], Where(ALICE), 5).ids.tolist() == []
+        assert index.search(["old"], Where(ALICE), 5).ids.tolist() == [1]
         index.put_vectors(EMBEDDER, {1: b"old", 2: b"other"}, {b"old": A, b"other": B})
         store(index, make_record(1, "new text", scope=BOB))
         assert [(record.scope.owner, record.text) for record in index.get([1])] == [(BOB, "new text")]
         assert index.latest(Where(ALICE), 5).tolist() == index.search(A, Where(ALICE), 5).ids.tolist() == [2]
-        assert index.matching(["old"], Where(ALICE), 5).ids.tolist() == []
+        assert index.search(["old"], Where(ALICE), 5).ids.tolist() == []
         store(index, make_record(2, "anew"), upto=4)
         assert index.search(A, Where(ALICE), 5).ids.tolist() == [], "its vector was of the old words"
         assert numbers_of([record for record, _ in index.pending(ALICE, 5)]) == [2]
@@ -276,7 +276,7 @@ class SemanticIndexContract:
         store(index, make_record(1, "new"), upto=6)
         assert index.columns(ids(1, 5), Where(ALICE), 0).ids.tolist() == [1, 5]
         index.put_vectors(EMBEDDER, {1: b"b"}, {b"b": B})
-        assert index.matching(["old"], Where(ALICE), 5).ids.tolist() == []
+        assert index.search(["old"], Where(ALICE), 5).ids.tolist() == []
         assert index.search(B, Where(ALICE), 5).scores.tolist() == pytest.approx([1])
 
     def test_reset_drops_everything_derived(self, index: SemanticIndex) -> None:
@@ -289,7 +289,7 @@ class SemanticIndexContract:
         assert index.status(ALICE).applied == index.status(BOB).applied == 0
         assert index.get([1, 2, 3]) == []
         assert index.known(list(corpus.vectors)) == {}
-        assert index.matching(["berlin"], Where(ALICE), 5).ids.tolist() == []
+        assert index.search(["berlin"], Where(ALICE), 5).ids.tolist() == []
         wide = unit(np.ones(2 * DIM))
         assert index.search(wide, Where(ALICE), 5).ids.tolist() == []
         store(index, make_record(1))
@@ -328,8 +328,8 @@ class SemanticIndexContract:
             lambda: index.search(None, where, 1),
             lambda: index.columns(ids(1), where, 1),
             lambda: index.get([1]),
-            lambda: index.vectors([1], ALICE),
-            lambda: index.vectors([b"key-1"]),
+            lambda: index.vector_rows(ALICE, ids(1)),
+            lambda: index.known([b"key-1"]),
             lambda: index.terms(ALICE, ["cat"]),
             lambda: index.delete([1]),
             lambda: index.delete(None),
@@ -401,7 +401,7 @@ class SemanticIndexContract:
             query: Any = {"vector": unit(chance.normal(size=DIM)), "time": None}.get(
                 by, terms(QUERIES[number % len(QUERIES)])
             )
-            found = filled.matching(query, where, k) if by == "words" else filled.search(query, where, k)
+            found = filled.search(query, where, k)
             assert_same_ranking(found, oracle.search(query, where, ALL), k, (query, where))
             if query is None:
                 assert found.ids.tolist() == oracle.latest(where, k).tolist(), where
@@ -410,24 +410,24 @@ class SemanticIndexContract:
     def test_every_query_finds_the_same_words_as_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex) -> None:
         empty = []
         for query in QUERIES:
-            found = filled.matching(terms(query), Where(ALICE), ALL)
-            assert_same_ranking(found, oracle.matching(terms(query), Where(ALICE), ALL), ALL, query)
+            found = filled.search(terms(query), Where(ALICE), ALL)
+            assert_same_ranking(found, oracle.search(terms(query), Where(ALICE), ALL), ALL, query)
             assert (found.scores > 0).all()
             empty += [] if len(found.ids) else [query]
         assert empty == ["nothing matches zyx"]
-        assert filled.matching([], Where(ALICE), 5).ids.tolist() == []
+        assert filled.search([], Where(ALICE), 5).ids.tolist() == []
 
     def test_the_words_of_others_change_no_score(self, index: SemanticIndex) -> None:
         """Nor does the length of their texts: BM25 statistics cover the owner's own records only."""
         mine = [make_record(number, text) for number, text in enumerate(("cat dog", "cat cat", "bird fish", "ant"), 1)]
         store(index, *mine)
         wheres = (Where(ALICE), Where(replace(ALICE, session="s1")), Where(ALICE, until=mine[1].at))
-        before = [index.matching(["cat", "dog", "fish"], where, ALL) for where in wheres]
+        before = [index.search(["cat", "dog", "fish"], where, ALL) for where in wheres]
         assert [len(found.ids) for found in before] == [3, 3, 1]
         theirs = [make_record(number, "cat fish and many others", scope=BOB) for number in range(11, 51)]
         store(index, *theirs)
         for where, expected in zip(wheres, before, strict=True):
-            assert_same_ranking(index.matching(["cat", "dog", "fish"], where, ALL), expected, ALL, where)
+            assert_same_ranking(index.search(["cat", "dog", "fish"], where, ALL), expected, ALL, where)
 
     def test_vectors_agree_with_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex) -> None:
         """None for records without a vector, unknown ones, and other owners'. The query may have any length."""
@@ -465,8 +465,8 @@ class SemanticIndexContract:
         for where in (Where(ALICE), Where(BOB), Where(ALICE, metadata={"value": 1})):
             assert_same_ranking(filled.search(ONES, where, ALL), fresh.search(ONES, where, ALL), ALL)
             for query in QUERIES:
-                expected = fresh.matching(terms(query), where, ALL)
-                assert_same_ranking(filled.matching(terms(query), where, ALL), expected, ALL, query)
+                expected = fresh.search(terms(query), where, ALL)
+                assert_same_ranking(filled.search(terms(query), where, ALL), expected, ALL, query)
             every = ids(*range(1, 241))
             assert filled.columns(every, where, 1).ids.tolist() == fresh.columns(every, where, 1).ids.tolist()
         assert not filled.vector_rows(ALICE, ids(*gone))[1].any()
@@ -490,7 +490,7 @@ class SemanticIndexContract:
         index.put_vectors(EMBEDDER, {**dict.fromkeys(range(1, 200), b"near"), 200: b"far"}, vectors)
         where = Where(ALICE, categories=frozenset({"task"}))
         assert index.search(vector, where, 1).ids.tolist() == [200]
-        assert index.matching(["cat"], where, 1).ids.tolist() == [200]
+        assert index.search(["cat"], where, 1).ids.tolist() == [200]
 
     def test_hidden_turns_take_along_what_came_from_them(self, index: SemanticIndex) -> None:
         """A fact is hidden with its turn, whatever its own log position. Stretches include both ends."""
@@ -564,7 +564,7 @@ class SemanticIndexContract:
 
     def _matches(self, index: SemanticIndex, where: Where) -> list[int]:
         """The ids found by text, by vector, by time, and among all."""
-        words = sorted(index.matching(["cat"], where, ALL).ids.tolist())
+        words = sorted(index.search(["cat"], where, ALL).ids.tolist())
         assert sorted(index.search(ONES, where, ALL).ids.tolist()) == words
         assert sorted(index.latest(where, ALL).tolist()) == words
         assert index.columns(ids(*range(1, 1100)), where, 0).ids.tolist() == words
@@ -580,7 +580,7 @@ class SemanticIndexContract:
         store(index, make_record(1, "cat"), make_record(2, "cat"))
         index.put_vectors(EMBEDDER, {1: b"a"}, {b"a": ONES})
         assert index.search(ONES, Where(ALICE), 5).ids.tolist() == [1]
-        assert sorted(index.matching(["cat"], Where(ALICE), 5).ids.tolist()) == [1, 2]
+        assert sorted(index.search(["cat"], Where(ALICE), 5).ids.tolist()) == [1, 2]
         index.put_vectors(EMBEDDER, {2: b"b"}, {b"b": -ONES})
         assert index.search(ONES, Where(ALICE), 5).ids.tolist() == [1, 2]
 
@@ -600,7 +600,7 @@ class SemanticIndexContract:
             while not writing.done():
                 for found in (
                     *pool.map(lambda _: index.search(ONES, Where(ALICE), ALL), range(3)),
-                    index.matching(["cat"], Where(ALICE), ALL),
+                    index.search(["cat"], Where(ALICE), ALL),
                 ):
                     assert len(set(found.ids.tolist())) == len(found.ids)
                     assert (np.diff(found.scores) <= 0).all()

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import socket
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
+from urllib.parse import parse_qs, unquote
 
 import grpc
 from pymilvus import CollectionSchema, DataType, Function, FunctionType, MilvusClient, MilvusException
 from pymilvus.milvus_client.index import IndexParams
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.engines.milvus.connection import Address
 from hybrid_memory.engines.milvus.rows import Row, pieces
 from hybrid_memory.engines.remote import CONNECT_SECONDS, PROBE_SECONDS, Remote, Result
-from hybrid_memory.errors import MissingDependencyError
+from hybrid_memory.errors import InvalidConfigError, MissingDependencyError
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS, hurried
+from hybrid_memory.urls import ENCODE, parts_of, shown_url
 
 RECORDS, VECTORS, PENDING, TERMS, STATE = "records", "vectors", "pending", "terms", "state"
 WINDOW = 16_384
@@ -65,9 +68,8 @@ class Catalog(Remote):
     # The last two are of a client or channel that was closed under the call.
     failures = (MilvusException, grpc.RpcError, grpc.FutureTimeoutError, OSError, AttributeError, ValueError)
 
-    def __init__(
-        self, address: Address, index: tuple[str, dict[str, int]], *, engine_timeout: float = ENGINE_SECONDS
-    ) -> None:
+    def __init__(self, url: str, index: tuple[str, dict[str, int]], *, engine_timeout: float = ENGINE_SECONDS) -> None:
+        address = Address.read(url)
         place, advice = f"Milvus Lite in {address.uri}", "is the folder writable, and no other process at work in it?"
         if address.host:
             place, advice = f"Milvus at {address.uri}", "is the server running, and are user, password, database right?"
@@ -364,3 +366,51 @@ def _index(field: str, kind: str, metric: str) -> IndexParams:
     index = IndexParams()
     index.add_index(field, index_type=kind, metric_type=metric)
     return index
+
+
+PORT = 19530
+PREFIX = "hybrid_memory"
+_FORMS = "milvus://[user:password@]host[:19530][/database][?prefix=name], milvus+tls://..., or milvus:///folder.db"
+_DATABASE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Host and port of a server, or the folder of Milvus Lite; and the prefix of the collections."""
+
+    uri: str
+    host: str = ""
+    port: int = 0
+    user: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+    database: str = ""
+    prefix: str = PREFIX
+
+    @classmethod
+    def read(cls, url: str) -> Address:
+        """The address in a URL; ``milvus:///folder.db`` is relative, ``milvus:////folder.db`` absolute.
+
+        Raises:
+            InvalidConfigError: it is not a Milvus URL.
+        """
+        shown = shown_url(url)
+        if (parts := parts_of(url)) is None:
+            raise InvalidConfigError(f"cannot read the URL {shown!r}: write {_FORMS}; {ENCODE}")
+        options = parse_qs(parts.query, keep_blank_values=True)
+        prefix = options.pop("prefix", [PREFIX])[-1]
+        if parts.scheme not in ("milvus", "milvus+tls") or options:
+            raise InvalidConfigError(f"cannot read the URL {shown!r}: write {_FORMS}")
+        if not _DATABASE.fullmatch(prefix):
+            raise InvalidConfigError(f"prefix must be letters, digits and underscores, got {prefix!r} in {shown!r}")
+        path, secure = unquote(parts.path[1:]), parts.scheme == "milvus+tls"
+        host, port = parts.hostname or "", parts.port or PORT
+        if not host:
+            if secure or not path.endswith(".db"):
+                raise InvalidConfigError(f"the folder of Milvus Lite must end in .db, got {shown!r}: write {_FORMS}")
+            return cls(uri=path, prefix=prefix)
+        if path and not _DATABASE.fullmatch(path):
+            raise InvalidConfigError(f"a database's name is letters, digits and underscores, got {shown!r}; {ENCODE}")
+        name = f"[{host}]" if ":" in host else host
+        uri = f"{'https' if secure else 'http'}://{name}:{port}"
+        user, password = unquote(parts.username or ""), unquote(parts.password or "")
+        return cls(uri, host, port, user, password, database=path, prefix=prefix)

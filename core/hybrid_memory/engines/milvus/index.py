@@ -9,10 +9,10 @@ from contextlib import suppress
 from typing import Literal, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.milvus.catalog import FLAT, LEAST_FLUSHED, PENDING, RECORDS, TERMS, VECTORS, WINDOW, Catalog
-from hybrid_memory.engines.milvus.connection import Address
 from hybrid_memory.engines.milvus.rows import (
     NARROWING,
     NEVER,
@@ -24,7 +24,7 @@ from hybrid_memory.engines.milvus.rows import (
     to_row,
 )
 from hybrid_memory.engines.milvus.tables import EMBEDDER, TermCounts, VectorTable, name_of, unpacked
-from hybrid_memory.engines.stored import columns_of, to_micros
+from hybrid_memory.engines.stored import columns_of, to_micros, vectors_at
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.index.bm25 import ranked
 from hybrid_memory.index.port import Entry, IndexSize, Matches, Move, Query, RecordColumns, SemanticIndex, Status
@@ -67,7 +67,7 @@ class MilvusIndex(SemanticIndex):
         engine_timeout: float = ENGINE_SECONDS,
     ) -> None:
         built = {"IVF_FLAT": {"nlist": nlist}, "HNSW": {"M": 16, "efConstruction": 200}}.get(index_type, {})
-        self._catalog = Catalog(Address.read(url), (index_type, built), engine_timeout=engine_timeout)
+        self._catalog = Catalog(url, (index_type, built), engine_timeout=engine_timeout)
         self._terms = TermCounts(self._catalog)
         self._vectors = VectorTable(self._catalog, lists=nlist, exact=index_type != "HNSW")
         self._writing = threading.RLock()
@@ -162,7 +162,7 @@ class MilvusIndex(SemanticIndex):
             while counts and k > 0:
                 limit = min(limit, WINDOW)
                 rows = self._catalog.matching(" ".join(counts), narrowing.expression, limit)
-                texts = ((row["id"], Counter(row["terms"].split())) for row in rows if narrowing.visible(row["turn"]))
+                texts = ((row["id"], Counter(row["terms"].split())) for row in narrowing.sifted(rows))
                 found = ranked(texts, counts, records, length, k)
                 if len(found.ids) >= k or len(rows) < limit or limit == WINDOW:
                     return found
@@ -179,7 +179,7 @@ class MilvusIndex(SemanticIndex):
             lower = upper - width if width <= CENTURY else NEVER
             window = f"{narrowing.expression} and at > {lower} and at <= {upper}"
             rows = self._catalog.select(RECORDS, window, ["id", "at", "turn"])
-            newest += sorted(((row["at"], row["id"]) for row in rows if narrowing.visible(row["turn"])), reverse=True)
+            newest += sorted(((row["at"], row["id"]) for row in narrowing.sifted(rows)), reverse=True)
             upper, width = lower if lower > NEVER else None, 32 * width
         ids = np.array([number for _, number in newest[:k]], dtype=np.int64)
         return Matches(ids, np.zeros(len(ids), dtype=np.float32))
@@ -193,11 +193,13 @@ class MilvusIndex(SemanticIndex):
         near = [to_record(row) for row in rows if (row["segment"], row["ordinal"]) in places]
         return columns_of(filter(where.allows, near))  # narrowed here: there are few
 
-    def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
+    def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
         self._catalog.check_open()
-        if owner is None:
-            return dict(self._vectors.known([key for key in keys if isinstance(key, bytes)]).items())
-        return dict(self._vectors.of(owner_key(owner), [key for key in keys if isinstance(key, int)]).items())
+        return self._vectors.known(keys)
+
+    def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        self._catalog.check_open()
+        return vectors_at(ids, self._vectors.of(owner_key(owner), ids.tolist()))
 
     def terms(self, owner: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
         self._catalog.check_open()

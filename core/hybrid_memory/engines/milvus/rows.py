@@ -7,19 +7,17 @@ filter, and none is too long for a field.
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from operator import itemgetter
 from typing import Any, TypeAlias
 
 from hybrid_memory.engines.stored import plain, record_of, to_micros
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.message import Origin
-from hybrid_memory.log.views import Stretches, joined
+from hybrid_memory.log.views import Stretches, joined, visible
 from hybrid_memory.scope import Scope
 
 Row: TypeAlias = dict[str, Any]
@@ -121,10 +119,9 @@ class Narrowing:
             parts.append(f"({holds})" if one_of else f"not ({holds})")
         return cls(" and ".join(parts), len(parts) == 1, joined(where.hidden))
 
-    def visible(self, turn: int) -> bool:
-        """Whether a turn is outside all hidden stretches."""
-        before = bisect_right(self.hidden, turn, key=itemgetter(0)) - 1
-        return before < 0 or turn > self.hidden[before][1]
+    def sifted(self, rows: Iterable[Row]) -> list[Row]:
+        """The rows whose turn is in no hidden stretch."""
+        return [row for row in rows if visible(row["turn"], self.hidden)]
 
 
 def _pair(key: str, value: Any) -> str:

@@ -124,7 +124,7 @@ class VectorTable:
         return (stored[EMBEDDER][0], stored[EMBEDDER][1]) if stored else None
 
     def prepare(self, embedder: tuple[str, int]) -> None:
-        """Create the collection for this embedder; errors as in `IndexEngine.put_vectors`."""
+        """Create the collection for this embedder; errors as in `SemanticIndex.put_vectors`."""
         stored = self.embedder()
         if stored is None:
             # The name comes last: where it is missing, a collection that a crash left is made again.
@@ -186,7 +186,7 @@ class VectorTable:
         nprobe = max(1, self._lists // 8) if narrowing.plain else self._lists
         while limit <= WINDOW:
             hits = self._catalog.nearest(vector, narrowing.expression, limit, nprobe=nprobe)
-            scores = {row["id"]: row["distance"] for row in hits if narrowing.visible(row["turn"])}
+            scores = {row["id"]: row["distance"] for row in narrowing.sifted(hits)}
             if len(scores) >= k or (self._exact and nprobe == self._lists and len(hits) < limit):
                 return Matches.best(scores, k)
             if len(hits) == limit:
@@ -197,9 +197,7 @@ class VectorTable:
                 break
         # The same by brute force: there are few, or an approximate index missed some.
         rows = self._catalog.select(VECTORS, narrowing.expression, ["id", "turn", "vector"], page=VECTOR_PAGE)
-        return Matches.best(
-            {row["id"]: float(_vector(row) @ vector) for row in rows if narrowing.visible(row["turn"])}, k
-        )
+        return Matches.best({row["id"]: float(_vector(row) @ vector) for row in narrowing.sifted(rows)}, k)
 
     def _fetch(self, ids: Sequence[int], fields: Sequence[str]) -> list[Row]:
         return self._catalog.fetch(VECTORS, ids, ["id", "vector", *fields])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Unpack
 from uuid import uuid4
 
@@ -193,7 +193,7 @@ class RedisIndex(RowIndex):
     def records(self, owner: Scope, ids: Sequence[int]) -> list[Record]:
         return self._records(owner_tag(owner), ids)
 
-    def stored_vectors(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, Floats]]:
+    def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
         self._connection.check_open()
         hashes = {key.hex(): key for key in keys}
         answers = self._connection.calls(
@@ -201,9 +201,12 @@ class RedisIndex(RowIndex):
         )
         holders = [holder.decode().split(":") for answer in answers for holder in answer]
         blobs = self._connection.calls([("HGET", f"{self._root(tag)}:vectors", number) for _, tag, number in holders])
-        for _, key, vector in [blob.split(b" ", 2) for blob in blobs if blob is not None]:
-            if key.decode() in hashes:  # a record may have another text by now
-                yield hashes[key.decode()], vector_of(vector)
+        held = [blob.split(b" ", 2) for blob in blobs if blob is not None]
+        return {
+            hashes[key.decode()]: vector_of(vector)
+            for _, key, vector in held
+            if key.decode() in hashes  # a record may have another text by now
+        }
 
     def delete(self, ids: Sequence[int] | None) -> int:
         if ids is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import threading
@@ -16,7 +15,16 @@ from redis.exceptions import TimeoutError as NoAnswerError
 
 from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, digest_or_none, owner_of, owner_tag
 from hybrid_memory.engines.redis.log_scripts import DROP, GET, READ, RESTORE, STATE, WRITE
-from hybrid_memory.engines.stored import conflict, from_micros, owner_json, to_json, to_micros
+from hybrid_memory.engines.stored import (
+    conflict,
+    digest,
+    draft_row,
+    event_in,
+    owner_json,
+    owner_key,
+    to_json,
+    to_micros,
+)
 from hybrid_memory.errors import OutcomeUnknownError, OutdatedError, StoreError, StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Payloads, Reading, Selection
@@ -93,7 +101,8 @@ class RedisLog(EventLog):
     ) -> Appended:
         values: list[Value] = ["erase", " ".join(map(str, positions)), len(rewritten)]
         for position, payload in rewritten.items():
-            values += [position, payload_digest(payload), to_json(payload)]
+            text = to_json(payload)
+            values += [position, digest(text).hex(), text]
         return self._written(owner, [note], seen, values)[0]
 
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
@@ -105,7 +114,7 @@ class RedisLog(EventLog):
             return
         # First, so that nobody is given a position that is about to be taken.
         self._reserved(owner, 0, max(event.position for event in events))
-        self._run(RESTORE, owner, [value for event in events for value in to_values(event)])
+        self._run(RESTORE, owner, [value for event in events for value in to_values(Draft.of(event), event.position)])
 
     def scrub(self) -> None:
         self._connection.rewrite()
@@ -246,23 +255,12 @@ class RedisLog(EventLog):
         return self._connection.script(script, [self._root(owner)], values)
 
 
-def to_values(written: Draft | Event) -> list[Value]:
+def to_values(draft: Draft, position: int | None = None) -> list[Value]:
     """Arguments for the scripts: fixed or position, session, id, kind, time, digest, a line of JSON, payload."""
-    first, session = (
-        (int(written.fixed_id), written.session)
-        if isinstance(written, Draft)
-        else (written.position, written.scope.session)
-    )
-    return [
-        first,
-        digest_or_none(session),
-        written.id,
-        written.kind.value,
-        to_micros(written.at),
-        payload_digest(written.payload),
-        to_json([written.id, session, written.sources, written.author]),
-        to_json(written.payload),
-    ]
+    event_id, session, kind, at, payload, sources, author = draft_row(draft)
+    line = to_json([event_id, session, sources, author])
+    first = int(draft.fixed_id) if position is None else position
+    return [first, digest_or_none(draft.session), event_id, kind, at, digest(payload).hex(), line, payload]
 
 
 def to_event(owner: Scope, position: int, stored: bytes) -> Event:
@@ -270,30 +268,4 @@ def to_event(owner: Scope, position: int, stored: bytes) -> Event:
     line, meta, payload = stored.split(b"\n", 2)
     kind, _, at = line.split(b" ")
     event_id, session, sources, author = json.loads(meta)
-    return Event(
-        position=position,
-        id=event_id,
-        scope=owner if session is None else Scope(owner.tenant, owner.user, owner.agent, session, owner.space),
-        kind=EventKind(kind.decode()),
-        at=from_micros(int(at)),
-        payload=json.loads(payload),
-        sources=tuple(sources),
-        author=author,
-    )
-
-
-def payload_digest(payload: dict[str, Any]) -> str:
-    """A digest that is the same for payloads with equal JSON values, whatever the order of their keys."""
-    text = json.dumps(_plain(payload), sort_keys=True)
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-
-
-def _plain(value: Any) -> Any:
-    """The value with one form for numbers that Python treats as equal: 1, 1.0 and true."""
-    if isinstance(value, dict):
-        return {key: _plain(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    if isinstance(value, (bool, float)) and value == int(value):
-        return int(value)
-    return value
+    return event_in((position, event_id, session, kind.decode(), int(at), payload, sources, author), *owner_key(owner))

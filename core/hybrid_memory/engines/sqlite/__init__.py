@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 
-from hybrid_memory.engines.sqlite.database import Database
+from hybrid_memory.engines.sqlite.database import VERSION, Database
 from hybrid_memory.engines.sqlite.driver import Driver
-from hybrid_memory.engines.sqlite.schema import VERSION
 from hybrid_memory.engines.sqlite.tables import SqliteIndex, SqliteLog
 from hybrid_memory.errors import DISTRIBUTION
 from hybrid_memory.index.port import SemanticIndex
@@ -47,12 +45,6 @@ class SqliteEngine(Engine):
         return Database(path, power_safe=self.config.power_safe, key=self.key, read_only=self.read_only)
 
 
-LEAST_FREE_BYTES = 100_000_000
-"""The least free disk space before a warning."""
-
-LARGE_WAL = 256_000_000
-"""The size of a write-ahead log that no process should need, in bytes."""
-
 LEFTOVERS = {
     "vectors without a record": "SELECT count(*) FROM vectors WHERE record NOT IN (SELECT id FROM records)",
     "records without a vector that wait for none": (
@@ -63,7 +55,7 @@ LEFTOVERS = {
 
 
 def check_file(path: Path, key: Key | None = None) -> Iterator[Finding]:
-    """Check the schema, damaged pages, orphaned index rows, and the disk; changes nothing."""
+    """Check the schema, damaged pages and orphaned index rows; changes nothing."""
     driver = Driver(path, key)
     try:
         with closing(driver.connect()) as connection:
@@ -85,17 +77,3 @@ def check_file(path: Path, key: Key | None = None) -> Iterator[Finding]:
                     yield Finding("orphans", "wrong", f"{count:,} {what}", REBUILD)
     except driver.error as error:
         yield Finding("integrity", "wrong", str(driver.failure("read", error)), RESTORE)
-    usage = shutil.disk_usage(path.parent)
-    journal = path.with_name(f"{path.name}-wal")
-    wal = journal.stat().st_size if journal.exists() else 0
-    state = f"{_size(path.stat().st_size)}, write-ahead log {_size(wal)}, {_size(usage.free)} free on the disk"
-    if usage.free < max(LEAST_FREE_BYTES, path.stat().st_size // 10):
-        yield Finding("disk", "wrong", state, "free some space: a full disk refuses every write")
-    elif wal > LARGE_WAL:
-        yield Finding("disk", "note", state, "a process keeps an old read open; closing it lets the log shrink")
-    else:
-        yield Finding("disk", "ok", state)
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"  # noqa: PLR2004 - a billion
