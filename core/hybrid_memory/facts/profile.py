@@ -215,7 +215,13 @@ class UserProfile(CheckedModel):
         """A row for each value; the first shows earlier values of the field."""
         entries = self.sources.get(name, ())
         former = [entry for entry in self.history(name) if not entry.state.standing]
-        before = "<br>".join(display.text(_former(entry, chinese)) for entry in former)
+        spans = [
+            f"{one.valid_from:%Y-%m-%d}{'' if (to := one.valid_to) is None else f' to {to:%Y-%m-%d}'}" for one in former
+        ]
+        before = "<br>".join(
+            display.text(f"{_shown(one.value, chinese)} ({one.state}, {span}; {', '.join(one.sources)})")
+            for one, span in zip(former, spans, strict=True)
+        )
         label = self._label(name, chinese)
         values = [value for value in self._values(name) if first_said(earlier, name, _shown(value, chinese))]
         for value in values or ([""] if before else []):
@@ -301,9 +307,3 @@ def _shown(value: Any, chinese: bool) -> str:
     if isinstance(value, date):
         return value.isoformat()
     return f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
-
-
-def _former(entry: ProfileEntry, chinese: bool) -> str:
-    until = "" if entry.valid_to is None else f" to {entry.valid_to:%Y-%m-%d}"
-    when = f"{entry.valid_from:%Y-%m-%d}{until}"
-    return f"{_shown(entry.value, chinese)} ({entry.state}, {when}; {', '.join(entry.sources)})"

@@ -188,7 +188,15 @@ class Database(SqlDatabase):
         if reader is None:
             with self._registry:
                 self.check_open()
-                reader = self._local.reader = _Reader(self._reading())
+                try:
+                    connection = self._driver.connect()
+                    self._configure(connection)
+                    connection.execute("PRAGMA query_only = ON")
+                    if not self._driver.encrypted:
+                        connection.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
+                except self._driver.error as error:
+                    raise self._driver.failure("open", error) from error
+                reader = self._local.reader = _Reader(connection)
                 self._readers.add(reader)
         with reader.lock:
             self.check_open()
@@ -196,17 +204,6 @@ class Database(SqlDatabase):
                 return reader.connection.execute(statement, values).fetchall()
             except self._driver.error as error:
                 raise self._driver.failure("read", error) from error
-
-    def _reading(self) -> sqlite3.Connection:
-        try:
-            connection = self._driver.connect()
-            self._configure(connection)
-            connection.execute("PRAGMA query_only = ON")
-            if not self._driver.encrypted:
-                connection.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
-        except self._driver.error as error:
-            raise self._driver.failure("open", error) from error
-        return connection
 
     def owner_id_for_writing(self, run: sqlite3.Connection, scope: Scope) -> int:
         """The number of the scope's owner; assigns one inside this transaction if it is new."""
