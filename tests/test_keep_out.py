@@ -18,7 +18,7 @@ from tests.world import exchange, stored, user
 
 both = pytest.mark.in_pairs("face", "memory")
 
-PIN = "The PIN of the gate is 4408."
+PIN = "The PIN of the gate is 44089917."
 
 
 def shows(memory: ScopedMemory, session: ScopedMemory) -> str:
@@ -38,19 +38,19 @@ def shows(memory: ScopedMemory, session: ScopedMemory) -> str:
 def test_what_is_repeated_does_not_come_back(face: Face, memory: HybridMemory, how: str) -> None:
     alice, session = memory.scoped(user="alice"), memory.scoped(user="alice", session="s1")
     first = session.remember([PIN, "The gate is green, and I like it."]).ids[0]
-    query, ids = ("4408", None) if how == "query" else (None, first)
+    query, ids = ("44089917", None) if how == "query" else (None, first)
     receipt = face(alice).forget(query=query, ids=ids, keep_out=True)
     assert (receipt.kept_out, receipt.erased["turns"]) == (1, 1)
-    session.remember("4408 stays deleted. The gate is still green.")
-    session.remember(Message(role=Role.ASSISTANT, content="Noted.", metadata={"pin": "4408"}))
-    session.mirror([user("The gate opens with ４４０８.", "m1"), user("门禁密码是4408。", "m2")])
-    alice.block("gate").put("opens with 4408")
-    alice.files().write("/notes/gate.md", "The gate opens with 4408, as before.")
-    page = session.offload("The gate: 4408, and more. " * 50)
+    session.remember("44089917 stays deleted. The gate is still green.")
+    session.remember(Message(role=Role.ASSISTANT, content="Noted.", metadata={"pin": "44089917"}))
+    session.mirror([user("The gate opens with ４４０８９９１７.", "m1"), user("门禁密码是44089917。", "m2")])
+    alice.block("gate").put("opens with 44089917")
+    alice.files().write("/notes/gate.md", "The gate opens with 44089917, as before.")
+    page = session.offload("The gate: 44089917, and more. " * 50)
     session.compact(keep=1)
     text = shows(alice, session) + str(session.fetch(page.result_id))
-    assert "4408" not in text
-    assert "４４０８" not in text
+    assert "44089917" not in text
+    assert "４４０８９９１７" not in text
     assert f"{MASK} stays deleted. The gate is still green." in text
     assert "I like it" in text
 
@@ -58,7 +58,7 @@ def test_what_is_repeated_does_not_come_back(face: Face, memory: HybridMemory, h
 @both
 def test_a_host_that_repeats_its_history_changes_nothing(face: Face, memory: HybridMemory) -> None:
     alice = memory.scoped(user="alice", session="s1")
-    memory.scoped(user="alice").forget(query="4408", keep_out=True)
+    memory.scoped(user="alice").forget(query="44089917", keep_out=True)
     told = [Message(id="m1", content=PIN), Message(id="m2", role=Role.ASSISTANT, content="Thanks.")]
     for _ in range(2):
         face(alice).mirror(told)
@@ -113,14 +113,14 @@ def test_other_separators_are_the_same_words(face: Face, memory: HybridMemory) -
 def test_it_is_counted_and_lifted(face: Face, memory: HybridMemory) -> None:
     alice = memory.scoped(user="alice")
     assert face(alice).kept_out() == 0
-    assert face(alice).forget(query="4408", keep_out=True).kept_out == 1
-    assert face(alice).forget(query="4408", keep_out=True).kept_out == 0, "it is already"
+    assert face(alice).forget(query="44089917", keep_out=True).kept_out == 1
+    assert face(alice).forget(query="44089917", keep_out=True).kept_out == 0, "it is already"
     face(alice).forget(query="Granite Mutual", keep_out=True)
     assert face(alice).kept_out() == 2
     with pytest.raises(InvalidInputError, match="'4409' is not kept out"):
         face(alice).kept_out(lift="4409")
     alice.remember(PIN)
-    assert face(alice).kept_out(lift="4408") == 1
+    assert face(alice).kept_out(lift="44089917") == 1
     alice.remember(PIN)
     assert [message.text for message in alice.history()] == [f"The PIN of the gate is {MASK}.", PIN]
     assert face(alice).kept_out(lift=True) == 0
@@ -133,12 +133,12 @@ def test_bad_requests_change_nothing(face: Face, memory: HybridMemory) -> None:
     alice.remember(PIN)
     for named, problem in (
         ({"expired": True}, "needs ids= or query="),
-        ({"query": "4408"}, "reaches all sessions"),
+        ({"query": "44089917"}, "reaches all sessions"),
         ({"query": "the"}, "needs a rare word"),
     ):  # fmt: skip
         with pytest.raises(InvalidInputError, match=problem):
             face(alice).forget(**named, keep_out=True)
-    assert face(memory.scoped(user="alice")).forget(query="4408", keep_out=True, dry_run=True).dry_run
+    assert face(memory.scoped(user="alice")).forget(query="44089917", keep_out=True, dry_run=True).dry_run
     assert (len(alice.history()), alice.kept_out()) == (1, 0)
     plain = alice.remember("We go to the park.").ids[0]
     assert "no rare word" in face(alice).forget(ids=plain, keep_out=True).note
@@ -152,12 +152,12 @@ def test_in_a_space_it_holds_for_every_member(face: Face, memory: HybridMemory) 
     team.remember(PIN)
     bob = memory.scoped(user="bob").space("team")
     with pytest.raises(AccessDeniedError):
-        face(bob).forget(query="4408", keep_out=True)
+        face(bob).forget(query="44089917", keep_out=True)
     with pytest.raises(AccessDeniedError):
         face(bob).kept_out()
-    face(team).forget(query="4408", keep_out=True)
-    bob.remember("Is it 4408?")
-    memory.scoped(user="eve").space("team").remember("4408!")
+    face(team).forget(query="44089917", keep_out=True)
+    bob.remember("Is it 44089917?")
+    memory.scoped(user="eve").space("team").remember("44089917!")
     assert [event.message.text for event in team.quarantined()] == [f"{MASK}!"]
     assert [message.text for message in team.history()] == [f"Is it {MASK}?"]
 
@@ -187,14 +187,14 @@ def test_another_process_that_did_not_hear_of_it_is_refused_by_the_log(tmp_path:
     url = f"sqlite:///{tmp_path}/memory.db"
     with opened(url=url) as one, opened(url=url) as other:
         other.scoped(user="alice").remember("The gate is green.")
-        one.scoped(user="alice").forget(query="4408", keep_out=True)
+        one.scoped(user="alice").forget(query="44089917", keep_out=True)
         other.scoped(user="alice").remember(PIN)
         assert one.scoped(user="alice").history()[-1].text == f"The PIN of the gate is {MASK}."
 
 
 def test_a_copy_keeps_out_the_same(opened: Open) -> None:
     with opened(url="memory://") as source, opened(url="memory://") as copy:
-        source.scoped(user="alice").forget(query="4408", keep_out=True)
+        source.scoped(user="alice").forget(query="44089917", keep_out=True)
         source.scoped(user="alice").remember("The gate is green.")
         source.migrate(copy)
         copy.scoped(user="alice").remember(PIN)

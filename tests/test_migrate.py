@@ -74,10 +74,14 @@ def known(owner: ScopedMemory) -> list[tuple[Any, ...]]:
     return [(f.subject, f.attribute, f.value, f.state, f.valid_from, f.positions) for f in owner.facts(history=True)]
 
 
-def found(owner: ScopedMemory, query: str, spaces: Any) -> list[tuple[float, Record]]:
-    """What is recalled; engines may order what scores the same by the last bit of their arithmetic."""
-    hits = [(-round(hit.score, 4), hit.record) for hit in owner.recall(query, spaces=spaces, k=50)]
-    return sorted(hits, key=lambda hit: (hit[0], hit[1].id))
+def found(owner: ScopedMemory, query: str, spaces: Any) -> list[Record]:
+    """What is recalled, in the order of the log: engines keep vectors more or less precisely."""
+    return sorted((hit.record for hit in owner.recall(query, spaces=spaces, k=50)), key=lambda record: record.id)
+
+
+def scores(memory: HybridMemory) -> dict[str, float]:
+    alice = memory.scoped(user="alice", session="s1")
+    return {f"{query} {hit.record.id}": hit.score for query in QUERIES for hit in alice.recall(query, k=50)}
 
 
 def seen(memory: HybridMemory) -> dict[str, Any]:
@@ -116,6 +120,7 @@ def test_the_copy_shows_what_the_original_shows(face: Face, make: Make, source: 
     expected = seen(original)
     done = face(original).migrate(copy)
     assert seen(copy) == expected
+    assert scores(copy) == pytest.approx(scores(original), abs=1e-3)
     assert seen(original) == expected, "the original is as it was"
     ours, theirs = original.stats(), copy.stats()
     assert (done.owners, done.events) == (ours.owners, ours.events)

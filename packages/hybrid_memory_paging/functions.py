@@ -339,10 +339,8 @@ class CustomFunction:
         arguments = {field.alias or name: getattr(checked, name) for name, field in type(checked).model_fields.items()}
         try:
             result = self.limit.call(partial(self._called, arguments))
-        except ModelError as error:  # it took too long
-            return failure(str(error))
-        except Exception as error:  # noqa: BLE001 - whatever the function raises
-            return failure(described(error))
+        except Exception as error:  # noqa: BLE001 - whatever the function raises, or that it took too long
+            return failure(str(error) if isinstance(error, ModelError) else described(error))
         return Answer(_as_text(result))
 
     def _called(self, arguments: Mapping[str, Any]) -> Any:
