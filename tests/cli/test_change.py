@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -113,6 +114,23 @@ def test_a_zip_that_cannot_be_read_is_refused_with_what_to_do(
     assert command("import", store, export, "-u", "alice") == 2
     assert "data.zip unpacks to more than 100 bytes: unpack it, and give the folder" in command.err
     assert not store.exists()
+
+
+def test_chats_are_imported_from_stdin(command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def piped(words: str) -> None:
+        monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(words.encode()), encoding="ascii"))
+
+    store = tmp_path / "new.db"
+    piped('{"role": "user", "content": "我搬到了杭州。"}\n')
+    assert command.json("import", store, "-", "-u", "alice", *QUICK)["sessions"] == ["stdin"]
+    assert [turn["content"] for turn in log(store)] == ["我搬到了杭州。"]
+    assert command("export", store, "--out", tmp_path / "all.jsonl") == 0
+    piped((tmp_path / "all.jsonl").read_text(encoding="utf-8"))
+    assert command("import", tmp_path / "copy.db", "-", "-u", "alice", *QUICK) == 0, command.err
+    assert log(tmp_path / "copy.db") == log(store)
+    piped("no JSON")
+    assert command("import", store, "-", "-u", "alice") == 2
+    assert "hybrid-memory: stdin, line 1: broken JSON" in command.err
 
 
 NAMES = st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=6).filter(str.strip)

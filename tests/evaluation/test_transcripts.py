@@ -1,4 +1,4 @@
-"""Exports of ChatGPT and Claude.ai, without what nobody saw, and what OpenAI itself writes."""
+"""Exports of ChatGPT and Claude.ai, without what nobody saw, and what OpenAI and LangChain themselves write."""
 
 import json
 import os
@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from langchain_core import messages as langchain
+from langchain_core.load import dumpd
 
 from hybrid_memory import Message
 from hybrid_memory.apps.transcripts import Transcript, read_transcript
@@ -188,6 +190,16 @@ def who_said_what(messages: Any) -> list[tuple[Any, ...]]:
     return rows
 
 
+EXPECTED = [
+    ("system", "Answer briefly.", None, [], None),
+    ("user", "What is the weather in 上海?", "mia", [], None),
+    ("assistant", "", None, [("c1", "weather", {"city": "上海"}), ("c2", "clock", {})], None),
+    ("tool", "21 °C", None, [], "c1"),
+    ("tool", "09:30", None, [], "c2"),
+    ("assistant", "21 degrees, at half past nine.", None, [], None),
+]
+
+
 def test_anthropic_messages_give_calls_results_and_no_thinking(tmp_path: Path) -> None:
     chat = [
         {"role": "user", "content": "How much is left?"},
@@ -265,7 +277,37 @@ def test_any_openai_conversation_comes_back(tmp_path: Path, chat: list[dict[str,
         assert len({message.id for message in transcript.messages}) == len(chat)
 
 
-FORMS = ["openai", "claude-ai", "chatgpt"]
+LANGCHAIN = [
+    langchain.SystemMessage("Answer briefly."),
+    langchain.HumanMessage("What is the weather in 上海?", name="mia"),
+    langchain.AIMessage(
+        [{"type": "thinking", "thinking": "hm", "signature": "s"}, {"type": "tool_use", "id": "c1", "name": "weather"}],
+        tool_calls=[
+            {"name": "weather", "args": {"city": "上海"}, "id": "c1"},
+            {"name": "clock", "args": {}, "id": "c2"},
+        ],
+    ),
+    langchain.ToolMessage("21 °C", tool_call_id="c1"),
+    langchain.ToolMessage("09:30", tool_call_id="c2"),
+    langchain.AIMessage("21 degrees, at half past nine."),
+]
+SHAPES: dict[str, Any] = {
+    "messages_to_dict": langchain.messages_to_dict,
+    "dumpd": lambda said: [dumpd(message) for message in said],
+    "model_dump": lambda said: [message.model_dump(mode="json") for message in said],
+    "state": lambda said: {"messages": [message.model_dump(mode="json") for message in said], "steps": 3},
+    "dumped state": lambda said: json.loads(json.dumps(dumpd({"messages": said}))),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_langchain_writes_is_read_in_each_of_its_shapes(tmp_path: Path, shape: str) -> None:
+    transcript = read_one(written(tmp_path, SHAPES[shape](LANGCHAIN)))
+    assert transcript.form == "langchain"
+    assert who_said_what(transcript.messages) == EXPECTED
+
+
+FORMS = ["openai", "langchain", "claude-ai", "chatgpt"]
 
 
 def line_of(text: str, role: str = "user") -> str:
@@ -304,7 +346,7 @@ BROKEN: dict[str, tuple[bytes, int, str]] = {
     "endless nesting": (b"[" * 200_000, 0, "line 1: "),
     "an empty list": (b"[]", 0, "not a known transcript format"),
     "no messages": (b'{"messages": []}', 0, "not a known transcript format"),
-    "questions": (b'{"question": "a"}\n' * 30, 0, "line 1: not a known transcript format.*openai.*chatgpt"),
+    "questions": (b'{"question": "a"}\n' * 30, 0, "line 1: not a known transcript format.*openai.*langchain.*chatgpt"),
     "an unknown role": (A + b'\n{"role": "king"}', 1, "line 2: no OpenAI chat message"),
     "mixed lines": (A + b"\n[" + A + b"]\n" + A, 2, "line 2: a file holds one"),
     "a head": (b'{"id": 7}\n' + A, 1, "line 1: no OpenAI chat message: {'id': 7}"),

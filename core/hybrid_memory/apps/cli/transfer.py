@@ -5,12 +5,15 @@ An export has one message per line, as in ``history --json`` without its handle;
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,10 +30,27 @@ if TYPE_CHECKING:
 
 
 DASH = Path("-")
-"""Stands for stdout."""
+"""Stands for stdin or stdout."""
 
 OWN = "jsonl"
 """The form of `export`."""
+
+
+@contextmanager
+def stdin_as_file(files: Sequence[Path], refusals: list[str]) -> Iterator[list[Path]]:
+    """The files; a dash among them becomes a file with what stdin holds, as files are read more than once.
+
+    Errors and ``refusals`` call it stdin.
+    """
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / "stdin"
+        if DASH in files:
+            copy.write_bytes(sys.stdin.buffer.read())
+        try:
+            yield [copy if file == DASH else file for file in files]
+        except InvalidInputError as error:
+            raise InvalidInputError(str(error).replace(str(copy), "stdin")) from error
+        refusals[:] = [refusal.replace(str(copy), "stdin") for refusal in refusals]
 
 
 def read_transcripts(paths: Sequence[Path], form: Any, refusals: list[str] | None = None) -> list[Transcript]:
@@ -97,8 +117,8 @@ def _exported(path: Path, refusals: list[str]) -> list[Transcript]:
 
 
 TAKES = (
-    "import takes JSON and JSONL: the zip or conversations.json of ChatGPT or Claude, chats in the form of OpenAI, and "
-    "what hybrid-memory export writes; for a text: hybrid-memory remember STORE - < FILE"
+    "import takes JSON and JSONL: the zip or conversations.json of ChatGPT or Claude, chats in the form of OpenAI or "
+    "LangChain, and what hybrid-memory export writes; for a text: hybrid-memory remember STORE - < FILE"
 )
 
 BATCH = 500
@@ -109,14 +129,15 @@ Files = Annotated[
     typer.Argument(
         metavar="FILE...",
         show_default=False,
-        help="Chats in JSON or JSONL, folders of them, or the zip of an export.",
+        help="Chats in JSON or JSONL, folders of them, or the zip of an export; - reads stdin.",
     ),
 ]
 Form = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="Format of the files: openai, claude-ai, chatgpt, or jsonl for hybrid-memory export; auto finds out.",
+        help="Format of the files: openai, langchain, claude-ai, chatgpt, or jsonl for hybrid-memory export; "
+        "auto finds out.",
     ),
 ]
 
@@ -140,7 +161,8 @@ def import_chats(
     Example: hybrid-memory import memory.db conversations.json --user alice
     """
     refusals: list[str] = []
-    chats = read_sessions(files, form, refusals)
+    with stdin_as_file(files, refusals) as paths:
+        chats = read_sessions(paths, form, refusals)
     if not chats:
         raise InvalidInputError("; ".join([*refusals, TAKES]))
     if owner.session is not None:

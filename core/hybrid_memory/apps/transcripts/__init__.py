@@ -21,18 +21,19 @@ from hybrid_memory.apps.transcripts.documents import (
     records,
 )
 from hybrid_memory.apps.transcripts.exports import OF_ACCOUNTS, ChatGpt, ClaudeAi
-from hybrid_memory.apps.transcripts.messages import OpenAi, dated
+from hybrid_memory.apps.transcripts.messages import LangChain, OpenAi, dated
 from hybrid_memory.display import counted
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.validation import shown
 
 __all__ = ["Form", "Transcript", "file_time", "read_transcript"]
 
-Form: TypeAlias = Literal["openai", "claude-ai", "chatgpt"]
+Form: TypeAlias = Literal["openai", "langchain", "claude-ai", "chatgpt"]
 """The program that wrote a file."""
 
 _READERS: dict[Form, Reader] = {
     "openai": OpenAi(),
+    "langchain": LangChain(),
     "claude-ai": ClaudeAi(),
     "chatgpt": ChatGpt(),
 }

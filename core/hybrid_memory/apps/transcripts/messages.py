@@ -1,4 +1,4 @@
-"""Messages of OpenAI, and the parts that all forms share: content, calls, results, times."""
+"""Messages of OpenAI, Anthropic and LangChain, and the parts that all forms share: content, calls, results, times."""
 
 from __future__ import annotations
 
@@ -212,3 +212,62 @@ class OpenAi(Reader):
             id_=turn.get("id"),
             at=stated_time(turn),
         )
+
+
+_LANGCHAIN_ROLES = {
+    "human": Role.USER,
+    "ai": Role.ASSISTANT,
+    "system": Role.SYSTEM,
+    "tool": Role.TOOL,
+    "function": Role.TOOL,
+    "chat": Role.USER,
+    "remove": Role.USER,
+}
+_SPEAKERS = {"assistant": Role.ASSISTANT, "ai": Role.ASSISTANT, "system": Role.SYSTEM, "developer": Role.SYSTEM}
+_CONTENT = "content"
+
+
+class LangChain(OpenAi):
+    """The same of LangChain's messages, in one of their three shapes."""
+
+    program = "LangChain"
+
+    def is_turn(self, value: Any) -> bool:
+        """Whether it is one of its messages."""
+        return _langchain_fields(value) is not None
+
+    def messages(self, turn: Mapping[str, Any]) -> list[Message]:
+        """The messages of one of them; of one that removes another, none."""
+        kind, fields = _langchain_fields(turn) or ("remove", {})
+        if kind == "remove":
+            return []
+        extra, metadata = mapping(fields.get("additional_kwargs")), mapping(fields.get("response_metadata"))
+        legacy = extra.get("function_call")
+        calls = items(fields.get("tool_calls")) + items(fields.get("invalid_tool_calls"))
+        calls = calls or items(extra.get("tool_calls")) or ([{"function": legacy}] if legacy else [])
+        speaker = str(fields.get("role", "")).lower() if kind == "chat" else ""
+        return messages_of(
+            _SPEAKERS.get(speaker, _LANGCHAIN_ROLES[kind]),
+            fields.get(_CONTENT),
+            calls=calls,
+            answers=fields.get("tool_call_id"),
+            name=fields.get("name") or (speaker if speaker not in {"user", "human", *_SPEAKERS} else None),
+            id_=fields.get("id"),
+            at=stated_time(fields) or stated_time(extra) or stated_time(metadata),
+        )
+
+
+def _langchain_fields(value: Any) -> tuple[str, Mapping[str, Any]] | None:
+    """The type and the fields of a message; None if it is not a message."""
+    if not isinstance(value, Mapping):
+        return None
+    fields = value
+    if isinstance(value.get("data"), Mapping):
+        fields = {"type": value.get("type"), **value["data"]}
+    elif "lc" in value and isinstance(value.get("kwargs"), Mapping):
+        path = value.get("id")
+        named = path[-1] if isinstance(path, list) and path and isinstance(path[-1], str) else ""
+        fields = {"type": named.removesuffix("Chunk").removesuffix("Message").lower(), **value["kwargs"]}
+    kind = fields.get("type")
+    kind = kind.removesuffix("Chunk").removesuffix("Message").lower() if isinstance(kind, str) else ""
+    return (kind, fields) if kind in _LANGCHAIN_ROLES and _CONTENT in fields and "uuid" not in fields else None
