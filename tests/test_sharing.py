@@ -217,19 +217,22 @@ def test_revoking_counts_at_once_and_for_every_handle(face: Face, memory: Hybrid
     seat_of_bob.remember("Bob was here.")
     past = seat_of_bob.as_of(seat_of_bob.remember("Twice.").positions[0])
     assert len(face(past).history()) == 5
-    (hit,) = face(bob).recall("launch", spaces=["team"], k=1)
+    for _ in range(2):  # answers that are kept
+        (hit,) = face(bob).recall("launch", spaces=["team"], k=1)
+        assert face(bob).recall("launch", spaces="all", k=1) == [hit]
+        assert len(face(past).recall("launch")) == len(face(seat_of_bob).recall("launch")) > 0
     assert face(bob).expand(hit)[0].text == "The launch is on Friday."
     face(team).revoke(user="bob")
     refused: list[tuple[ScopedMemory, str, Any]] = [
-        (seat_of_bob, "remember", "Still here?"), (seat_of_bob, "history", None), (past, "history", None),
-        (past, "recall", "launch"), (bob, "expand", hit), (bob, "why", hit),
+        (seat_of_bob, "remember", "Still here?"), (seat_of_bob, "history", None), (seat_of_bob, "recall", "launch"),
+        (past, "history", None), (past, "recall", "launch"), (bob, "expand", hit), (bob, "why", hit),
     ]  # fmt: skip
     for handle, verb, value in refused:
         with pytest.raises(AccessDeniedError):
             getattr(face(handle), verb)(*([] if value is None else [value]))
     with pytest.raises(AccessDeniedError):
-        face(bob).recall("launch", spaces=["team"])
-    assert face(bob).recall("launch", spaces="all") == []
+        face(bob).recall("launch", spaces=["team"], k=1)
+    assert face(bob).recall("launch", spaces="all", k=1) == []
     assert [denial.verb for denial in face(team).audit()] == [*(verb for _, verb, _ in refused), "recall"]
     face(team).grant(user="bob", right="read")
     assert len(face(seat_of_bob).history()) == 5
@@ -457,29 +460,10 @@ def test_two_approvals_at_once_add_one_turn(memory: HybridMemory, team: SpaceMem
         assert len(team.history()) == 3 + number + 1
 
 
-QUESTION = "When is the boiler serviced?"
-
-
-@pytest.fixture
-def house(memory: HybridMemory) -> SpaceMemory:
-    """A space of Alice's that Bob may read, with turns of Alice's and of an agent's."""
+def test_a_member_cannot_speak_as_another(face: Face, memory: HybridMemory) -> None:
     house = memory.scoped(user="alice").space("house").create()
     house.grant(user="bob", right="read")
-    house.grant(agent="scout", right="write")
-    house.remember("The boiler is serviced every October. I am allergic to dust.")
-    memory.scoped(agent="scout").space("house").remember("The boiler service costs 90 euros.")
-    return house
-
-
-@pytest.fixture
-def bob(memory: HybridMemory, house: SpaceMemory) -> ScopedMemory:
-    """Bob, who has asked about the boiler."""
     bob = memory.scoped(user="bob", session="s1")
-    bob.remember(QUESTION)
-    return bob
-
-
-def test_a_member_cannot_speak_as_another(face: Face, bob: ScopedMemory, house: SpaceMemory) -> None:
     house.remember({"role": "user", "content": "The boiler may stay off.", "name": "bob"})
     house.remember({"role": "user", "content": "The boiler is old.", "name": "user"})
     text = face(bob).assemble("Is the boiler old, may it stay off?", spaces=["house"]).text
