@@ -21,7 +21,7 @@ from hybrid_memory.documents.items import (
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError, StoreUnavailableError
 from hybrid_memory.memory.store import ItemMemory
 from hybrid_memory.runtime.runners import InlineRunner, drive
-from tests.doubles import Clock
+from tests.doubles import Clock, line_to
 from tests.faces import Face, Open
 from tests.world import stored
 
@@ -135,6 +135,18 @@ def test_a_deletion_cut_short_is_finished_later(opened: Open, tmp_path: Path, mo
     with opened() as again:
         one(again.items("app"), put("b", "another"))
         assert b"armadillo" not in stored(tmp_path)
+
+
+def test_what_another_handle_puts_meanwhile_is_seen_and_stays(opened: Open) -> None:
+    memory, theirs = opened(), opened().items("app")
+    items = memory.items("app")
+    line = line_to(memory, "log")
+    for verb in ("read", "append"):
+        line.during[verb] = lambda: theirs.batch([put("shared", "theirs")])
+        items.batch([put(verb, "w1"), FindItems(query="w1")])
+        assert not line.during, "they put it while ours was written"
+        for handle in (items, theirs):
+            assert {item.key for item in one(handle, FindItems(query="w1"))} >= {verb, "shared"}
 
 
 KEYS = st.sampled_from(["a", "b", "c"])
