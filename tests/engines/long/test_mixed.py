@@ -224,8 +224,8 @@ def told_in_memory(face: Face) -> dict[str, Any]:
     assert told["query 6: Oceanarim"][0][0] == SAID[2][1]
     assert not any("parrot" in text for text, *_ in told["rolled back"])
     assert "parrot" in told["rolled forward"][0][0]
-    assert told["files"][NOTES] == "# Band\n\n- Ana plays the cello\n- Bo and Di play the 笛子\n- Cy plays the tuba\n"
-    assert told["files without it"][NOTES] == "- Bo and Di play the 笛子\n- Cy plays the tuba\n"
+    assert told["files"][NOTES] == "# Band\n\n- Ana plays the cello\n- Bo plays the 笛子\n- Cy plays the tuba\n"
+    assert told["files without it"][NOTES] == "- Bo plays the 笛子\n- Cy plays the tuba\n"
     assert not any("Pixel," in text or "Ana" in text for text, *_ in told["without what is forgotten"])
     return told
 
