@@ -20,9 +20,7 @@ from tests.faces import Child, Face, Open
 
 pytest.register_assert_rewrite("hybrid_memory.testing")
 
-ENGINES = re.compile(
-    "postgres|redis|milvus|durability|test_extension|full_disk|test_engines_agree|test_yaml|test_stdio"
-)
+ENGINES = re.compile("postgres|redis|milvus|durability|test_extension|full_disk|test_engines_agree|test_stdio")
 """In the ids of the tests that `make test-engines` runs."""
 
 # The same examples each time, and few where a property says no number itself, so that a run that passed passes again;

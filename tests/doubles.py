@@ -45,6 +45,7 @@ class Line:
     Attributes:
         error: what calls raise while it is set: all, or those whose name and arguments `hits` is true of.
         breaks: a method by whose next call the line is cut, and whether "before" it reaches the object or "after".
+        spared: how many calls of a method get through before it breaks.
         during: what happens once within the next call of a method, after the object answered.
     """
 
@@ -54,6 +55,7 @@ class Line:
         self.error: Exception | None = None
         self.hits: Callable[[str, tuple[Any, ...]], bool] = lambda name, _: name != "close"
         self.breaks: dict[str, tuple[str, Exception]] = {}
+        self.spared: Counter[str] = Counter()
         self.during: dict[str, Callable[[], object]] = {}
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -61,7 +63,8 @@ class Line:
 
         def call(*args: Any, **kwargs: Any) -> Any:
             self.calls[name] += 1
-            when, error = self.breaks.pop(name, ("", None))
+            self.spared[name] -= 1
+            when, error = self.breaks.pop(name, ("", None)) if self.spared[name] < 0 else ("", None)
             self.error = error or self.error
             if self.error is not None and when != "after" and self.hits(name, args):
                 raise self.error

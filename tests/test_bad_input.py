@@ -71,13 +71,6 @@ def test_recall_refuses_what_it_cannot_answer(face: Face, memory: HybridMemory) 
             face(alice).recall(query, **options)
 
 
-@pytest.mark.parametrize("count", [2**31, 2**63 - 1])
-def test_more_than_any_store_holds_is_all_there_is(face: Face, alice: ScopedMemory, count: int) -> None:
-    face(alice).remember(["a cat", "two cats"])
-    assert len(face(alice).recall("cat", k=count)) == 2
-    assert len(face(alice).history(limit=count)) == 2
-
-
 @pytest.mark.parametrize("embedder", [object(), "nobody", 7], ids=["object", "text", "number"])
 def test_a_bad_embedder_is_refused_first(face: Face, memory: HybridMemory, alice: ScopedMemory, embedder: Any) -> None:
     face(alice).remember("a cat")

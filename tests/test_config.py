@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hybrid_memory import CompactionConfig, LearningConfig, MemoryConfig, RecallConfig, Weights, open_memory
 from hybrid_memory.config import ArchiveConfig, IndexConfig, OrchestrationConfig, RedactionConfig, RetentionConfig, yaml
 from hybrid_memory.errors import InvalidConfigError
+from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.urls import shown_url
 from tests.world import cases, rows
 
@@ -190,6 +191,19 @@ def test_a_memory_opens_from_a_yaml_path(tmp_path: Path, as_path: bool) -> None:
     with open_memory(file if as_path else str(file)) as memory:
         assert memory.stats().url == "memory://"
         assert memory.stats().embedder == "hashing-256"
+
+
+def test_a_model_by_another_name_must_be_given(tmp_path: Path) -> None:
+    file = tmp_path / "memory.yaml"
+    file.write_text("url: memory://\nembedder: text-embedding-v4\n", encoding="utf-8")
+    with open_memory(file, embedder=lambda texts: HashingEmbedder().embed_documents(texts)) as memory:
+        alice = memory.scoped(user="alice")
+        alice.remember(["My order is number A-4711.", "It rains."])
+        (hit,) = alice.recall("the number of the order", k=1)
+        assert (hit.record.text, hit.note, hit.signals.vector) == ("My order is number A-4711.", "", 1)
+        assert memory.stats().embedder == "text-embedding-v4"
+    with pytest.raises(InvalidConfigError, match=r"'text-embedding-v4' is none of ours.*open_memory\(embedder="):
+        open_memory(file)
 
 
 @pytest.mark.parametrize(("settings", "told"), cases("config.json", "settings"), ids=repr)

@@ -76,17 +76,13 @@ def local() -> Any:
     return embedder_of("auto")
 
 
-def words_alone(name: str) -> bool:
-    return name == "none"
-
-
 @pytest.fixture
 def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
     """What a page defines; its memories are closed afterwards."""
     hashed = request.node.callspec.params["page"] in HASHED
     monkeypatch.chdir(tmp_path)
     given = HashingEmbedder if hashed else local
-    monkeypatch.setattr("hybrid_memory.memory.opening.embedder_of", lambda name: None if words_alone(name) else given())
+    monkeypatch.setattr("hybrid_memory.memory.opening.embedder_of", lambda name: None if name == "none" else given())
     defined: dict[str, Any] = {"__name__": "page"}
     with patch.dict(os.environ):  # a page may set a key
         yield defined

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory import Hit, HybridMemory
+from hybrid_memory import HybridMemory
 from hybrid_memory.errors import EmbedderMismatchError, ModelError, StoreUnavailableError
 from hybrid_memory.models.embedders import HashingEmbedder
 from tests.doubles import FaultyEmbedder, Line, line_to, texts, wait_until
@@ -205,17 +205,8 @@ def cut(index: Line) -> None:
     index.error = StoreUnavailableError(FAILURE)
 
 
-def found(hits: list[Hit]) -> set[str]:
-    return set(texts(hits))
-
-
-@pytest.fixture
-def url(store: str) -> str:
-    return store
-
-
-def test_the_log_answers_and_says_so(face: Face, opened: Open, url: str) -> None:
-    memory = opened(url=url, clock=lambda: NOW)
+def test_the_log_answers_and_says_so(face: Face, opened: Open) -> None:
+    memory = opened(clock=lambda: NOW)
     index = line_to(memory, "index")
     alice = memory.scoped(user="alice")
     alice.remember(["it rains", "my cat sleeps", "我的猫睡觉"], at=NOW - DAY, metadata={"tag": 1})
@@ -232,8 +223,8 @@ def test_the_log_answers_and_says_so(face: Face, opened: Open, url: str) -> None
     assert 0 < hit.signals.recency < 1
 
 
-def test_an_outage_delays_the_index_and_loses_nothing(face: Face, opened: Open, url: str) -> None:
-    memory = opened(url=url)
+def test_an_outage_delays_the_index_and_loses_nothing(face: Face, opened: Open) -> None:
+    memory = opened()
     index = line_to(memory, "index")
     alice = memory.scoped(user="alice")
     alice.remember("cat 0")
@@ -248,7 +239,7 @@ def test_an_outage_delays_the_index_and_loses_nothing(face: Face, opened: Open, 
     assert len(face(alice).history()) == 40
     index.error = None
     hits = face(alice).recall("cat", k=50)
-    assert found(hits) == {f"cat {number}" for number in range(40)}
+    assert set(texts(hits)) == {f"cat {number}" for number in range(40)}
     assert {hit.note for hit in hits} == {""}
     stats = memory.stats()
     assert (stats.records, stats.vectors, stats.unindexed, stats.pending) == (40, 40, 0, 0)
@@ -271,13 +262,3 @@ def test_a_line_that_breaks_anywhere_loses_and_repeats_nothing(opened: Open, see
     stats = memory.stats()
     assert (stats.records, stats.vectors, stats.unindexed, stats.pending) == (30, 30, 0, 0)
     assert sorted(texts(alice.recall("cat", k=99))) == sorted(f"cat {number}" for number in range(30))
-
-
-def test_a_log_that_is_down_too_is_told(face: Face, opened: Open) -> None:
-    memory = opened(url="memory://")
-    alice = memory.scoped(user="alice")
-    alice.remember("my cat")
-    for engine in ("log", "index"):
-        cut(line_to(memory, engine))
-    with pytest.raises(StoreUnavailableError):
-        face(alice).recall("cat")

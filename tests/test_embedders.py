@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hybrid_memory import MemoryConfig, open_memory
+from hybrid_memory import open_memory
 from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, WrappedEmbedder, as_embedder
 from hybrid_memory.ports import Embedder
 from hybrid_memory.testing.offered import EmbedderContract
@@ -72,15 +72,6 @@ class TestLocalEmbedder(EmbedderContract):
                 monkeypatch.setenv("OMP_NUM_THREADS", before)
             assert LocalEmbedder().embed_query("hello").shape == (LocalEmbedder.dim,)
             assert os.environ.get("OMP_NUM_THREADS") == before, "loading leaves the environment as it was"
-
-    def test_it_is_the_default_and_finds_what_shares_no_word(self, store: str) -> None:
-        with open_memory(MemoryConfig(url=store)) as memory:
-            alice = memory.scoped(user="alice")
-            alice.remember("My sister lives in Berlin.", at=None)
-            for number, text in enumerate(["我的猫喜欢睡觉。", "The invoice is overdue.", "Der Zug kam pünktlich."]):
-                memory.scoped(user="alice", session=f"s{number}").remember(text)
-            assert alice.recall("which city is her home?", k=1)[0].record.text == "My sister lives in Berlin."
-            assert memory.stats().embedder == LocalEmbedder.name
 
 
 class LangChainLike:

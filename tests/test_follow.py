@@ -14,12 +14,12 @@ from tests.faces import Face, Open
 from tests.world import assistant, user
 
 
-def call(name: str | None = None, **arguments: Any) -> Message:
-    return Message(role=Role.ASSISTANT, tool_calls=[ToolCall(name="look", id="c", arguments=arguments)], id=name)
-
-
-def result(text: str, name: str | None = None) -> Message:
-    return Message(role=Role.TOOL, content=text, tool_call_id="c", id=name)
+def exchange(call: str, result: str) -> list[Message]:
+    """A call of a tool and its result, with these ids."""
+    return [
+        Message(role=Role.ASSISTANT, tool_calls=[ToolCall(name="look", id="c")], id=call),
+        Message(role=Role.TOOL, content="r", tool_call_id="c", id=result),
+    ]
 
 
 def known(ids: list[str | None]) -> list[str]:
@@ -190,7 +190,7 @@ def test_an_answer_that_is_asked_for_again_replaces_the_old_one(alice: ScopedMem
     face(alice).remember(assistant("A horse walks into a bar."))
     assert words(alice) == ["hello", "hi", "Tell me a joke.", "A horse walks into a bar."]
     assert "Knock" not in str(face(alice).recall("knock joke", k=9))
-    face(alice).remember([call("c1"), result("r"), assistant("Knock knock.")])
+    face(alice).remember([*exchange("c1", "r1"), assistant("Knock knock.")])
     face(alice).mirror([*WINDOW[:2], user("Tell me a long joke.")])
     assert words(alice) == ["hello", "hi", "Tell me a long joke."], "and so does a question with other words"
 
@@ -217,7 +217,7 @@ def test_the_longest_overlap_counts_as_said(log: list[tuple[str, str]], copy: li
 
 
 def test_two_runs_of_one_session_are_shown_their_own_turn(alice: ScopedMemory, face: Face) -> None:
-    alice.remember([user("first", "1"), user("second", "2"), call("3"), result("r", "4")])
+    alice.remember([user("first", "1"), user("second", "2"), *exchange("3", "4")])
     mine = face(alice).assemble(host=Host(among=["1", "3", "4"]), max_tokens=500)
     theirs = face(alice).assemble(host=Host(among=["2"]), max_tokens=500)
     assert [message.id for message in mine.messages] == ["1", "3", "4"]
@@ -232,25 +232,14 @@ def test_what_a_host_knows_has_the_type_that_it_must_have(name: str, wrong: Any)
         Host(**{name: wrong})
 
 
-class Model:
-    def __init__(self) -> None:
-        self.asked = 0
-
-    def __call__(self, prompt: str) -> str:
-        self.asked += 1
-        return '{"intent": ["talk about the garden in spring"]}'
-
-
 SETTINGS = CompactionConfig(max_tokens=510, keep_rounds=4, keep_least=2)
 
 
 @pytest.fixture
-def model() -> Model:
-    return Model()
+def chat(opened: Open) -> ScopedMemory:
+    def model(_: str) -> str:
+        return '{"intent": ["talk about the garden in spring"]}'
 
-
-@pytest.fixture
-def chat(opened: Open, model: Model) -> ScopedMemory:
     numbers = count()
     clock = lambda: datetime.fromtimestamp(1_700_000_000 + next(numbers), UTC)  # noqa: E731
     memory = opened(url="memory://", compaction=SETTINGS, language_model=model, clock=clock)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory import Event, EventKind, HybridMemory, Record, ScopedMemory, Weights
+from hybrid_memory import Event, EventKind, HybridMemory, ScopedMemory, Weights
 from hybrid_memory.errors import StoreUnavailableError
 from tests.doubles import Clock, Line, events_of, line_to
 from tests.faces import Face, Open
@@ -14,15 +14,11 @@ NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-def record_of(owner: ScopedMemory, text: str) -> Record:
-    """As the index has it, whatever recall remembers."""
+def uses(owner: ScopedMemory, text: str) -> int:
+    """As the index has them, whatever recall remembers."""
     index = owner._runtime.services.index
     ids = [event.position for event in owner._runtime.services.truth.read(owner.scope, kinds=(EventKind.MESSAGE,))]
-    return next(record for record in index.get(ids) if record.text == text)
-
-
-def uses(owner: ScopedMemory, text: str) -> int:
-    return record_of(owner, text).uses
+    return next(record.uses for record in index.get(ids) if record.text == text)
 
 
 def notes(owner: ScopedMemory) -> list[Event]:

@@ -1,5 +1,4 @@
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from hybrid_memory.documents.items import (
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError, StoreUnavailableError
 from hybrid_memory.memory.store import ItemMemory
 from hybrid_memory.runtime.runners import InlineRunner, drive
-from tests.doubles import Clock
+from tests.doubles import Clock, line_to
 from tests.faces import Face, Open
 from tests.world import stored
 
@@ -39,10 +38,6 @@ def one(items: ItemMemory, operation: ItemOperation) -> Any:
     return found
 
 
-def ask(items: ItemMemory, *operations: ItemOperation) -> list[Any]:
-    return list(items.batch(operations))
-
-
 def words(found: list[Item]) -> list[str]:
     return [item.value["text"] for item in found]
 
@@ -52,12 +47,6 @@ def clock() -> Clock:
     return Clock(NOON)
 
 
-@pytest.fixture
-def timed(opened: Open, clock: Clock) -> ItemMemory:
-    """Items in a store whose clock is set by hand."""
-    return opened(clock=clock).items("app")
-
-
 def test_what_is_read_stood_before_the_batch(memory: HybridMemory, face: Face) -> None:
     items = memory.items("app")
     asked: list[ItemOperation] = [
@@ -65,7 +54,8 @@ def test_what_is_read_stood_before_the_batch(memory: HybridMemory, face: Face) -
         PutItem(HOME, "gone", None), ListNamespaces(),
     ]  # fmt: skip
     assert face(items).batch(asked) == [None, None, [], [], None, None, []]
-    item, namespaces = ask(face(items), GetItem(HOME, "a"), ListNamespaces())
+    item: Any
+    item, namespaces = face(items).batch([GetItem(HOME, "a"), ListNamespaces()])
     assert (item.value, namespaces) == ({"text": "second"}, [HOME])
     assert face(items).batch([]) == []
     assert memory.stats().events == 1
@@ -93,7 +83,8 @@ def test_an_earlier_value_is_never_found_whoever_asks(opened: Open, face: Face) 
         assert zebras(again) == expected
 
 
-def test_what_expired_is_hidden_at_once_and_destroyed_later(timed: ItemMemory, clock: Clock, tmp_path: Path) -> None:
+def test_what_expired_is_hidden_at_once_and_destroyed_later(opened: Open, clock: Clock, tmp_path: Path) -> None:
+    timed = opened(clock=clock).items("app")
     timed.batch([put("a", "kangaroo", ttl=timedelta(minutes=10)), put("b", "for ever")])
     one(timed, FindItems(query="kangaroo", refresh=False))
     clock.now += timedelta(minutes=10)
@@ -146,21 +137,16 @@ def test_a_deletion_cut_short_is_finished_later(opened: Open, tmp_path: Path, mo
         assert b"armadillo" not in stored(tmp_path)
 
 
-def test_threads_and_handles_lose_nothing(opened: Open) -> None:
-    handles = [opened().items("app"), opened().items("app")]
-
-    def write(number: int) -> None:
-        for step in range(12):
-            handles[number % 2].batch([put(f"{number}-{step}", f"w{number} {step}"), put("shared", f"s{number}")])
-            if step % 4 == 3:
-                handles[number % 2].batch([PutItem(HOME, f"{number}-{step}", None), FindItems(query="w1")])
-
-    with ThreadPoolExecutor(max_workers=6) as pool:
-        list(pool.map(write, range(6)))
-    expected = {f"{number}-{step}" for number in range(6) for step in range(12) if step % 4 != 3} | {"shared"}
-    for items in (*handles, opened().items("app")):
-        assert {item.key for item in one(items, FindItems(limit=1000))} == expected
-        assert {item.key for item in one(items, FindItems(query="w1", limit=1000))} == expected
+def test_what_another_handle_puts_meanwhile_is_seen_and_stays(opened: Open) -> None:
+    memory, theirs = opened(), opened().items("app")
+    items = memory.items("app")
+    line = line_to(memory, "log")
+    for verb in ("read", "append"):
+        line.during[verb] = lambda: theirs.batch([put("shared", "theirs")])
+        items.batch([put(verb, "w1"), FindItems(query="w1")])
+        assert not line.during, "they put it while ours was written"
+        for handle in (items, theirs):
+            assert {item.key for item in one(handle, FindItems(query="w1"))} >= {verb, "shared"}
 
 
 KEYS = st.sampled_from(["a", "b", "c"])

@@ -38,12 +38,6 @@ def test_threads_and_processes_that_learn_at_once_lose_no_fact(opened: Open, sto
     assert set(sources.values()) == {1}, "each turn was read once"
 
 
-def test_a_turn_is_read_once(face: Face, alice: ScopedMemory) -> None:
-    alice.remember(["I live in Paris.", "我喜欢喝茶。"])
-    assert [face(alice).flush().learned for _ in range(2)] == [2, 0]
-    assert len(face(alice).facts()) == 2
-
-
 def test_facts_can_be_chosen() -> None:
     derived = Deriving(
         ("Paris", "user", "home", "Paris"), ("nurse", "Nora", "profession", "nurse"),

@@ -11,7 +11,7 @@ import pytest
 
 from hybrid_memory import EventKind, HybridMemory, MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.errors import IdConflictError, StoreUnavailableError
-from tests.doubles import events_of, texts
+from tests.doubles import Line, events_of, line_to, texts
 from tests.faces import Child, Face, Open
 from tests.world import stored
 
@@ -19,34 +19,7 @@ NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
 FAILURE = "no route to the log"
 
 
-class Log:
-    """A log behind a line that can be cut, also in the midst of a call.
-
-    Attributes:
-        down: nothing gets through.
-        breaks: in how many calls of `append` the line breaks; after the log has written, if ``late``.
-    """
-
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
-        self.down = False
-        self.late = False
-        self.breaks = -1
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        method = getattr(self._inner, name)
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            broken = name == "append" and self.breaks == 0
-            self.breaks -= name == "append"
-            if (self.down or (broken and not self.late)) and name != "close":
-                raise StoreUnavailableError(FAILURE)
-            answer = method(*args, **kwargs)
-            if broken:
-                raise StoreUnavailableError(FAILURE)
-            return answer
-
-        return call
+AWAY = StoreUnavailableError(FAILURE)
 
 
 class Killed:
@@ -64,12 +37,16 @@ class Killed:
         return getattr(self._inner, name)
 
 
-def behind(memory: HybridMemory) -> Log:
-    """The memory's log, from now on behind a line."""
-    services = memory._runtime.services
-    log = Log(services.log)
-    services.log = cast("Any", log)
+def down(memory: HybridMemory) -> Line:
+    """The memory's log, which is away."""
+    log = line_to(memory, "log")
+    log.error = AWAY
     return log
+
+
+def broken(log: Line, calls: int, when: str) -> None:
+    """The log is there again, and away once it was written to so often, and once more."""
+    log.error, log.breaks, log.spared["append"] = None, {"append": (when, AWAY)}, calls
 
 
 def said(owner: ScopedMemory) -> list[str]:
@@ -96,11 +73,8 @@ def memory(reopened: Callable[[], HybridMemory]) -> HybridMemory:
 
 
 @pytest.fixture
-def log(memory: HybridMemory) -> Log:
-    """The memory's log, which is down."""
-    log = behind(memory)
-    log.down = True
-    return log
+def log(memory: HybridMemory) -> Line:
+    return down(memory)
 
 
 @pytest.fixture
@@ -108,29 +82,17 @@ def alice(memory: HybridMemory) -> ScopedMemory:
     return memory.scoped(user="alice")
 
 
-def test_without_an_outbox_the_write_fails_and_writes_nothing(face: Face, opened: Open) -> None:
-    memory = opened()
-    alice = memory.scoped(user="alice", session="s1")
-    alice.remember("before")
-    log = behind(memory)
-    log.down = True
-    with pytest.raises(StoreUnavailableError, match=FAILURE):
-        face(alice).remember(["one", "two"])
-    log.down = False
-    assert (said(alice), memory.stats().waiting) == (["before"], 0)
-
-
-def test_what_is_said_waits_and_comes_in_order(face: Face, memory: HybridMemory, log: Log) -> None:
+def test_what_is_said_waits_and_comes_in_order(face: Face, memory: HybridMemory, log: Line) -> None:
     alice, bob = memory.scoped(user="alice", session="s1"), memory.scoped(user="bob")
-    log.down = False
+    log.error = None
     face(alice).remember("one")
-    log.down = True
+    log.error = AWAY
     receipt = face(alice).remember(["two", "three"], at=NOW, metadata={"tag": 1})
     assert len(receipt.waiting) == 2
     assert (receipt.waiting, receipt.positions) == (receipt.ids, ())
     face(bob).remember("uno", id="b1")
     face(alice).remember({"role": "assistant", "content": "four"})
-    log.down = False
+    log.error = None
     assert memory.stats().waiting == 4
     assert face(alice).remember("five").waiting == ()
     assert said(alice) == ["one", "two", "three", "four", "five"]
@@ -149,12 +111,12 @@ def test_what_is_said_waits_and_comes_in_order(face: Face, memory: HybridMemory,
     ids=["flush", "flush of another owner", "write of another owner"],
 )  # fmt: skip
 def test_it_drains_when_anybody_writes(
-    face: Face, memory: HybridMemory, alice: ScopedMemory, log: Log, drain: Callable[..., object]
+    face: Face, memory: HybridMemory, alice: ScopedMemory, log: Line, drain: Callable[..., object]
 ) -> None:
     face(alice).remember("one")
     with pytest.raises(StoreUnavailableError, match=FAILURE):
         face(memory).flush()
-    log.down = False
+    log.error = None
     drain(memory, face)
     assert (said(alice), memory.stats().waiting) == (["one"], 0)
     assert texts(face(alice).recall("one")) == ["one"]
@@ -170,22 +132,22 @@ def test_it_outlives_a_kill(reopened: Callable[[], HybridMemory], child: Child, 
     assert said(alice) == ["one", "two", "three"]
 
 
-@pytest.mark.parametrize("late", [False, True], ids=["before it wrote", "after it wrote"])
-def test_a_break_while_draining_loses_nothing(face: Face, reopened: Callable[[], HybridMemory], late: bool) -> None:
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_break_while_draining_loses_nothing(face: Face, reopened: Callable[[], HybridMemory], when: str) -> None:
     turns = [f"turn {number}" for number in range(4)]
-    for broken in range(len(turns)):
+    for calls in range(len(turns)):
         memory = reopened()
-        log = behind(memory)
-        log.down = True
-        face(memory.scoped(user=f"alice {broken}")).remember(turns)
-        log.down, log.late, log.breaks = False, late, broken
+        log = down(memory)
+        face(memory.scoped(user=f"alice {calls}")).remember(turns)
+        broken(log, calls, when)
         with pytest.raises(StoreUnavailableError):
             face(memory).flush()
+        log.error = None
         assert memory.stats().waiting > 0
         memory.close()
         with reopened() as memory:
             face(memory).flush()
-            assert said(memory.scoped(user=f"alice {broken}")) == turns
+            assert said(memory.scoped(user=f"alice {calls}")) == turns
             assert memory.stats().waiting == 0
 
 
@@ -193,10 +155,9 @@ def test_a_crash_while_the_outbox_is_emptied_repeats_nothing(reopened: Callable[
     crashes = 0
     for step in range(7):
         memory = reopened()
-        log = behind(memory)
-        log.down = True
+        log = down(memory)
         memory.scoped(user=f"alice {step}").remember(["one", "two"])
-        log.down = False
+        log.error = None
         services = memory._runtime.services
         services.outbox = cast("Any", Killed(services.outbox, step))
         try:
@@ -211,32 +172,35 @@ def test_a_crash_while_the_outbox_is_emptied_repeats_nothing(reopened: Callable[
     assert 1 <= crashes < 7
 
 
-def test_saying_it_again_while_the_log_is_down_counts_once(face: Face, alice: ScopedMemory, log: Log) -> None:
+def test_saying_it_again_while_the_log_is_down_counts_once(face: Face, alice: ScopedMemory, log: Line) -> None:
     for _ in range(2):
         face(alice).remember("one", id="m1")
     with pytest.raises(IdConflictError, match="m1"):
         face(alice).remember("another", id="m1")
-    log.down = False
+    log.error = None
     face(alice).flush()
     assert face(alice).remember("one", id="m1").duplicates == ("m1",)
     assert said(alice) == ["one"]
     alice.forget(ids="m1")
-    log.down = True
+    log.error = AWAY
     face(alice).remember("one", id="m1")
-    log.down = False
+    log.error = None
     face(alice).flush()
     assert said(alice) == [], "what was forgotten stays so under its id, whichever way it comes"
 
 
 @pytest.mark.parametrize("crash", [False, True])
-def test_words_under_a_taken_id(opened: Open, memory: HybridMemory, alice: ScopedMemory, log: Log, crash: bool) -> None:
+def test_words_under_a_taken_id(
+    opened: Open, memory: HybridMemory, alice: ScopedMemory, log: Line, crash: bool
+) -> None:
     alice.remember("mine", id="m1")
     alice.remember("after it")
     opened().scoped(user="alice").remember("theirs", id="m1")
-    log.down, log.late, log.breaks = False, True, 1 if crash else -1
     if crash:
+        broken(log, 1, "after")
         with pytest.raises(StoreUnavailableError):
             memory.flush()
+    log.error = None
     memory.flush()
     assert said(alice) == ["theirs", "mine", "after it"]
     assert [message.id == "m1" for message in alice.history()] == [True, False, False]
@@ -244,11 +208,11 @@ def test_words_under_a_taken_id(opened: Open, memory: HybridMemory, alice: Scope
 
 
 @pytest.mark.parametrize("drained", [False, True])
-def test_forgetting_reaches_it(face: Face, memory: HybridMemory, log: Log, tmp_path: Path, drained: bool) -> None:
+def test_forgetting_reaches_it(face: Face, memory: HybridMemory, log: Line, tmp_path: Path, drained: bool) -> None:
     people = [memory.scoped(user="alice"), memory.scoped(user="bob")]
     for person in people:
         face(person).remember("my name is Quinzel")
-    log.down = False
+    log.error = None
     if drained:
         face(memory).flush()
     assert b"Quinzel" in stored(tmp_path)
@@ -261,25 +225,25 @@ def test_forgetting_reaches_it(face: Face, memory: HybridMemory, log: Log, tmp_p
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_line_that_comes_and_goes_keeps_the_order(memory: HybridMemory, log: Log, seed: int) -> None:
+def test_a_line_that_comes_and_goes_keeps_the_order(memory: HybridMemory, log: Line, seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311 - for tests
     people = [memory.scoped(user="alice", session="s1"), memory.scoped(user="bob")]
     for number in range(80):
-        log.down = chance.random() < 0.4
-        log.late, log.breaks = chance.random() < 0.5, chance.choice([-1, 0, 0, 1, 3])
+        broken(log, chance.choice([0, 0, 1, 3, 99]), chance.choice(["before", "after"]))
+        log.error = AWAY if chance.random() < 0.4 else None
         chance.choice(people).remember(f"turn {number}", id=f"m{number}")
-    log.down, log.breaks = False, -1
+    log.error, log.breaks = None, {}
     memory.flush()
     turns = [[int(text.split()[1]) for text in said(person)] for person in people]
     assert sorted(turns[0] + turns[1]) == list(range(80))
     assert turns == [sorted(mine) for mine in turns]
 
 
-def test_threads_that_drain_at_once_repeat_nothing(memory: HybridMemory, log: Log) -> None:
+def test_threads_that_drain_at_once_repeat_nothing(memory: HybridMemory, log: Line) -> None:
     people = [memory.scoped(tenant="北 :{}", user=f"user {number}") for number in range(4)]
     for number in range(40):
         people[number % 4].remember(f"turn {number}")
-    log.down = False
+    log.error = None
     with ThreadPoolExecutor(max_workers=8) as pool:
         list(pool.map(lambda number: people[number % 4].remember(f"turn {number}"), range(40, 60)))
     for number, person in enumerate(people):
@@ -293,7 +257,7 @@ def test_threads_that_drain_at_once_repeat_nothing(memory: HybridMemory, log: Lo
 def test_what_waits_is_as_secret_as_the_store(store: str, outbox: str, key: bytes | None) -> None:
     pytest.importorskip("sqlcipher3")
     with open_memory(MemoryConfig(url=store, outbox=outbox, embedder="none"), key=key) as memory:
-        behind(memory).down = True
+        down(memory)
         memory.scoped(user="alice").remember("my name is Quinzel")
         waiting = b"".join(path.read_bytes() for path in Path(outbox).parent.glob("outbox*"))
         assert (b"Quinzel" in waiting) is (key is None)

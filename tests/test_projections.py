@@ -56,20 +56,11 @@ def full_of(memory: HybridMemory) -> ScopedMemory:
     alice.assemble(max_tokens=2000)
     alice.remember("It is far away.", role="assistant")
     alice.compact(keep=1)
-    block = memory.scoped(user="alice", session="s1")
-    drive(put_block(block))
-    drive(put_item(block))
-    block.files().write(f"/notes/{CANARY}.md", f"{CANARY} is far away.")
+    alice.block("user").put(f"Lives in {CANARY}.")
+    drive(put_item(alice))
+    alice.files().write(f"/notes/{CANARY}.md", f"{CANARY} is far away.")
     assert told.ids
     return alice
-
-
-async def put_block(handle: ScopedMemory) -> None:
-    from hybrid_memory.documents import editing  # noqa: PLC0415 - the verb above it is another file's
-    from hybrid_memory.documents.document import Block  # noqa: PLC0415
-
-    owned = editing.Owned(handle._services, handle.scope)
-    await editing.put(InlineRunner(), owned, Block("user", value=f"Lives in {CANARY}."))
 
 
 async def put_item(handle: ScopedMemory) -> None:

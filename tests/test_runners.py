@@ -55,14 +55,6 @@ def run(request: pytest.FixtureRequest, executor: ThreadPoolExecutor) -> Run:
     return lambda flow: asyncio.run(flow(LoopRunner(executor)))
 
 
-async def test_drive_returns_what_the_flow_returns_inside_a_running_loop_too() -> None:
-    async def flow(run: Runner) -> int:
-        first = await run.call(int, "101", base=2)
-        return first + sum(await run.gather(partial(run.call, int, "1"), partial(run.call, int, "2")))
-
-    assert drive(flow(InlineRunner())) == 8
-
-
 def test_drive_refuses_a_flow_that_waits_and_closes_it() -> None:
     closed = []
 

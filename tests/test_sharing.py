@@ -14,7 +14,7 @@ from hybrid_memory.facts.fact import Claim
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.memory.faces import BlockHandle
 from hybrid_memory.runtime.runners import INLINE, drive
-from tests.doubles import texts
+from tests.doubles import Line, line_to, texts
 from tests.faces import Child, Face, Open
 from tests.world import user
 
@@ -217,19 +217,22 @@ def test_revoking_counts_at_once_and_for_every_handle(face: Face, memory: Hybrid
     seat_of_bob.remember("Bob was here.")
     past = seat_of_bob.as_of(seat_of_bob.remember("Twice.").positions[0])
     assert len(face(past).history()) == 5
-    (hit,) = face(bob).recall("launch", spaces=["team"], k=1)
+    for _ in range(2):  # answers that are kept
+        (hit,) = face(bob).recall("launch", spaces=["team"], k=1)
+        assert face(bob).recall("launch", spaces="all", k=1) == [hit]
+        assert len(face(past).recall("launch")) == len(face(seat_of_bob).recall("launch")) > 0
     assert face(bob).expand(hit)[0].text == "The launch is on Friday."
     face(team).revoke(user="bob")
     refused: list[tuple[ScopedMemory, str, Any]] = [
-        (seat_of_bob, "remember", "Still here?"), (seat_of_bob, "history", None), (past, "history", None),
-        (past, "recall", "launch"), (bob, "expand", hit), (bob, "why", hit),
+        (seat_of_bob, "remember", "Still here?"), (seat_of_bob, "history", None), (seat_of_bob, "recall", "launch"),
+        (past, "history", None), (past, "recall", "launch"), (bob, "expand", hit), (bob, "why", hit),
     ]  # fmt: skip
     for handle, verb, value in refused:
         with pytest.raises(AccessDeniedError):
             getattr(face(handle), verb)(*([] if value is None else [value]))
     with pytest.raises(AccessDeniedError):
-        face(bob).recall("launch", spaces=["team"])
-    assert face(bob).recall("launch", spaces="all") == []
+        face(bob).recall("launch", spaces=["team"], k=1)
+    assert face(bob).recall("launch", spaces="all", k=1) == []
     assert [denial.verb for denial in face(team).audit()] == [*(verb for _, verb, _ in refused), "recall"]
     face(team).grant(user="bob", right="read")
     assert len(face(seat_of_bob).history()) == 5
@@ -420,66 +423,39 @@ def test_threads_and_processes_that_grant_at_once_lose_nothing(opened: Open, sto
     assert [event.id for event in decisions] == [f"hybrid-memory:grant:{n}" for n in range(1, len(decisions) + 1)]
 
 
-def at_once(*calls: Callable[[], object]) -> list[bool]:
-    """Which of them go through when all run at the same time."""
-
-    def went(call: Callable[[], object]) -> bool:
-        try:
-            call()
-        except (AccessDeniedError, InvalidInputError):
-            return False
-        return True
-
-    with ThreadPoolExecutor(max_workers=len(calls)) as pool:
-        return list(pool.map(went, calls))
+def after_read(line: Line, number: int, what: Callable[[], object]) -> None:
+    """Have something done behind the back of a verb, after so many reads of the log and one more."""
+    line.during["read"] = partial(after_read, line, number - 1, what) if number else what
 
 
-def test_of_two_admins_who_revoke_each_other_one_stays(memory: HybridMemory, team: SpaceMemory) -> None:
-    for _ in range(10):
-        team.grant(user="bob", right="admin")
-        bob = memory.scoped(user="bob").space("team")
-        won = at_once(partial(team.revoke, user="bob"), partial(bob.revoke, user="alice"))
-        assert sum(won) == 1
-        stayed, gone = ("alice", team) if won[0] else ("bob", bob)
-        assert [grant.user for grant in gone.grants()] == [stayed]
-        if stayed == "bob":
-            bob.grant(user="alice", right="admin")
-            team.revoke(user="bob")
-
-
-def test_two_approvals_at_once_add_one_turn(memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory) -> None:
+@pytest.mark.parametrize("reads", range(2))
+def test_of_two_admins_who_revoke_each_other_one_stays(memory: HybridMemory, team: SpaceMemory, reads: int) -> None:
     team.grant(user="bob", right="admin")
     bob = memory.scoped(user="bob").space("team")
-    for number in range(10):
-        stranger.remember(f"Number {number}.")
-        waiting = team.quarantined()
-        assert sum(at_once(partial(team.approve, waiting), partial(bob.approve, waiting))) == 1
-        assert len(team.history()) == 3 + number + 1
+    after_read(line_to(memory, "log"), reads, partial(bob.revoke, user="alice"))
+    with pytest.raises(AccessDeniedError):
+        team.revoke(user="bob")
+    assert [grant.user for grant in bob.grants()] == ["bob"]
 
 
-QUESTION = "When is the boiler serviced?"
+@pytest.mark.parametrize("reads", range(5))
+def test_two_approvals_at_once_add_one_turn(
+    memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory, reads: int
+) -> None:
+    team.grant(user="bob", right="admin")
+    bob = memory.scoped(user="bob").space("team")
+    stranger.remember("Let me in.")
+    waiting = team.quarantined()
+    after_read(line_to(memory, "log"), reads, partial(bob.approve, waiting))
+    with pytest.raises(InvalidInputError):
+        team.approve(waiting)
+    assert len(team.history()) == 4
 
 
-@pytest.fixture
-def house(memory: HybridMemory) -> SpaceMemory:
-    """A space of Alice's that Bob may read, with turns of Alice's and of an agent's."""
+def test_a_member_cannot_speak_as_another(face: Face, memory: HybridMemory) -> None:
     house = memory.scoped(user="alice").space("house").create()
     house.grant(user="bob", right="read")
-    house.grant(agent="scout", right="write")
-    house.remember("The boiler is serviced every October. I am allergic to dust.")
-    memory.scoped(agent="scout").space("house").remember("The boiler service costs 90 euros.")
-    return house
-
-
-@pytest.fixture
-def bob(memory: HybridMemory, house: SpaceMemory) -> ScopedMemory:
-    """Bob, who has asked about the boiler."""
     bob = memory.scoped(user="bob", session="s1")
-    bob.remember(QUESTION)
-    return bob
-
-
-def test_a_member_cannot_speak_as_another(face: Face, bob: ScopedMemory, house: SpaceMemory) -> None:
     house.remember({"role": "user", "content": "The boiler may stay off.", "name": "bob"})
     house.remember({"role": "user", "content": "The boiler is old.", "name": "user"})
     text = face(bob).assemble("Is the boiler old, may it stay off?", spaces=["house"]).text

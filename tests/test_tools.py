@@ -69,6 +69,7 @@ def test_a_wrong_call_is_answered_and_changes_nothing(alice: ScopedMemory, use: 
         answer = use(alice, tool, **arguments)
         assert (answer.failed, answer.text[:7]) == (True, "Error: "), (tool, arguments)
         assert says in answer.text
+        assert "\n" not in answer.text
     assert texts(alice.history()) == ["tide"]
 
 
@@ -125,21 +126,23 @@ def test_forgetting_an_update_forgets_what_it_replaced(alice: ScopedMemory, use:
     assert use(alice, "recall", query="bank").text == "Nothing is remembered about that."
 
 
+def pages(alice: ScopedMemory, use: Use, handle: str, begins: str) -> Iterator[str]:
+    """What is behind a handle, page by page."""
+    where, more = "", "more"
+    while more:
+        answer = use(alice, "fetch", handle=handle, where=where)
+        assert estimate_tokens(answer.text) <= MAX_TOKENS
+        assert re.match(begins, answer.text)
+        body, more, place = answer.text.partition("\n")[2].partition("\n(more: fetch it with where='")
+        where = place.removesuffix("')")
+        yield body
+
+
 @pytest.mark.parametrize("words", [ENGLISH, CHINESE])
 def test_a_long_text_is_read_page_by_page(alice: ScopedMemory, use: Use, words: str) -> None:
     text = "\n".join(f"{number}: {words * 3}" for number in range(60))
     alice.remember(text)
-    pieces = []
-    answer = use(alice, "fetch", handle="#1")
-    while True:
-        head, _, rest = answer.text.partition("\n")
-        piece, more, place = rest.partition("\n(more: fetch it with where='")
-        assert head.startswith("#1 ")
-        assert estimate_tokens(answer.text) <= MAX_TOKENS
-        pieces.append(piece)
-        if not more:
-            break
-        answer = use(alice, "fetch", handle="#1", where=place.removesuffix("')"))
+    pieces = list(pages(alice, use, "#1", "#1 "))
     assert len(pieces) >= 2
     assert "".join(piece if piece.endswith("\n") else f"{piece}\n" for piece in pieces).rstrip("\n") == text
 
@@ -149,19 +152,9 @@ def test_the_messages_of_a_stretch_are_read_page_by_page(alice: ScopedMemory, us
     said = [f"{number}: {words}" for number in range(600)]
     alice.remember([{"role": "user", "content": text} for text in said], at=MARCH)
     alice.remember("not of the stretch")
-    pages, where = [], ""
-    for _ in range(200):
-        head, _, rest = use(alice, "fetch", handle="[#1-600]", where=where).text.partition("\n")
-        body, more, place = rest.partition("\n(more: fetch it with where='")
-        assert head.startswith("#1-600 ")
-        assert "of 600 lines" in head
-        assert estimate_tokens(f"{head}\n{rest}") <= MAX_TOKENS
-        pages.append(body.rstrip("\n"))
-        where = place.removesuffix("')")
-        if not more:
-            break
-    assert len(pages) > 3
-    assert "\n".join(pages).split() == "\n".join(f"[2026-03-05 12:00] user: {text}" for text in said).split()
+    shown = [body.rstrip("\n") for body in pages(alice, use, "[#1-600]", "#1-600 .*of 600 lines")]
+    assert len(shown) > 3
+    assert "\n".join(shown).split() == "\n".join(f"[2026-03-05 12:00] user: {text}" for text in said).split()
     assert use(alice, "fetch", handle="#1-600", where="17").text.splitlines()[1].split() == (
         f"[2026-03-05 12:00] user: {said[16]}".split()
     )
@@ -382,9 +375,8 @@ def test_forgetting_in_a_space_takes_an_admin(memory: HybridMemory, team: SpaceM
     noted = place(ask(bob, "share", space="team", text="The door code is 4711."))
     refused = ask(bob, "forget", handles=[f"#{noted}"])
     assert (refused.failed, "may not forget in the space 'team'" in refused.text) == (True, True)
-    code = re.search(r"code='(\w+)'", ask(alice, "forget", handles=[f"#{noted}"]).text)
-    assert code is not None
-    assert not ask(alice, "forget", handles=[f"#{noted}"], code=code[1]).failed
+    code = code_in(ask(alice, "forget", handles=[f"#{noted}"]))
+    assert not ask(alice, "forget", handles=[f"#{noted}"], code=code).failed
     assert not team.history()
 
 

@@ -34,8 +34,8 @@ class Embedder:
 
     name = LocalEmbedder.name
 
-    def __init__(self, inner: HashingEmbedder | LocalEmbedder) -> None:
-        self.answers: Callable[[Sequence[str]], Any] = inner.embed_documents
+    def __init__(self) -> None:
+        self.answers: Callable[[Sequence[str]], Any] = HashingEmbedder(LocalEmbedder.dim).embed_documents
 
     def embed_documents(self, texts: Sequence[str]) -> Any:
         return self.answers(texts)
@@ -224,17 +224,15 @@ REFUSED = {
 
 
 @pytest.fixture
-def store(request: pytest.FixtureRequest, opened: Open, store: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    inner = LocalEmbedder() if getattr(request, "param", "") == "local" else HashingEmbedder(LocalEmbedder.dim)
-    embedder, gate = Embedder(inner), threading.Event()
-    soon = {"model_timeout": timedelta(milliseconds=5), "cache": 0}
-    memory = opened(url=store, embedder=embedder, orchestration={} if inner.name == embedder.name else soon)
+def store(opened: Open, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    embedder, gate = Embedder(), threading.Event()
+    memory = opened(embedder=embedder, orchestration={"model_timeout": timedelta(milliseconds=5), "cache": 0})
     yield Store(memory, embedder, opened, monkeypatch, gate)
     gate.set()
 
 
-def failures(store: Store, state: str) -> dict[str, str]:
-    """What went wrong in this state, by the way to read."""
+@pytest.mark.parametrize("state", STATES)
+def test_whatever_is_missing_every_way_to_read_answers(store: Store, state: str) -> None:
     STATES[state](store)
     wrong = {}
     for name, read in READS.items():
@@ -246,9 +244,4 @@ def failures(store: Store, state: str) -> dict[str, str]:
         else:
             if name in FINDS and state != "empty" and "Momo" not in str(result):
                 wrong[name] = f"found {result}"
-    return wrong
-
-
-@pytest.mark.parametrize("state", STATES)
-def test_whatever_is_missing_every_way_to_read_answers(store: Store, state: str) -> None:
-    assert failures(store, state) == {}
+    assert wrong == {}

@@ -3,7 +3,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from itertools import cycle
-from typing import Any
 
 import pytest
 
@@ -55,9 +54,9 @@ def told(replay: Replay, messages: Sequence[Message]) -> list[Prompt]:
 
 
 @contextmanager
-def begun(name: str, model: Any = None, *, budget: int = BUDGET) -> Iterator[Replay]:
+def begun(name: str, *, budget: int = BUDGET) -> Iterator[Replay]:
     """A conversation behind a system message."""
-    setting = Setting(budget, estimate_tokens, model, embedder=HashingEmbedder())
+    setting = Setting(budget, estimate_tokens, None, embedder=HashingEmbedder())
     with STOCK[name].replay(setting) as replay:
         replay.say(Message.model_validate({"role": "system", "content": SYSTEM}))
         yield replay

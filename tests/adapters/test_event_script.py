@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
+from itertools import groupby, starmap
 from typing import Any
 
 import pytest
@@ -58,12 +58,6 @@ AFTER = ("Do I keep bees? {}four", "Once more the weather for {}five")
 def weather(city: str) -> str:
     """The weather in a city."""
     return f"sunny in {city}"
-
-
-async def aweather(city: str) -> str:
-    """The weather in a city."""
-    await asyncio.sleep(0)
-    return weather(city)
 
 
 def answer(asked: str, *, tools: bool) -> tuple[str, list[tuple[str, dict[str, Any]]]]:
@@ -178,7 +172,7 @@ def executor(memory: HybridMemory, user: str, session: str, model: Any) -> Chat:
     )
 
 
-WEATHER = StructuredTool.from_function(weather, coroutine=aweather)
+WEATHER = StructuredTool.from_function(weather)
 
 
 class OneNode(BaseRetriever):
@@ -242,32 +236,21 @@ def for_langchain(messages: Sequence[ChatMessage]) -> list[Any]:
     return [to_langchain(message) for message in from_chat_messages(messages, {})]
 
 
-@dataclass(frozen=True)
-class Script:
+def blocking(chat: Chat, turns: Sequence[str], fed: list[Any]) -> None:
     """The turns of a session, and what it is fed at the end."""
-
-    chat: Chat
-    turns: Sequence[str]
-    fed: list[Any]
-
-    def blocking(self) -> None:
-        for turn in self.turns:
-            with suppress(ConnectionError):
-                self.chat.ask(turn)
-        if self.fed:
-            self.chat.feed(self.fed)
-
-    async def on_the_loop(self) -> None:
-        for turn in self.turns:
-            with suppress(ConnectionError):
-                await self.chat.aask(turn)
-        if self.fed:
-            await self.chat.afeed(self.fed)
+    for turn in turns:
+        with suppress(ConnectionError):
+            chat.ask(turn)
+    if fed:
+        chat.feed(fed)
 
 
-def script(host: str, chat: Chat, mark: str, turns: Sequence[str], *, feed: bool) -> Script:
-    fed: list[Any] = interrupted(f"{mark}fed") if feed else []
-    return Script(chat, [turn.format(mark) for turn in turns], for_langchain(fed) if host in LANGCHAIN else fed)
+async def on_the_loop(chat: Chat, turns: Sequence[str], fed: list[Any]) -> None:
+    for turn in turns:
+        with suppress(ConnectionError):
+            await chat.aask(turn)
+    if fed:
+        await chat.afeed(fed)
 
 
 def run(host: str, memory: HybridMemory, model: Any, turns: Sequence[str], *, feed: bool, face: str) -> None:
@@ -275,14 +258,17 @@ def run(host: str, memory: HybridMemory, model: Any, turns: Sequence[str], *, fe
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=LangChainDeprecationWarning)  # what LangChain says of its own
         chats = [(HOSTS[host](memory, user, session, model), f"{user}-{session}-") for user, session in CHATS]
-    scripts = [script(host, chat, mark, turns, feed=feed) for chat, mark in chats]
+    feeds = [interrupted(f"{mark}fed") if feed else [] for _, mark in chats]
+    scripts = [
+        (chat, [turn.format(mark) for turn in turns], for_langchain(fed) if host in LANGCHAIN else fed)
+        for (chat, mark), fed in zip(chats, feeds, strict=True)
+    ]
 
     async def all_at_once() -> None:
-        await asyncio.gather(*(one.on_the_loop() for one in scripts))
+        await asyncio.gather(*starmap(on_the_loop, scripts))
 
     async def inside_a_loop() -> None:
-        for one in scripts:
-            one.blocking()
+        list(starmap(blocking, scripts))
 
     if face == "async":
         get_tokenizer()  # LlamaIndex loads it with its first use, blocking
@@ -294,7 +280,7 @@ def run(host: str, memory: HybridMemory, model: Any, turns: Sequence[str], *, fe
         asyncio.run(inside_a_loop())
     else:
         with ThreadPoolExecutor() as pool:
-            list(pool.map(Script.blocking, scripts))
+            list(pool.map(blocking, *zip(*scripts, strict=True)))
 
 
 CASES = [

@@ -61,12 +61,9 @@ class Model:
 
     def __init__(self) -> None:
         self.calls = 0
-        self.fails = False
 
     def complete(self, _: Sequence[Any]) -> str:
         self.calls += 1
-        if self.fails:
-            raise RuntimeError("no \x1b[31mmoney left")
         return TOLD
 
     def structured(self, _: Sequence[Any], schema: dict[str, Any]) -> dict[str, Any]:

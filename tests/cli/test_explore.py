@@ -52,15 +52,6 @@ def test_search_shows_handle_date_speaker_text_and_what_makes_the_score(command:
     assert hit["why"].split(";")[0] in " ".join(command.out.split())
 
 
-def test_search_shows_no_more_than_its_owner_has(command: Any, filled: Path) -> None:
-    with open_store(str(filled), background=False) as memory:
-        memory.scoped(user="bob").remember("The salinity is none of her business.")
-    mine = command.json("search", filled, "salinity", "-u", "alice", "-k", 50)
-    assert not any("none of her business" in hit["text"] for hit in mine)
-    assert command("search", filled, "salinity") == 2
-    assert "user='bob'" in command.err
-
-
 def test_crafted_text_is_printed_harmless(command: Any, filled: Path) -> None:
     crafted = "Look \x1b[2J\x1b]0;owned\x07 \u202eesrever\u202c \x9b31m[red]boom[/red] <script>"
     with open_store(str(filled), background=False) as memory:

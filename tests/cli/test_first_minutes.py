@@ -69,9 +69,9 @@ def test_an_unknown_session_is_an_error_that_lists_the_known(command: Any, chats
     assert "has no session 'pink'; there are: blue; green; red" in command.err
 
 
-def test_a_turn_is_remembered_and_found(command: Any, typed: Any, tmp_path: Path) -> None:
+def test_a_turn_is_remembered_and_found_and_its_words_need_no_quotes(command: Any, typed: Any, tmp_path: Path) -> None:
     store = tmp_path / "own.db"
-    assert command("remember", store, "I moved to Porto.", "-u", "me", "--at", "2026-05-01") == 0
+    assert command("remember", store, *"I moved to Porto. -u me --at 2026-05-01".split()) == 0
     assert command.out == "remembered as #1 in notes, for user='me'\n"
     typed("My cat is called Miso.", terminal=False)
     assert command.json("remember", store, "-", "-s", "pets")["session"] == "pets"
@@ -81,6 +81,9 @@ def test_a_turn_is_remembered_and_found(command: Any, typed: Any, tmp_path: Path
         ("pets", "My cat is called Miso."),
     ]
     assert turns[0]["at"].startswith("2026-05-01")
+    assert [hit["text"] for hit in command.json("search", store, "moved", "to", "Porto", "-k", "1")] == [
+        "I moved to Porto."
+    ]
     assert command("remember", store, " ") == 2
 
 
@@ -100,9 +103,3 @@ def test_the_command_is_the_package_itself_too() -> None:
         [sys.executable, "-m", "hybrid_memory", "--version"], capture_output=True, text=True, check=True
     )
     assert run.stdout == f"hybrid-memory {hybrid_memory.__version__}\n"
-
-
-def test_words_need_no_quotes(command: Any, tmp_path: Path) -> None:
-    store = tmp_path / "own.db"
-    assert command("remember", store, "I", "moved", "to", "Porto.", "-u", "me") == 0
-    assert [hit["text"] for hit in command.json("search", store, "moved", "to", "Porto")] == ["I moved to Porto."]

@@ -18,11 +18,9 @@ TRIP = "# Trip\n\nWe go to Rome in May.\n\n- Book a hotel\n- Buy tickets\n"
 
 
 @pytest.fixture
-def memory(request: pytest.FixtureRequest, opened: Open) -> HybridMemory:
-    """On a file with the async face, else in memory; learns nothing, which would make files of facts."""
-    params = request.node.callspec.params if hasattr(request.node, "callspec") else {}
-    place = {} if params.get("face") == "async" else {"url": "memory://"}
-    return opened(embedder="none", learning={"origins": ()}, **place)
+def memory(opened: Open) -> HybridMemory:
+    """Learns nothing, which would make files of facts."""
+    return opened(embedder="none", learning={"origins": ()})
 
 
 def paths(files: list[File]) -> list[str]:

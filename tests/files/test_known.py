@@ -6,14 +6,7 @@ import pytest
 
 from hybrid_memory import HybridMemory, ScopedMemory
 from hybrid_memory.errors import AccessDeniedError, FileError, InvalidInputError
-from tests.faces import Face, Open
-
-
-@pytest.fixture
-def memory(request: pytest.FixtureRequest, opened: Open) -> HybridMemory:
-    """On a file with the async face, else in memory."""
-    params = request.node.callspec.params if hasattr(request.node, "callspec") else {}
-    return opened(embedder="none") if params.get("face") == "async" else opened(embedder="none", url="memory://")
+from tests.faces import Face
 
 
 def test_the_profile_and_facts_are_files_that_the_memory_makes(face: Face, alice: ScopedMemory) -> None:

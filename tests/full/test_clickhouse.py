@@ -3,8 +3,8 @@
 import itertools
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes
@@ -30,6 +30,7 @@ from hybrid_memory.log.views import ArchivedLog
 from hybrid_memory.testing.archive import ArchiveContract
 from hybrid_memory.testing.drafts import ALICE, NAMES, NOON, archived, draft
 from hybrid_memory.testing.event_log import EventLogContract
+from tests.doubles import wait_until
 
 BOB = Scope(user="bob")
 NOTE = draft(1000, kind=EventKind.ERASED, payload={})
@@ -140,17 +141,24 @@ class FrontOfOneAnswer(Front):
     protocol_version = "HTTP/1.0"
 
 
-@pytest.fixture(scope="module")
-def served(engine: Any, folder: Path) -> Iterator[int]:
-    """The port of the engine's server."""
-    connect: Any = chdb.connect
-    Front.connection_to_engine = connect(str(folder))
-    with ThreadingHTTPServer(("127.0.0.1", 0), Front) as server:
+@contextmanager
+def serving(port: int, front: type[Front]) -> Iterator[int]:
+    """A server on this port, or on a free one, which is given."""
+    with ThreadingHTTPServer(("127.0.0.1", port), front) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield server.server_port
         server.shutdown()
         thread.join()
+
+
+@pytest.fixture(scope="module")
+def served(engine: Any, folder: Path) -> Iterator[int]:
+    """The port of the engine's server."""
+    connect: Any = chdb.connect
+    Front.connection_to_engine = connect(str(folder))
+    with serving(0, Front) as port:
+        yield port
     Front.connection_to_engine.close()
 
 
@@ -170,13 +178,9 @@ def test_a_server_that_comes_back_is_used_again(served: int, engine: Any, table:
     for _ in range(2):
         with pytest.raises(StoreUnavailableError):
             archive.put([archived(1)])
-        with ThreadingHTTPServer(("127.0.0.1", port), FrontOfOneAnswer) as server:
-            thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-            thread.start()
+        with serving(port, FrontOfOneAnswer):
             archive.put([archived(1)])
             assert archive.read(ALICE) == [archived(1)]
-            server.shutdown()
-            thread.join()
     archive.close()
     engine.command(f"DROP TABLE {table} SYNC")
 
@@ -212,15 +216,6 @@ def test_any_event_comes_back_as_it_was(open_archive: OpenArchive) -> None:
     check()
 
 
-def until(seconds: float, happened: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + seconds
-    while not happened():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.1)
-    return True
-
-
 def test_what_was_erased_leaves_the_disk(open_archive: OpenArchive, engine: Any, table: str) -> None:
     archive = open_archive()
     archive.put([archived(n, payload={"content": f"words {n}"}) for n in range(1, 6)])
@@ -231,7 +226,7 @@ def test_what_was_erased_leaves_the_disk(open_archive: OpenArchive, engine: Any,
         5: '{"content":"new"}', 6: '{"content":"new"}', 7: '{"content":"words 7"}',
     }  # fmt: skip
     old = "SELECT count() FROM system.parts WHERE table = {t:String} AND NOT active"
-    assert until(8, lambda: engine.query(old, parameters={"t": table}).result_rows == [(0,)])
+    wait_until(lambda: engine.query(old, parameters={"t": table}).result_rows == [(0,)])
 
 
 def test_messages_expire_into_clickhouse_and_are_read_with_the_hot_ones(open_archive: OpenArchive) -> None:

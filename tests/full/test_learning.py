@@ -1,6 +1,4 @@
-from datetime import UTC, datetime
-
-from hybrid_memory import Event, EventKind, MemoryConfig, Message, Role, Scope, open_memory
+from hybrid_memory import MemoryConfig, Message, Role, open_memory
 from hybrid_memory.facts.reader import ModelExtractor
 from hybrid_memory.ports import LanguageModel
 from hybrid_memory.text.tokenize import terms
@@ -8,19 +6,14 @@ from hybrid_memory_evaluation import Probe, ProbeKind
 from hybrid_memory_evaluation.judging import Judge
 from hybrid_memory_evaluation.replaying import answered
 from hybrid_memory_paging import PagedAgent
+from tests.world import event
 
-MONDAY = datetime(2024, 5, 6, 9, 30, tzinfo=UTC)
 SAID = (
     "Good morning! I'm Maya, and I write firmware for a robotics company in Lisbon.",
     "我对花生过敏，请记住。",
     "Do you know a good film for tonight?",
 )
 EXPECTED = {"Maya", "Lisbon", "firmware", "花生"}
-
-
-def event(position: int, text: str) -> Event:
-    payload = Message(content=text).model_dump(mode="json", exclude_none=True)
-    return Event(position, f"e{position}", Scope(user="maya"), EventKind.MESSAGE, MONDAY, payload)
 
 
 def test_a_small_model_finds_facts_that_the_turns_state(local_model: LanguageModel) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -31,15 +31,15 @@ def call(name: str, **arguments: Any) -> Any:
 
 
 class Scripted(Model):
-    """Answers from a list, or by a function of the input; keeps the inputs."""
+    """Answers from a list; keeps the inputs."""
 
-    def __init__(self, *answers: Any, by: Callable[[list[Any]], Any] | None = None) -> None:
-        self.answers, self.by = list(answers), by
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
         self.inputs: list[list[Any]] = []
 
     async def get_response(self, system_instructions: Any, input: Any, *args: Any, **kwargs: Any) -> ModelResponse:  # noqa: A002
         self.inputs.append(list(input))
-        answer = self.answers.pop(0) if self.by is None else self.by(list(input))
+        answer = self.answers.pop(0)
         output = [message(answer) if isinstance(answer, str) else answer]
         return ModelResponse(output=output, usage=Usage(), response_id=None)
 

@@ -13,7 +13,7 @@ from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory_hosts.pydantic_ai import HybridMemoryCapability, HybridMessageHistory, memory_toolset
 from hybrid_memory_hosts.pydantic_messages import from_model_messages, to_model_messages
 from tests.hosts.conftest import Broken
-from tests.world import cases
+from tests.world import assistant, cases, user
 
 SAID: list[ModelMessage] = messages.ModelMessagesTypeAdapter.validate_python(cases("hosts/pydantic_ai.json", "said"))
 
@@ -57,6 +57,12 @@ class TestAHistory:
         history.add(SAID[:3])
         await history.aadd(SAID[3:])
         assert history.messages() == await history.amessages() == SAID
+
+    async def test_what_was_said_in_another_host_is_its_history(self, alice: ScopedMemory) -> None:
+        alice.remember([user("When do I fly?"), assistant("On Friday.")])
+        asked, answered = await HybridMessageHistory(alice).amessages()
+        assert [part.content for part in asked.parts if isinstance(part, UserPromptPart)] == ["When do I fly?"]
+        assert answered.parts == [TextPart("On Friday.")]
 
     async def test_a_window_begins_with_a_turn_and_parts_no_call(self, alice: ScopedMemory) -> None:
         history = HybridMessageHistory(alice)

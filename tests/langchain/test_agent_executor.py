@@ -42,16 +42,8 @@ def _ferry(day: str) -> str:
     return f"at nine on {day}"
 
 
-async def _aweather(city: str) -> dict[str, Any]:
-    return _weather(city)
-
-
-async def _aferry(day: str) -> str:
-    return _ferry(day)
-
-
-WEATHER = StructuredTool.from_function(_weather, _aweather, name="weather")
-FERRY = StructuredTool.from_function(_ferry, _aferry, name="ferry")
+WEATHER = StructuredTool.from_function(_weather, name="weather")
+FERRY = StructuredTool.from_function(_ferry, name="ferry")
 
 
 def call(name: str, id_: str | None, **args: Any) -> dict[str, Any]:
@@ -123,16 +115,6 @@ def test_an_agent_remembers_its_steps(opened: Call, face: str) -> None:
         assert "the ferry leaves at nine." in recalled
 
 
-def stored(memory: HybridMemory, *steps: Any, said: str = "go", session: str = "s1") -> list[BaseMessage]:
-    """What a turn with these steps leaves between the question and the answer."""
-    own = chat(memory, session=session, return_messages=True)
-    own.save_context({"input": said}, {"output": "done", "intermediate_steps": list(steps)})
-    shown = own.load_memory_variables({})["history"]
-    first, *between, last = shown[max(row for row, message in enumerate(shown) if message.type == "human") :]
-    assert (first.content, last.content) == (said, "done")
-    return list(between)
-
-
 def acted(message: AIMessage, row: int) -> ToolAgentAction:
     made = message.tool_calls[row]
     return ToolAgentAction(
@@ -148,7 +130,11 @@ def acted(message: AIMessage, row: int) -> ToolAgentAction:
     ],
 )  # fmt: skip
 def test_an_observation_is_stored_as_text(memory: HybridMemory, observation: Any, text: str | None) -> None:
-    _, result = stored(memory, (AgentAction("f", "x", "log"), observation))
+    own = chat(memory, return_messages=True)
+    steps = [(AgentAction("f", "x", "log"), observation)]
+    own.save_context({"input": "go"}, {"output": "done", "intermediate_steps": steps})
+    asked, _, result, answer = own.load_memory_variables({})["history"]
+    assert (asked.content, answer.content) == ("go", "done")
     if text is None:
         assert json.loads(str(result.content))[0]["page_content"] == "words"
     else:

@@ -188,35 +188,20 @@ class Replaced(AgentState[Any]):
     messages: list[Any]
 
 
-def added(model: Any, layer: Any) -> Any:
-    return create_agent(model, middleware=[layer], checkpointer=InMemorySaver(), state_schema=Added)
-
-
-def replaced(model: Any, layer: Any) -> Any:
-    return create_agent(model, middleware=[layer], checkpointer=InMemorySaver(), state_schema=Replaced)
-
-
-def forgetful(model: Any, layer: Any) -> Any:
-    return create_agent(model, middleware=[layer], state_schema=Replaced)
-
-
-def as_pair(text: str) -> Any:
-    return ("user", text)
-
-
-def as_dict(text: str) -> Any:
-    return {"role": "user", "content": text}
-
-
 @pytest.mark.parametrize(
-    ("agent_of", "given"), [(added, HumanMessage), (added, as_pair), (replaced, as_dict), (forgetful, HumanMessage)]
-)
+    ("schema", "saver", "given"),
+    [
+        (Added, InMemorySaver(), HumanMessage), (Added, InMemorySaver(), lambda text: ("user", text)),
+        (Replaced, InMemorySaver(), lambda text: {"role": "user", "content": text}), (Replaced, None, HumanMessage),
+    ],
+    ids=["message", "pair", "dict", "without a checkpointer"],
+)  # fmt: skip
 def test_every_turn_reaches_the_model_and_the_log_has_it_once(
-    memory: HybridMemory, invoke: Invoke, agent_of: Any, given: Any
+    memory: HybridMemory, invoke: Invoke, schema: Any, saver: Any, given: Any
 ) -> None:
-    model = numbered()
-    agent = agent_of(model, HybridMemoryMiddleware(memory, k=0))
-    talk(agent, model, memory, invoke, given, whole=agent_of is added)
+    model, layer = numbered(), HybridMemoryMiddleware(memory, k=0)
+    agent: Any = create_agent(model, middleware=[layer], checkpointer=saver, state_schema=schema)
+    talk(agent, model, memory, invoke, given, whole=schema is Added)
 
 
 class Binding(ScriptedChat):

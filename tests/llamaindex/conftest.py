@@ -26,7 +26,7 @@ from llama_index.core.tools.types import BaseTool
 from llama_index.core.workflow import JsonSerializer
 from pydantic import Field
 
-from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.adapters import close_all
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
 from llamaindex_hybrid_memory import HybridChatMemory, from_chat_message
@@ -150,20 +150,6 @@ def run() -> Run:
         return asyncio.run(watched())
 
     return call
-
-
-@pytest.fixture
-def recalls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The questions that a coroutine recalls for."""
-    asked: list[str] = []
-    real = ScopedMemory.arecall
-
-    async def counted(memory: ScopedMemory, query: str, **options: Any) -> Any:
-        asked.append(query)
-        return await real(memory, query, **options)
-
-    monkeypatch.setattr(ScopedMemory, "arecall", counted)
-    return asked
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

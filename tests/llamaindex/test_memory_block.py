@@ -1,5 +1,5 @@
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import Memory
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import StaticPool
 
 from hybrid_memory import HybridMemory, Message
@@ -30,8 +30,8 @@ def chatter(count: int, start: int = 0) -> list[ChatMessage]:
     return [turn for n in numbers for turn in (user(f"How much is {n} and one?"), assistant(f"It is {n + 1}, friend."))]
 
 
-def written(store: HybridMemory, session: str | None = "s1", who: str = "alice") -> list[Message]:
-    return store.scoped(user=who, session=session).history()
+def written(store: HybridMemory) -> list[Message]:
+    return store.scoped(user="alice", session="s1").history()
 
 
 def texts(messages: Sequence[Any]) -> list[str]:
@@ -60,24 +60,6 @@ def nothing_blocks_the_loop() -> Iterator[None]:
 @pytest.fixture
 def block(store: HybridMemory) -> HybridMemoryBlock:
     return HybridMemoryBlock.from_defaults(user="alice", memory=store)
-
-
-Host = Callable[..., Memory]
-
-
-@pytest.fixture
-async def host(block: HybridMemoryBlock) -> AsyncIterator[Host]:
-    """Makes stock memories of session s1 with their own store, and closes what these leave open."""
-    engines: list[AsyncEngine] = []
-
-    def make(**wanted: Any) -> Memory:
-        engines.append(create_async_engine("sqlite+aiosqlite:///:memory:", poolclass=StaticPool))
-        chosen: dict[str, Any] = {"session_id": "s1", "memory_blocks": [block], "async_engine": engines[-1], **wanted}
-        return Memory.from_defaults(**chosen)
-
-    yield make
-    for engine in engines:
-        await engine.dispose()
 
 
 @pytest.fixture
@@ -129,9 +111,16 @@ class TestWhatIsFlushed:
 
 class TestAFailingStore:
     async def test_nothing_is_raised_and_nothing_lost(
-        self, host: Host, store: HybridMemory, broken: Callable[[bool], None], caplog: pytest.LogCaptureFixture
+        self,
+        block: HybridMemoryBlock,
+        store: HybridMemory,
+        broken: Callable[[bool], None],
+        caplog: pytest.LogCaptureFixture,
     ) -> None:
-        memory = host(token_limit=150, token_flush_size=40)
+        engine = create_async_engine("sqlite+aiosqlite:///:memory:", poolclass=StaticPool)
+        memory = Memory.from_defaults(
+            session_id="s1", token_limit=150, token_flush_size=40, memory_blocks=[block], async_engine=engine
+        )
         with caplog.at_level(logging.WARNING, LOGGER):
             broken(True)
             for message in chatter(8):
@@ -145,6 +134,7 @@ class TestAFailingStore:
         left = len(await memory.aget_all()) - len(written(store))
         assert 0 < left < 16
         assert texts(written(store)) == texts(chatter(16))[:-left]
+        await engine.dispose()
 
 
 class TestContent:

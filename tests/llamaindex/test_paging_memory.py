@@ -17,9 +17,9 @@ WARNED = "Memory pressure"
 LIMIT = 900
 
 
-def paged(memory: HybridMemory, *, user: str = "alice", session: str = "s1", **settings: Any) -> HybridChatMemory:
+def paged(memory: HybridMemory, **settings: Any) -> HybridChatMemory:
     settings = {"token_limit": LIMIT, "paging": True, **settings}
-    return HybridChatMemory.from_defaults(user=user, session=session, memory=memory, **settings)
+    return HybridChatMemory.from_defaults(user="alice", session="s1", memory=memory, **settings)
 
 
 def fact(number: int) -> list[ChatMessage]:
@@ -29,13 +29,8 @@ def fact(number: int) -> list[ChatMessage]:
     ]
 
 
-def warned(memory: HybridMemory, *, user: str = "alice", session: str = "s1") -> list[str | None]:
-    said = memory.scoped(user=user, session=session).history()
-    return [message.id for message in said if message.event == "pressure"]
-
-
-def folds(memory: HybridMemory, *, user: str = "alice", session: str = "s1") -> int:
-    return len(memory.scoped(user=user, session=session).summary().stretches)
+def folds(memory: HybridMemory) -> int:
+    return len(memory.scoped(user="alice", session="s1").summary().stretches)
 
 
 class TestThePrompt:
@@ -81,7 +76,8 @@ class TestThePrompt:
             run(chat, "put", answer)
 
         assert seen == folds(store) >= 3
-        assert warned(store) == [f"pressure-{number}" for number in range(told)]
+        said = store.scoped(user="alice", session="s1").history()
+        assert [one.id for one in said if one.event == "pressure"] == [f"pressure-{number}" for number in range(told)]
         assert told in (seen, seen + 1)
 
     def test_a_question_that_was_not_put_yet_is_left_to_the_engine(self, store: HybridMemory, run: Run) -> None:

@@ -101,26 +101,6 @@ async def test_what_is_not_certain_is_said_to_be_so(memory: HybridMemory, said: 
         assert "Porto" in (await said(client, "recall", query="Where does my boat lie?", min_confidence=0.5))[1]
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "problem"),
-    [
-        ("recall", {}, "query: Field required"),
-        ("recall", {"query": ["x"]}, "query: Input should be a valid string"),
-        ("why", {"about": "horoscope"}, "'horoscope' is not a handle"),
-    ],
-)
-async def test_what_is_wrong_is_told_in_one_line_as_a_tool_error(
-    memory: HybridMemory, said: Said, tool: str, arguments: dict[str, Any], problem: str
-) -> None:
-    async with Client(server(memory, Binding(user="alice"))) as client:
-        failed, text = await said(client, tool, **arguments)
-    assert failed
-    assert text.startswith("Error: ")
-    assert problem in text
-    assert "\n" not in text
-    assert "Traceback" not in text
-
-
 async def test_a_closed_memory_is_told_as_a_tool_error(memory: HybridMemory, said: Said) -> None:
     async with Client(server(memory, Binding(user="alice"))) as client:
         memory.close()

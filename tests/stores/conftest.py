@@ -233,11 +233,3 @@ def open_store(tmp_path: Path) -> Iterator[OpenStore]:
     yield open_one
     for store in stores:
         store.close()
-
-
-@pytest.fixture
-def filled(open_store: OpenStore) -> Store:
-    """A store with `Store.fill`."""
-    store = open_store()
-    store.fill()
-    return store

@@ -14,7 +14,7 @@ from hybrid_memory.index.record import Where
 from hybrid_memory.ports import Entry, Ids
 from tests.stores.conftest import DIM, NOON, vector
 
-OWNER = Scope(user="alice")
+OWNER, BOB = Scope(user="alice"), Scope(user="bob")
 
 
 @pytest.fixture
@@ -69,13 +69,14 @@ def columns(index: SqliteIndex) -> list[int]:
 
 def test_a_deletion_reads_nothing_of_what_it_leaves(index: SqliteIndex, read: list[int]) -> None:
     put(index, list(range(1, 301)))
-    put(index, list(range(301, 400)), Scope(user="bob"))
-    nearest(index, 7), columns(index), nearest(index, 301, owner=Scope(user="bob"))
+    put(index, list(range(301, 400)), BOB)
+    nearest(index, 7), columns(index), nearest(index, 301, owner=BOB)
     read[:] = [0]
     index.delete([7, 8, 200])
     assert nearest(index, 7, 300) == nearest(index, 7, 400)
     assert not {7, 8, 200} & set(nearest(index, 7, 400))
     assert columns(index) == [n for n in range(1, 301) if n not in {7, 8, 200}]
+    assert nearest(index, 301, owner=BOB) == [301], "another's stays"
     assert read == [0]
     put(index, [8])
     read[:] = [0]

@@ -1,7 +1,6 @@
 """Any log with any index does what the memory in this process does, through every verb."""
 
 import re
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from datetime import timedelta
@@ -11,7 +10,7 @@ import pytest
 
 from hybrid_memory import Hit, HybridMemory, MemoryConfig, Message, ScopedMemory, Stats, Weights, open_memory
 from hybrid_memory.documents.items import FindItems, GetItem, ListNamespaces, PutItem
-from tests.doubles import Clock
+from tests.doubles import Clock, texts
 from tests.engines.conftest import MONDAY, Config
 from tests.faces import Face
 from tests.world import rows
@@ -180,10 +179,6 @@ class Teller:
         self.do(self.memory, "forget", user="bob", tenant=ODD)
         self.note("bob", texts(self.do(self.memory.scoped(tenant=ODD, user="bob"), "history")))
         self.note("last stats", counts(self.do(self.memory, "stats")))
-
-
-def texts(messages: Sequence[Message]) -> list[str]:
-    return [message.text for message in messages]
 
 
 def counts(stats: Stats) -> dict[str, int]:

@@ -17,14 +17,6 @@ from hybrid_memory.models.embedders import HashingEmbedder
 NAMES = st.sampled_from("abcdefghijklmnopqrstuvwxyz")
 
 
-def test_a_question_by_hand() -> None:
-    found = ["a", "x", "y", "z", "w", "b", "v", "u"]
-    grades = grade(found, {"a", "b", "c"})
-    assert (grades["r@5"], grades["r@10"], grades["r@20"]) == pytest.approx((1 / 3, 2 / 3, 2 / 3))
-    assert (grades["any@5"], grades["any@10"], grades["all@5"], grades["all@10"]) == (1, 1, 0, 0)
-    assert (grades["hit@1"], grades["mrr"]) == (1, 1)
-
-
 @given(st.lists(NAMES, unique=True), st.sets(NAMES, min_size=1))
 def test_the_measures_agree_with_their_definitions(found: list[str], evidence: set[str]) -> None:
     grades = grade(found, evidence)
