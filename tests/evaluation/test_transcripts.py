@@ -75,8 +75,7 @@ def rome() -> dict[str, Any]:
 
 
 def gist(path: Path) -> list[tuple[str, str, str]]:
-    transcript = read_one(path)
-    return [(str(message.id), message.role.value, message.text) for message in transcript.messages]
+    return [(str(message.id), message.role.value, message.text) for message in read_one(path).messages]
 
 
 def test_the_branch_that_was_shown_last_is_read_with_ids_and_times(tmp_path: Path, rome: dict[str, Any]) -> None:
@@ -179,13 +178,15 @@ def test_what_is_broken_is_named_and_the_rest_is_imported(tmp_path: Path) -> Non
     ]  # fmt: skip
 
 
-def who_said_what(messages: Any) -> list[tuple[Any, ...]]:
-    """Who said what, and which call a result answers."""
-    rows = []
-    for message in messages:
-        calls = [(call.id, call.name, call.arguments) for call in message.tool_calls]
-        rows.append((message.role.value, message.content, message.name, calls, message.tool_call_id))
-    return rows
+def as_openai(message: Message) -> dict[str, Any]:
+    found: dict[str, Any] = {"role": message.role.value, "content": message.content or None}
+    found |= {"name": message.name} if message.name else {}
+    if message.tool_calls:
+        found["tool_calls"] = [
+            {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
+            for c in message.tool_calls
+        ]
+    return found | ({"tool_call_id": message.tool_call_id} if message.tool_call_id else {})
 
 
 def test_anthropic_messages_give_calls_results_and_no_thinking(tmp_path: Path) -> None:
@@ -207,11 +208,12 @@ def test_anthropic_messages_give_calls_results_and_no_thinking(tmp_path: Path) -
             ],
         },
     ]
-    assert who_said_what(read_one(written(tmp_path, chat)).messages) == [
-        ("user", "How much is left?", None, [], None),
-        ("assistant", "I look.", None, [("t1", "balance", {"account": 7})], None),
-        ("tool", "12.50", None, [], "t1"),
-        ("user", "Hurry.", None, [], None),
+    call = {"id": "t1", "type": "function", "function": {"name": "balance", "arguments": {"account": 7}}}
+    assert list(map(as_openai, read_one(written(tmp_path, chat)).messages)) == [
+        {"role": "user", "content": "How much is left?"},
+        {"role": "assistant", "content": "I look.", "tool_calls": [call]},
+        {"role": "tool", "content": "12.50", "tool_call_id": "t1"},
+        {"role": "user", "content": "Hurry."},
     ]
 
 
@@ -237,17 +239,6 @@ def openai_chats(draw: st.DrawFn) -> list[dict[str, Any]]:
     return chat
 
 
-def as_openai(message: Message) -> dict[str, Any]:
-    found: dict[str, Any] = {"role": message.role.value, "content": message.content or None}
-    found |= {"name": message.name} if message.name else {}
-    if message.tool_calls:
-        found["tool_calls"] = [
-            {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
-            for c in message.tool_calls
-        ]
-    return found | ({"tool_call_id": message.tool_call_id} if message.tool_call_id else {})
-
-
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(chat=openai_chats(), shape=st.sampled_from(["list", "messages", "message a line", "conversation a line"]))
 def test_any_openai_conversation_comes_back(tmp_path: Path, chat: list[dict[str, Any]], shape: str) -> None:
@@ -263,9 +254,6 @@ def test_any_openai_conversation_comes_back(tmp_path: Path, chat: list[dict[str,
         assert transcript.form == "openai"
         assert [as_openai(message) for message in transcript.messages] == chat
         assert len({message.id for message in transcript.messages}) == len(chat)
-
-
-FORMS = ["openai", "claude-ai", "chatgpt"]
 
 
 def line_of(text: str, role: str = "user") -> str:
@@ -374,7 +362,7 @@ def spoiled(draw: st.DrawFn) -> Any:
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(value={"role": "user", "content": [{"type": "text", "text": 3}, {"type": "text"}]}, form="openai")
-@given(value=spoiled() | VALUES, form=st.sampled_from(["auto", *FORMS]))
+@given(value=spoiled() | VALUES, form=st.sampled_from(["auto", "openai", "claude-ai", "chatgpt"]))
 def test_whatever_json_a_file_holds_it_is_read_or_refused(tmp_path: Path, value: Any, form: Any) -> None:
     path = file_with(tmp_path, json.dumps(value))
     try:
