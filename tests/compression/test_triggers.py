@@ -9,10 +9,8 @@ from hybrid_memory import CompactionConfig
 from hybrid_memory.context.compact import drift, keep_rounds
 from hybrid_memory.ports import Floats
 
-SHARES = st.floats(0, 1)
 
-
-@given(st.integers(1, 30), st.integers(0, 30), st.lists(SHARES, max_size=60), st.data())
+@given(st.integers(1, 30), st.integers(0, 30), st.lists(st.floats(0, 1), max_size=60), st.data())
 def test_kept_rounds_grow_with_importance(least: int, more: int, importances: list[float], data: st.DataObject) -> None:
     config = CompactionConfig(keep_rounds=least + more, keep_least=least)
     kept = keep_rounds(config, importances)

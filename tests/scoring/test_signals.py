@@ -107,9 +107,7 @@ def test_the_temporal_signal_falls_with_the_distance_from_the_nearest_span() -> 
     assert signals.temporal_signal(at, []).tolist() == [0] * 5
 
 
-importances = st.floats(0, 1, allow_subnormal=False)
-uses = st.integers(0, 10_000)
-half_lives = st.floats(1.0, 1e9)
+RECORDS = st.tuples(st.floats(-1e6, 1e10), st.floats(0, 1, allow_subnormal=False), st.integers(0, 10_000))
 
 
 def scalar(age: float, importance: float, used: int, half_life: float) -> float:
@@ -118,7 +116,7 @@ def scalar(age: float, importance: float, used: int, half_life: float) -> float:
     return math.exp(-math.log(2) * max(age, 0.0) / (half_life * strength))
 
 
-@given(st.lists(st.tuples(st.floats(-1e6, 1e10), importances, uses), max_size=20), half_lives)
+@given(st.lists(RECORDS, max_size=20), st.floats(1.0, 1e9))
 def test_records_are_retained_as_the_scalar_formula_says(
     rows: list[tuple[float, float, int]], half_life: float
 ) -> None:
