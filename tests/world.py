@@ -82,6 +82,11 @@ def holding(folder: Path, words: Iterable[str]) -> list[str]:
     return [str(path.relative_to(folder)) for path in files if any(form in path.read_bytes() for form in forms)]
 
 
+def words(text: str) -> int:
+    """A token a word."""
+    return len(text.split())
+
+
 class Page(HTMLParser):
     """What a page holds: elements with their attributes, the text outside of styles, and data of each table.
 

@@ -1,6 +1,7 @@
 """Sessions as the log would have them, planned without a store."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -14,7 +15,7 @@ from hybrid_memory.context.view import PromptView, view
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.doubles import orphans
-from tests.world import ALICE, NOON
+from tests.world import ALICE, NOON, event
 
 
 def page(name: str, tokens: int) -> str:
@@ -30,9 +31,8 @@ def events_of(messages: Sequence[Message], notes: Mapping[int, str]) -> list[Eve
     found = []
     for row, message in enumerate(messages):
         at = NOON + timedelta(minutes=row)
-        payload = message.model_dump(mode="json", exclude_defaults=True, exclude={"id", "at"})
         position = 10 * (row + 1)
-        found.append(Event(position, f"m{row}", ALICE, EventKind.MESSAGE, at, payload))
+        found.append(replace(event(position, message), id=f"m{row}", at=at))
         if row in notes:
             recalled = {"query": message.text, "text": notes[row], "turn": f"m{row}"}
             found.append(Event(position + 1, f"n{row}", ALICE, EventKind.RECALLED, at, recalled, sources=(f"e{row}",)))

@@ -9,7 +9,7 @@ from hybrid_memory import Category, Fact, FactState, Message, Origin, Role
 from hybrid_memory.context.layout import MEMORY_HEADINGS, Language
 from hybrid_memory.context.memories import MEMORY_CHARS, Memories, fitting, memory_note, window
 from tests.doubles import orphans
-from tests.world import NOON, calls, hit, result
+from tests.world import NOON, calls, hit, result, rows, words
 
 
 def last_turn(history: list[Message]) -> list[Message]:
@@ -61,15 +61,7 @@ def test_words_between_two_results_stand_behind_them_and_a_second_result_is_left
     assert shown[2] is exchange[1]
 
 
-@pytest.mark.parametrize(
-    ("query", "text", "language"),
-    [
-        ("", "I like tea", "en"),
-        ("", "我喜欢喝茶", "zh"),
-        ("我喜欢什么？", "I like tea", "zh"),
-        ("And?", "我喜欢喝茶", "en"),
-    ],
-)
+@pytest.mark.parametrize(("query", "text", "language"), rows("context/marks.tsv", "heading"))
 def test_the_heading_is_in_the_language_of_the_query_or_memories(query: str, text: str, language: Language) -> None:
     assert memory_note(Memories((hit(1, text),)), query).splitlines()[0] == MEMORY_HEADINGS[language]
 
@@ -95,7 +87,7 @@ def test_what_the_statements_leave_goes_to_further_turns() -> None:
     turns = [replace(hit(number, " ".join(f"{kind}{word}" for word in range(20))), confidence=0.5)
              for number, kind in ((1, "a"), (2, "b"))]  # fmt: skip
     statements = (statement(3, "I painted the fence."),)
-    kept = fitting(Memories(tuple(turns), statements), "the fence?", 150, lambda text: len(text.split()))
+    kept = fitting(Memories(tuple(turns), statements), "the fence?", 150, words)
     assert kept.hits == tuple(turns)
     assert kept.statements == statements
 
@@ -103,16 +95,16 @@ def test_what_the_statements_leave_goes_to_further_turns() -> None:
 def test_the_surest_turn_is_the_last_to_be_left_out() -> None:
     likely = replace(hit(2, " ".join(["rent"] * 40)), confidence=0.9)
     memories = Memories((replace(hit(1, " ".join(["fence"] * 40)), confidence=0.1), likely))
-    assert fitting(memories, "the rent?", 70, lambda text: len(text.split())).hits == (likely,)
+    assert fitting(memories, "the rent?", 70, words).hits == (likely,)
 
 
 def test_a_turn_of_the_user_whose_statement_is_shown_is_no_further_turn() -> None:
     turns = (hit(1, " ".join(["rent"] * 40)), hit(3, "I painted the fence. Anyway, what is for dinner today?"))
     statements = (statement(3, "I painted the fence."),)
-    kept = fitting(Memories(turns, statements), "the fence?", 110, lambda text: len(text.split()))
+    kept = fitting(Memories(turns, statements), "the fence?", 110, words)
     assert kept.hits == turns[:1]
     same = tuple(hit(number, "Is this fair?\nPlumber: 2,350 euros") for number in (1, 2))
-    assert fitting(Memories(same), "the plumber?", 110, lambda text: len(text.split())).hits == same[:1]
+    assert fitting(Memories(same), "the plumber?", 110, words).hits == same[:1]
 
 
 def test_beside_statements_the_surest_turn_of_others_is_shown_too() -> None:
@@ -122,6 +114,6 @@ def test_beside_statements_the_surest_turn_of_others_is_shown_too() -> None:
     statements = tuple(statement(number, " ".join([f"word{number}"] * 20)) for number in range(3, 9))
     for confidence, shown in ((0.5, (mine, theirs)), (0.3, (mine,))):
         others = replace(theirs, confidence=confidence)
-        kept = fitting(Memories((mine, others), statements), "the rent?", 110, lambda text: len(text.split()))
+        kept = fitting(Memories((mine, others), statements), "the rent?", 110, words)
         assert [one.record for one in kept.hits] == [one.record for one in shown]
         assert kept.statements

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import CompactionConfig, Context, Hit, HybridMemory, Line, Message, Role, Section
+from hybrid_memory import CompactionConfig, Context, Hit, Line, Message, Role, Section
 from hybrid_memory.context.context import context_of, plan
 from hybrid_memory.context.layout import SUMMARY_HEADINGS
 from hybrid_memory.context.memories import Memories
@@ -121,12 +121,8 @@ def test_instructions_that_a_conversation_began_with_keep_half_of_the_budget(see
     assert told(see(long, max_tokens=8000)).messages[0].text == page("rule", 3000)
 
 
-@pytest.fixture
-def small(opened: Open) -> HybridMemory:
-    return opened(url="memory://", compaction=CompactionConfig(max_tokens=200))
-
-
-def test_a_budget_too_small_is_told_once(small: HybridMemory, face: Face, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_budget_too_small_is_told_once(opened: Open, face: Face, caplog: pytest.LogCaptureFixture) -> None:
+    small = opened(url="memory://", compaction=CompactionConfig(max_tokens=200))
     alice, eve = small.scoped(user="alice", session="s"), small.scoped(user="eve", session="s")
     eve.remember([user("Read."), *exchange("c", page("p", 900)), assistant("Done.")])
     with caplog.at_level(logging.WARNING, logger="hybrid_memory"):

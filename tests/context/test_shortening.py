@@ -359,10 +359,6 @@ def test_a_prompt_is_accepted_and_within_its_budget_unless_the_last_turn_needs_m
         assert found.reader == ""
 
 
-def shown(seen: PromptView) -> PromptPlan:
-    return plan(seen, Memories())
-
-
 @FIXTURES
 @given(ROUNDS, st.integers(1500, 4000), st.sampled_from(READING))
 def test_between_two_reliefs_a_prompt_only_grows_at_its_end(
@@ -375,7 +371,7 @@ def test_between_two_reliefs_a_prompt_only_grows_at_its_end(
         if said[end - 1].tool_calls or (end < len(said) and said[end].role is Role.TOOL):
             continue  # the host asks again once all results are there
         seen = see(said[:end], max_tokens=budget, reader=reader)
-        now = shown(seen)
+        now = plan(seen, Memories())
         long = {long.event.id for long in relieved(seen, 0).short.values()}
         if now.tokens > seen.budget or len(bodies(now.laid)) < end or now.short.keys() - long:
             before = None  # what is not answered yet takes too much: no relief was enough

@@ -127,9 +127,6 @@ def test_the_memgpt_preset_warns_at_70_percent_and_compacts_half(face: Face, ses
     assert (summary.strategy, len(summary.lines)) == ("recursive", 1)
 
 
-FAULTS: tuple[Fault, ...] = get_args(Fault)
-
-
 SAID = [
     Message(content="My name is Nora Winter, and my flight on 2024-07-01 costs 430 EUR."),
     assistant("We decided to book seat B12345 with booking.py."),
@@ -140,23 +137,18 @@ IMPATIENT = timedelta(milliseconds=40)
 LATEST = [Message(content="What now?"), assistant("We wait."), Message(content="Until when?")]
 
 
-def items_of(handle: ScopedMemory) -> set[str]:
-    log = handle._runtime.services.log
-    events = log.read(handle.scope, kinds=(EventKind.MESSAGE,), limit=len(SAID))
-    return {item for event in events for item in critical_items(event)}
-
-
 def assert_nothing_is_lost(handle: ScopedMemory) -> None:
     summary = handle.summary()
     assert handle.expand(summary) == handle.history(current=True)[: len(handle.expand(summary))]
     audit = summary.audit
     assert audit.items == audit.in_summary + audit.in_ledger + audit.in_log
     reachable = summary.text + " ".join(message.text for message in handle.expand(summary))
-    assert all(item in reachable for item in items_of(handle))
+    said = handle._runtime.services.log.read(handle.scope, kinds=(EventKind.MESSAGE,), limit=len(SAID))
+    assert all(item in reachable for event in said for item in critical_items(event))
 
 
 @pytest.mark.parametrize("strategy", ["anchored", "recursive"])
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", get_args(Fault))
 def test_a_model_that_fails_costs_nothing(face: Face, session_with: SessionWith, fault: Fault, strategy: str) -> None:
     model = FaultyModel(fault)
     try:
@@ -176,12 +168,8 @@ def test_a_model_that_fails_costs_nothing(face: Face, session_with: SessionWith,
         model.release()
 
 
-def facts(text: str, *turns: int) -> dict[str, Any]:
-    return {"facts": [{"text": text, "turns": list(turns)}]}
-
-
 def test_what_a_model_drops_is_put_back(face: Face, session_with: SessionWith) -> None:
-    model = ScriptedModel([facts("Nora travels.", 1)])
+    model = ScriptedModel([{"facts": [{"text": "Nora travels.", "turns": [1]}]}])
     alice = session_with(model)
     face(alice).remember([*SAID, *LATEST])
     face(alice).compact(keep=2)
@@ -218,16 +206,6 @@ def test_a_full_disk_leaves_queue_and_log_as_they_were(face: Face, open_with: Op
     assert_nothing_is_lost(alice)
 
 
-def assert_folded_once(handle: ScopedMemory) -> None:
-    summary = handle.summary()
-    folded = [message.id for name in summary.handles for message in handle.expand(name)]
-    assert len(folded) == len(set(folded))
-    assert folded == [message.id for message in handle.history(current=True)][: len(folded)]
-    ends = [end for stretch in summary.stretches for end in stretch]
-    assert ends == sorted(ends)
-    assert summary.audit.compactions == len(summary.stretches)
-
-
 def test_a_loser_of_a_race_asks_again_and_folds_nothing_twice(open_with: OpenWith) -> None:
     alice = open_with().scoped(user="a", session="s")
     alice.remember([*SAID, *LATEST, *SAID])
@@ -242,5 +220,10 @@ def test_a_loser_of_a_race_asks_again_and_folds_nothing_twice(open_with: OpenWit
             return super().extract(job)
 
     alice.compact(keep=1, strategy=Slow())
-    assert_folded_once(alice)
-    assert len(alice.expand(alice.summary())) == 9
+    summary = alice.summary()
+    folded = [message.id for name in summary.handles for message in alice.expand(name)]
+    assert len(folded) == len(set(folded)) == len(alice.expand(summary)) == 9
+    assert folded == [message.id for message in alice.history(current=True)][:9]
+    ends = [end for stretch in summary.stretches for end in stretch]
+    assert ends == sorted(ends)
+    assert summary.audit.compactions == len(summary.stretches)

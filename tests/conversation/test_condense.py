@@ -14,29 +14,24 @@ from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.conversation.conftest import OpenWith
 from tests.faces import Face, Open
-from tests.world import column
+from tests.world import column, words
 
 ENGLISH, CHINESE, ONES = (column("conversation/condense.tsv", kind) for kind in ("english", "chinese", "one"))
 SENTENCES = [piece for text in (*ENGLISH, *CHINESE) for piece in sentences(text)] + ONES
 
 
 class Shortener:
-    """A compressor that keeps every other word, or fails."""
+    """A compressor that keeps every third word, or fails."""
 
-    def __init__(self, *, fails: bool = False, loose: bool = False) -> None:
+    def __init__(self, *, fails: bool = False) -> None:
         self.asked: list[tuple[str, int]] = []
         self._fails = fails
-        self._loose = loose
 
     def compress(self, text: str, *, max_tokens: int) -> str:
         self.asked.append((text, max_tokens))
         if self._fails:
             raise ModelError("out of memory")
-        return text if self._loose else " ".join(text.split()[::3])
-
-
-def said(text: str) -> list[str]:
-    return sentences(text)
+        return " ".join(text.split()[::3])
 
 
 @pytest.mark.parametrize(
@@ -54,7 +49,7 @@ def test_sentences_with_the_answer_stay(face: Face, opened: Open, texts: list[st
     assert sum(short.after) <= 30 < sum(short.before)
     assert (short.how, short.note) == ("extractive", "")
     for text, left in zip(texts, short.texts, strict=True):
-        order = [said(text).index(sentence) for sentence in said(left)]
+        order = [sentences(text).index(sentence) for sentence in sentences(left)]
         assert order == sorted(order)
 
 
@@ -88,7 +83,7 @@ def test_a_failing_compressor_leaves_whole_sentences_and_says_so(face: Face, ope
     assert short.how == "extractive"
     assert "out of memory" in short.note
     assert 0 < sum(short.after) <= 45
-    assert all(sentence in ENGLISH[0] for sentence in said(short.texts[0]))
+    assert all(sentence in ENGLISH[0] for sentence in sentences(short.texts[0]))
 
 
 @pytest.mark.parametrize(
@@ -109,7 +104,7 @@ def test_what_cannot_be_condensed_is_refused(face: Face, opened: Open, options: 
 COUNTERS: dict[str, Callable[[str], int]] = {
     "estimate": estimate_tokens,
     "characters": len,
-    "words": lambda text: len(text.split()),
+    "words": words,
     "more than the parts": lambda text: len(text) ** 2 // 50,
 }
 MEMORIES = {

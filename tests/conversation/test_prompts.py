@@ -6,19 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import CompactionConfig, MemoryConfig, Message, ScopedMemory, open_memory
+from hybrid_memory import CompactionConfig, MemoryConfig, Message, open_memory
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.conversation.conftest import OpenWith, SessionWith, laid_out, rounds
 from tests.faces import Face
 from tests.world import assistant, cases, exchange
 
-GARDEN = [
-    "The roses at the old wall were planted by Nora in April.",
-    "The apple tree beside the pond needs water every second day.",
-    "Tom borrowed the green ladder and brought it back on Friday.",
-    "厨房的窗帘是蓝色的，客厅的是白色的。",
-]
+GARDEN: list[str] = cases("conversation/prompts.json", "garden")
 
 
 @settings(max_examples=15)
@@ -31,17 +26,11 @@ def test_each_prompt_extends_the_last(embedder: Literal["none", "hashing"], turn
         alice = memory.scoped(user="a", session="s")
         last: list[tuple[str, str]] = []
         for number, (topic, said_before, steps) in enumerate(turns):
-            question = [
-                "Who planted the roses?",
-                "When does the tree get water?",
-                "Um, and the the ladder?",
-                "窗帘是什么颜色？",
-            ][topic]
+            question = cases("conversation/prompts.json", "questions")[topic]
             question = f"{question} ({number})"
             if said_before:
                 alice.remember(question)
             asked = None if said_before else question
-            shown = []
             for step in range(steps + 1):
                 if step:
                     alice.remember(exchange(f"c{number}-{step}", f"Result {step} of {number}.", step=step))
@@ -52,7 +41,6 @@ def test_each_prompt_extends_the_last(embedder: Literal["none", "hashing"], turn
                     assert laid_out(alice.assemble(asked)) == last
                     if not said_before:
                         alice.remember(question)
-                shown.append(context)
             assert alice.assemble(None).tokens <= 900
             alice.remember(assistant(f"That is answer {number}."))
 
@@ -104,14 +92,7 @@ def test_a_context_tells_what_is_where_and_what_did_not_fit(face: Face, session_
 
 
 def test_what_people_say_is_shown_as_they_said_it(face: Face, session_with: SessionWith) -> None:
-    said = [
-        "Um, dois, três",
-        "x  # fix",
-        "Translate: um, well, er",
-        "<b>bold</b> & a < b",
-        "嗯，那个，好的",
-        "\n- a\n\n\n- b  ",
-    ]
+    said = cases("conversation/prompts.json", "said")
     alice = session_with(embedder="hashing")
     for text in said:
         face(alice).remember([Message(content=text), assistant(text.replace("um", "uh"))])
@@ -130,21 +111,17 @@ def test_what_stands_in_the_recent_turns_is_not_recalled_again(face: Face, open_
     assert all(GARDEN[2] != hit.record.text for hit in context.hits)
 
 
-def events(handle: ScopedMemory) -> int:
-    return len(handle._runtime.services.log.read(handle.scope))
-
-
-CASES = [
-    *cases("conversation/prompts.json", "bad"),
-    ("assemble", {"tools": [{"a": {1}}]}),
-]
-
-
-@pytest.mark.parametrize(("verb", "arguments"), CASES, ids=lambda part: str(part)[:40])
-def test_they_change_nothing(face: Face, session_with: SessionWith, verb: str, arguments: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("verb", "arguments"),
+    [*cases("conversation/prompts.json", "bad"), ("assemble", {"tools": [{"a": {1}}]})],
+    ids=lambda part: str(part)[:40],
+)
+def test_what_is_refused_changes_nothing(
+    face: Face, session_with: SessionWith, verb: str, arguments: dict[str, Any]
+) -> None:
     alice = session_with()
     face(alice).remember(rounds(0, 8))
-    before = events(alice)
+    before = alice.events()
     with pytest.raises(InvalidInputError):
         getattr(face(alice), verb)(**arguments)
-    assert events(alice) == before
+    assert alice.events() == before

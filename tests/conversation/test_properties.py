@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count, product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import Context, HybridMemory, MemoryConfig, Message, Role, Scope, ScopedMemory, ToolCall, open_memory
-from hybrid_memory.context.queue import Session, load
+from hybrid_memory.context.queue import load
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.runtime.runners import InlineRunner, drive
 from hybrid_memory.text.tokenize import terms
@@ -73,27 +73,20 @@ class Assemble:
     query: str | None
     max_tokens: int
     tools: bool = False
-    layout: Literal["stable", "classic"] = "stable"
     reader: str | None = None
 
 
-@dataclass(frozen=True)
-class Compact:
-    strategy: str
-    keep: int
-
-
-@dataclass(frozen=True)
-class Reset:
-    keep: list[int]
-
-
+Compact = dict[str, Any]
+Reset = tuple[int, ...]
+"""Rows of the messages that are kept."""
 Step = list[Message] | Assemble | Compact | Reset
 ASSEMBLES = st.builds(
     Assemble, words() | st.none(), st.integers(150, 3000), st.booleans(), reader=st.sampled_from([None, "look_up"])
 )
-COMPACTS = st.builds(Compact, st.sampled_from(["anchored", "recursive", "window"]), st.integers(1, 3))
-RESETS = st.builds(Reset, st.lists(st.integers(0, 9), max_size=3))
+COMPACTS = st.fixed_dictionaries(
+    {"strategy": st.sampled_from(["anchored", "recursive", "window"]), "keep": st.integers(1, 3)}
+)
+RESETS = st.lists(st.integers(0, 9), max_size=3).map(tuple)
 SAYS = st.one_of(ROUNDS, ROUNDS, ROUNDS, ASIDES)
 STEPS: st.SearchStrategy[list[Step]] = st.lists(
     st.one_of(SAYS, SAYS, SAYS, ASSEMBLES, ASSEMBLES, COMPACTS), min_size=3, max_size=14
@@ -129,16 +122,15 @@ def owner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Owner]:
 def run(handle: ScopedMemory, step: Step) -> Context | None:
     if isinstance(step, list):
         handle.remember(step)
-    elif isinstance(step, Compact):
-        handle.compact(strategy=step.strategy, keep=step.keep)
-    elif isinstance(step, Reset):
+    elif isinstance(step, dict):
+        handle.compact(**step)
+    elif isinstance(step, tuple):
         there = handle.history(current=True)
-        handle.reset(keep=[str(there[row].id) for row in step.keep if row < len(there)])
+        handle.reset(keep=[str(there[row].id) for row in step if row < len(there)])
     else:
         tools = TOOLS if step.tools else []
         return handle.assemble(
-            step.query, max_tokens=step.max_tokens, identity="You are a guide.", tools=tools, layout=step.layout,
-            reader=step.reader,
+            step.query, max_tokens=step.max_tokens, identity="You are a guide.", tools=tools, reader=step.reader,
         )  # fmt: skip
     return None
 
@@ -207,10 +199,6 @@ def test_every_prompt_is_accepted_and_in_budget(owner: Owner, engine: str, steps
         assert spoken == sorted(spoken), "in order"
 
 
-def session_of(handle: ScopedMemory) -> Session:
-    return drive(load(InlineRunner(), handle._runtime.services, handle.scope))
-
-
 @settings(max_examples=20)
 @given(ENGINES, st.one_of(STEPS, FOLDS, FOLDS))
 def test_what_was_folded_and_the_queue_are_the_conversation(owner: Owner, engine: str, steps: list[Step]) -> None:
@@ -220,7 +208,7 @@ def test_what_was_folded_and_the_queue_are_the_conversation(owner: Owner, engine
             run(handle, step)
         except InvalidInputError:
             continue
-        session = session_of(handle)
+        session = drive(load(InlineRunner(), handle._runtime.services, handle.scope))
         folded = [message for name in handle.summary().handles for message in handle.expand(name)]
         queue = [
             event.message
@@ -241,7 +229,7 @@ def test_what_was_folded_and_the_queue_are_the_conversation(owner: Owner, engine
 @given(ENGINES, FOLDS)
 def test_a_line_leads_to_the_words_that_it_was_made_from(owner: Owner, engine: str, steps: list[Step]) -> None:
     handle = owner(engine)
-    for step in [*steps, Compact("anchored", 1)]:
+    for step in [*steps, {"strategy": "anchored", "keep": 1}]:
         try:
             run(handle, step)
         except InvalidInputError:
@@ -262,9 +250,10 @@ def test_no_verb_shows_words_of_other_owners(owner: Owner, engine: str, turns: l
     handles = [ScopedMemory(first._runtime, Scope(user=users[row // 2], session=f"s{row % 2}")) for row in range(4)]
     for row, steps in turns:
         for step in [[Message(content=f"Secret{row // 2} of {row}.")], *steps]:
-            said = [_marked(message, row // 2) for message in step] if isinstance(step, list) else step
+            if isinstance(step, list):
+                step = [said.model_copy(update={"content": f"Secret{row // 2} {said.text}"}) for said in step]  # noqa: PLW2901
             try:
-                run(handles[row], said)
+                run(handles[row], step)
             except InvalidInputError:
                 continue
     for row, handle in enumerate(handles):
@@ -285,7 +274,3 @@ def test_no_verb_shows_words_of_other_owners(owner: Owner, engine: str, turns: l
                 handle.expand(name)
             with pytest.raises(InvalidInputError):
                 handle.fetch(name)
-
-
-def _marked(message: Message, secret: int) -> Message:
-    return message.model_copy(update={"content": f"Secret{secret} {message.text}"})

@@ -36,13 +36,13 @@ def probes() -> list[Probe]:
 class Scripted:
     """A language model that answers by functions; remembers what it was sent."""
 
+    name = "scripted"
+
     def __init__(
         self,
         complete: Callable[[str], str] = lambda _: "-",
         structured: Callable[[str, Mapping[str, Any]], dict[str, Any]] | None = None,
-        name: str = "scripted",
     ) -> None:
-        self.name = name
         self.sent: list[str] = []
         self._complete = complete
         self._structured = structured
@@ -56,8 +56,3 @@ class Scripted:
         if self._structured is None:
             raise ModelError("this script has no objects")
         return json.loads(json.dumps(self._structured(self.sent[-1], schema)))  # type: ignore[no-any-return]
-
-
-@pytest.fixture(scope="session")
-def scripted() -> type[Scripted]:
-    return Scripted

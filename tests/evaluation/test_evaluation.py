@@ -1,8 +1,8 @@
 import json
-import random
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,6 @@ from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory_evaluation import (
     Evaluation,
-    Figures,
-    Judging,
-    Outcome,
     Probe,
     ProbeKind,
     Prompt,
@@ -27,14 +24,14 @@ from hybrid_memory_evaluation import (
     read_transcript,
 )
 from hybrid_memory_evaluation.judging import Judge
-from hybrid_memory_evaluation.judging.scores import Grade, criteria, scored
+from hybrid_memory_evaluation.judging.scores import Grade
 from hybrid_memory_evaluation.methods import OWN, chosen_methods
-from hybrid_memory_evaluation.replaying import Metered, Prompts, faults, replayed
-from hybrid_memory_evaluation.report import figures
+from hybrid_memory_evaluation.replaying import Metered, Prompts, faults
 from hybrid_memory_evaluation.reporting import COSTS, KEPT, Column, html, measured
-from tests.world import Page
+from tests.evaluation.conftest import Scripted
+from tests.world import Page, words
 
-ASKED = ("sliding-window", "anchored-alone", "none")
+ASKED = ("sliding-window", "anchored-alone", "none", "anchored")
 Options = dict[str, Any]
 
 
@@ -43,13 +40,17 @@ class Broken:
 
     name = "broken"
 
+    def __init__(self, says: str = "out of order") -> None:
+        self._says = says
+
     def replay(self, setting: Setting) -> AbstractContextManager[Any]:
-        raise RuntimeError("out of order")
+        raise RuntimeError(self._says)
 
 
 @pytest.fixture(scope="module")
 def options(chat: Transcript, probes: Sequence[Probe]) -> Options:
-    return {"transcripts": [chat], "methods": ASKED, "max_tokens": 400, "probes": {"chat": probes}}
+    made = {"transcripts": [chat], "methods": ASKED, "probes": {"chat": probes}}
+    return {**made, "max_tokens": 400, "embedder": HashingEmbedder()}
 
 
 @pytest.fixture(scope="module")
@@ -58,19 +59,21 @@ def report(options: Options) -> Report:
 
 
 def test_a_window_forgets_what_a_summary_keeps(report: Report) -> None:
-    window, anchored, whole = report.methods
+    window, alone, whole, anchored = report.methods
     assert window.survival == pytest.approx(1 / 3)
-    assert anchored.survival == whole.survival == 1
+    assert alone.survival == anchored.survival == whole.survival == 1
     assert whole.ratio == pytest.approx(1, abs=0.05)
     assert anchored.ratio > 2
     assert whole.over > 0
     assert window.over == anchored.over == 0
     assert whole.prompts == window.prompts == 31
-
-
-def test_the_same_run_gives_the_same_figures(options: Options, report: Report) -> None:
-    again = Evaluation(**options).run()
-    assert again.outcomes == report.outcomes
+    found = {(one.method, one.probe): one for one in report.outcomes}
+    databases = [found[method, "database"] for method in ASKED]
+    # Alone, the answer that repeats the decision has no line.
+    assert [one.reach for one in databases] == [0, 0.5, 1, 1]
+    assert [one.finished for one in databases] == [False, True, True, True]
+    for last in (found[method, "last"] for method in ASKED):
+        assert (last.survival, last.reach, last.fetched) == (1, 1, 0)
 
 
 def test_a_method_that_fails_is_reported_and_the_others_go_on(options: Options) -> None:
@@ -102,16 +105,15 @@ def test_bad_input_is_refused_at_once(changed: Options, told: str, options: Opti
 class Answers:
     """Answers from what it is shown, grades by the length of what it reads, and fails when it is told to."""
 
-    def __init__(self, scripted: Any, fails: int = 0) -> None:
-        self.answers = self.grades = self.failed = 0
+    def __init__(self, *, fails: int = 0) -> None:
+        self.answers = self.grades = 0
         self._fails = fails
-        self.model = scripted(self.complete, self.structured)
+        self.model = Scripted(self.complete, self.structured)
 
     def complete(self, sent: str) -> str:
         self.answers += 1
         if self._fails:
             self._fails -= 1
-            self.failed += 1
             raise ModelError("overloaded")
         return "It is QX4471." if "QX4471" in sent else "I don't know."
 
@@ -123,33 +125,28 @@ class Answers:
         return {name: {"reasoning": "so it is", "score": score} for name in schema["properties"]}
 
 
-def test_a_model_answers_and_a_judge_grades(options: Options, scripted: Any) -> None:
-    script = Answers(scripted)
-    evaluation = Evaluation(**options, model=scripted(script.complete), judge=script.model)
+def test_a_model_answers_and_a_judge_grades(options: Options) -> None:
+    script = Answers()
+    evaluation = Evaluation(**options, model=Scripted(script.complete), judge=script.model)
     estimate = evaluation.estimate()
     made = evaluation.run()
-    assert (script.answers, script.grades) == (9, 18)
-    assert (estimate.answers, estimate.grades) == (9, 18)
-    window, anchored, whole = made.methods
+    assert (script.answers, script.grades) == (estimate.answers, estimate.grades) == (12, 24)
+    window, anchored, whole, _ = made.methods
     assert window.in_answer == 0
     assert anchored.in_answer == whole.in_answer == pytest.approx(1 / 3)
-    assert window.scores is not None
-    assert window.scores.overall is not None
-    assert window.scores.overall.mean == 1
-    assert anchored.scores is not None
-    assert anchored.scores.overall is not None
-    assert anchored.scores.overall.mean == 5
+    overall = [one.scores and one.scores.overall for one in (window, anchored)]
+    assert [mean and mean.mean for mean in overall] == [1, 5]
     judging = made.judging
     assert judging is not None
     assert (judging.agreement, judging.noise) == (1, 0)
-    assert judging.agreed_on == 2 * 2 * 2
+    assert judging.agreed_on == 3 * 2 * 2
     assert all(len(outcome.scores) == 2 for outcome in made.outcomes)
 
 
-def test_a_run_is_continued(options: Options, scripted: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = Evaluation(**options, model=Answers(scripted).model).run()
+def test_a_run_is_continued(options: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Evaluation(**options, model=Answers().model).run()
 
-    first = Answers(scripted)
+    first = Answers()
     grade = Judge.grade
 
     def interrupted(judge: Judge, probe: Probe, evidence: str, answer: str) -> Grade:
@@ -162,23 +159,22 @@ def test_a_run_is_continued(options: Options, scripted: Any, tmp_path: Path, mon
         patched.setattr(Judge, "grade", interrupted)
         with pytest.raises(KeyboardInterrupt):
             evaluation.run()
-    second = Answers(scripted)
+    second = Answers()
     made = Evaluation(**options, model=second.model, folder=tmp_path).run()
-    assert (second.answers, second.grades) == (0, 18 - 7)
-    assert [(one.method, one.survival, one.in_answer, one.scores) for one in made.methods] == [
-        (one.method, one.survival, one.in_answer, one.scores) for one in whole.methods
-    ]
-    third = Answers(scripted)
+    assert (second.answers, second.grades) == (0, 24 - 7)
+    assert made.outcomes == whole.outcomes
+    assert [one.scores for one in made.methods] == [one.scores for one in whole.methods]
+    third = Answers()
     Evaluation(**options, model=third.model, folder=tmp_path).run()
     assert (third.answers, third.grades) == (0, 0)
 
 
-def test_missing_answers_are_reported_and_asked_for_again(options: Options, scripted: Any, tmp_path: Path) -> None:
-    script = Answers(scripted, fails=2)
+def test_missing_answers_are_reported_and_asked_for_again(options: Options, tmp_path: Path) -> None:
+    script = Answers(fails=2)
     made = Evaluation(**options, model=script.model, folder=tmp_path).run()
     assert len([failure for failure in made.failures if "overloaded" in failure]) == 2
     assert sum(outcome.answer is None for outcome in made.outcomes) == 2
-    again = Answers(scripted)
+    again = Answers()
     whole = Evaluation(**options, model=again.model, folder=tmp_path).run()
     assert again.answers == 2
     assert whole.failures == ()
@@ -202,26 +198,6 @@ def test_prompts_are_valid_within_the_budget_and_asking_changes_nothing(name: st
     assert first.tokens <= 400 or name == "none"
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("none", (1.0, 1.0, True)),
-        ("sliding-window", (0.0, 0.0, False)),
-        ("anchored-alone", (1.0, 0.5, True)),  # the answer that repeats the decision has no line
-        ("anchored", (1.0, 1.0, True)),
-    ],
-)
-def test_what_each_keeps_of_the_beginning(
-    name: str, expected: tuple[float, float, bool], chat: Transcript, probes: Sequence[Probe]
-) -> None:
-    found = {one["probe"]: one for one in replayed(chat, OWN[name], probes, SETTING)["results"]}
-    database = found["database"]
-    assert (database["survival"], database["reach"], database["finished"]) == expected
-    assert found["last"]["survival"] == 1
-    assert found["last"]["reach"] == 1
-    assert found["last"]["fetched"] == 0
-
-
 def test_an_unknown_method_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(InvalidInputError, match=r"'anchord'.*anchored.*langchain"):
         chosen_methods(["anchord"])
@@ -236,10 +212,6 @@ CALLS = {"role": "assistant", "content": "", "tool_calls": [{"id": "a"}, {"id": 
 
 def result(call: str) -> dict[str, str]:
     return {"role": "tool", "content": "done", "tool_call_id": call}
-
-
-def words(text: str) -> int:
-    return len(text.split())
 
 
 def prompt(text: str) -> Prompt:
@@ -281,8 +253,8 @@ def test_what_a_provider_refuses(messages: list[dict[str, object]], fault: str |
     assert faults(messages) == ([] if fault is None else [fault])
 
 
-def test_a_meter_counts_calls_also_those_that_fail(scripted: Any) -> None:
-    model = Metered(scripted(lambda _: "two words"), words)
+def test_a_meter_counts_calls_also_those_that_fail() -> None:
+    model = Metered(Scripted(lambda _: "two words"), words)
     assert model.complete([Message(content="hello there")]) == "two words"
     with pytest.raises(ModelError):
         model.structured([Message(content="hello")], {})
@@ -334,75 +306,17 @@ CRAFTED = (
     "<script>document.title = 'taken over'</script><img src=//evil.test/x onerror=alert(1)> \"&amp;\" {{ 7 * 7 }} "
     "\u202egnp.exe\u202c \x1b[31mred\x00 **bold**"
 )
-CHATS = ("refactoring", "航班改签", CRAFTED)
-METHODS = ("anchored", "compact", "window-alone", "none")
-
-
-def made(*, judged: bool = False, methods: tuple[str, ...] = METHODS, say: str = "It was a TypeError.") -> Report:
-    """Of three transcripts: each method keeps less than the one before; the one that keeps all breaks the budget."""
-    draw = random.Random(7)  # noqa: S311 - no secret
-    probes = [(chat, _probe(row, kind)) for chat in CHATS for row, kind in enumerate((*ProbeKind, *ProbeKind))]
-    outcomes = {
-        method: [_outcome(chat, method, probe, place, draw, answer=say if judged else None) for chat, probe in probes]
-        for place, method in enumerate(methods)
-    }
-    return Report(
-        setting=_setting(judged=judged),
-        transcripts=[
-            {"name": chat, "form": "openai", "messages": 90, "tokens": 9000, "truncated": 70, "probes": {"recall": 2}}
-            for chat in CHATS
-        ],
-        probes=[{"transcript": chat, **probe.as_dict()} for chat, probe in probes],
-        methods=[_figures(method, outcomes[method], judged=judged) for method in methods],
-        outcomes=[one for several in outcomes.values() for one in several],
-        judging=Judging("gpt-judge", 96, 5, 1, 0.8125, 40, 0.5) if judged else None,
-        failures=(f"compact on {CRAFTED}: ModelError: out of time",) if judged else (),
-    )
-
-
-def _setting(*, judged: bool) -> dict[str, Any]:
-    models = dict.fromkeys(("model", "judge"), "gpt" if judged else None)
-    told = {"version": "0.8.0", "python": "3.11.2", "at": "2026-11-22T18:00:00+00:00", "max_tokens": 2000, "repeats": 2}
-    return {**told, **models, "embedder": None, "seed": 0}
-
-
-def _probe(row: int, kind: ProbeKind) -> Probe:
-    asked, gold = (CRAFTED, CRAFTED) if row == 0 else ("用户最初订的是哪一班航班？", "东航 MU5137")
-    return Probe(f"{kind}-{row}", kind, asked, gold, (gold, "TypeError"), ("turn-1",), by="ledger")
-
-
-def _outcome(chat: str, method: str, probe: Probe, place: int, draw: random.Random, *, answer: str | None) -> Outcome:
-    kept = 1.0 if method == "none" or draw.random() > 0.25 * place else draw.choice([0.0, 0.5])
-    level = 5 if method == "none" else 4 - place
-    several = tuple({one.name: float(level - repeat) for one in criteria(probe.kind)} for repeat in range(2))
-    return Outcome(
-        transcript=chat, method=method, probe=probe.id, kind=probe.kind.value, age=draw.choice([3, 30, 70, 150, 500]),
-        survival=kept, reach=kept, tokens=9000 if method == "none" else 1800 + place, fetched=0 if kept == 1 else 400,
-        finished=kept == 1, answer=answer, in_answer=None if answer is None else kept,
-        scores=() if answer is None else several,
-    )  # fmt: skip
-
-
-def _figures(method: str, outcomes: list[Outcome], *, judged: bool) -> Figures:
-    over = 12 if method == "none" else 0
-    sizes = {"prompts": 40, "tokens": 70_000, "largest": 9000, "reused": 30_000, "reuse": 0.5}
-    prompts = {**sizes, "seconds": [0.02, 0.04], "over": over, "invalid": 0}
-    replay = {"prompts": prompts, "model": {"calls": 7 if judged else 0, "sent": 900, "written": 90}}
-    grades = [Grade(dict(scores)) for one in outcomes for scores in one.scores]
-    return figures(
-        method, [replay] * len(CHATS), outcomes, history=dict.fromkeys(CHATS, 9000),
-        scores=scored(grades) if judged else None,
-    )  # fmt: skip
+PLACES = ("chat", "question", "gold", "key", "answer", "failure")
 
 
 @pytest.fixture(scope="module")
-def judged_page() -> str:
-    return html(made(judged=True, say=CRAFTED))
-
-
-@pytest.fixture(scope="module")
-def plain_page() -> str:
-    return html(made())
+def judged(options: Options, chat: Transcript) -> Report:
+    """With crafted words wherever somebody else's come in."""
+    name, question, gold, key, answer, failure = (f"{place} {CRAFTED}" for place in PLACES)
+    probe = Probe("crafted", ProbeKind.RECALL, question, gold, (key,), ("turn-1",))
+    crafted = {"transcripts": [replace(chat, name=name)], "probes": {name: [probe]}}
+    models = {"model": Scripted(lambda _: answer), "judge": Answers().model}
+    return Evaluation(**{**options, **crafted, **models, "methods": [*ASKED, Broken(failure)]}).run()
 
 
 def in_json(values: Any, column: Column) -> Any:
@@ -412,22 +326,22 @@ def in_json(values: Any, column: Column) -> Any:
     return values
 
 
-@pytest.mark.parametrize("judged", [False, True])
-def test_the_tables_have_the_numbers_of_the_json(judged: bool, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    page = Page(request.getfixturevalue("judged_page" if judged else "plain_page"))
-    report = made(judged=judged, say=CRAFTED)
+@pytest.mark.parametrize("name", ["report", "judged"])
+def test_the_tables_have_the_numbers_of_the_json(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    report: Report = request.getfixturevalue(name)
+    page = Page(html(report))
     report.save(tmp_path / "report.json")
     methods = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["methods"]
     for columns, shown in zip((KEPT, COSTS), page.tables, strict=False):
         there = [in_json(one, column) for one in methods for column in measured(columns, report)]
         assert list(map(float, shown)) == [value for value in there if value is not None]
     names = {column.name for column in measured((*KEPT, *COSTS), report)}
-    assert ({"in_answer", "scores.overall.mean"} <= names) == judged
+    assert ({"in_answer", "scores.overall.mean"} <= names) == (name == "judged")
 
 
-@pytest.mark.parametrize("page", ["plain_page", "judged_page"])
-def test_the_page_asks_nothing_of_a_network_and_runs_nothing(page: str, request: pytest.FixtureRequest) -> None:
-    text = request.getfixturevalue(page)
+@pytest.mark.parametrize("name", ["report", "judged"])
+def test_the_page_asks_nothing_of_a_network_and_runs_nothing(name: str, request: pytest.FixtureRequest) -> None:
+    text = html(request.getfixturevalue(name))
     found = Page(text)
     links = [
         value
@@ -446,9 +360,9 @@ def test_the_page_asks_nothing_of_a_network_and_runs_nothing(page: str, request:
     assert policy.startswith("default-src 'none';")
 
 
-def test_crafted_words_of_users_and_models_stand_as_text(judged_page: str) -> None:
-    found = Page(judged_page)
+def test_crafted_words_of_users_and_models_stand_as_text(judged: Report) -> None:
+    page = html(judged)
+    text = Page(page).text
     shown = re.sub(r"[\u202e\u202c\x1b\x00]", lambda char: f"U+{ord(char[0]):04X}", CRAFTED)
-    # Name of a chat, question, gold, key, answer, failure: wherever somebody else's words come in.
-    assert found.text.count(shown) > 5 * len(METHODS)
-    assert not set(judged_page) & set("\u202e\u202c\x1b\x00")
+    assert [place for place in PLACES if f"{place} {shown}" not in text] == []
+    assert not set(page) & set("\u202e\u202c\x1b\x00")

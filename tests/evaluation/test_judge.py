@@ -114,26 +114,18 @@ PROBES = [
 ]
 
 
-class Recorder:
-    """A raw model that keeps every prompt as it leaves the library, and answers badly now and then."""
+def asked(probe: Probe, evidence: str, answer: str) -> list[dict[str, str]]:
+    """The only prompt for a grade of this answer, as it leaves the library."""
+    prompts: list[list[dict[str, str]]] = []
 
-    name = "recorder"
-
-    def __init__(self) -> None:
-        self.prompts: list[list[dict[str, str]]] = []
-
-    def __call__(self, messages: list[dict[str, str]]) -> str:
-        self.prompts.append(messages)
-        if len(self.prompts) % 5 == 0:
-            return "rubbish"
-        if len(self.prompts) % 7 == 0:
-            return '{"accuracy_factual": {"reasoning": "anchored", "score": 9}}'
+    def grading(messages: list[dict[str, str]]) -> str:
+        prompts.append(messages)
         names = re.findall(r"^- (\w+): ", messages[0]["content"], re.MULTILINE)
-        grades = {name: {"reasoning": "so", "score": 2} for name in names}
-        return json.dumps(grades)
+        return json.dumps({name: {"reasoning": "so", "score": 2} for name in names})
 
-    def judge(self) -> Judge:
-        return Judge(as_language_model(self))
+    Judge(as_language_model(grading)).grade(probe, evidence, answer)
+    (prompt,) = prompts
+    return prompt
 
 
 def data_of(prompt: list[dict[str, str]]) -> dict[str, str]:
@@ -145,7 +137,7 @@ def data_of(prompt: list[dict[str, str]]) -> dict[str, str]:
     assert not set("<>").intersection(line)
     data: dict[str, str] = json.loads(line)
     assert all(isinstance(value, str) for value in data.values())
-    allowed = r"Your last answer could not be used: |Answer with one JSON object|\{\"type\": \"object\"|$"
+    allowed = r"Answer with one JSON object|\{\"type\": \"object\"|$"
     assert all(re.match(allowed, text) for text in rest)
     return data
 
@@ -160,10 +152,7 @@ ATTACKS = {
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
 def test_an_answer_arrives_as_a_string_and_changes_nothing_else(attack: str) -> None:
     for probe in PROBES:
-        recorder, plain = Recorder(), Recorder()
-        recorder.judge().grade(probe, "user: Redis?", attack)
-        plain.judge().grade(probe, "user: Redis?", "Redis.")
-        (prompt,), (usual,) = recorder.prompts, plain.prompts
+        prompt, usual = (asked(probe, "user: Redis?", answer) for answer in (attack, "Redis."))
         assert data_of(prompt) == {**data_of(usual), "answer": attack}
         assert prompt[0] == usual[0]
         assert prompt[1]["content"].split("\n")[2:] == usual[1]["content"].split("\n")[2:]
@@ -174,9 +163,7 @@ def test_an_answer_arrives_as_a_string_and_changes_nothing_else(attack: str) -> 
 @example("<|im_end|>", "[INST]")
 @settings(max_examples=25)
 def test_any_text_comes_back_from_the_data_as_it_was(evidence: str, answer: str) -> None:
-    recorder = Recorder()
-    recorder.judge().grade(PROBES[0], evidence, answer)
-    data = data_of(recorder.prompts[0])
+    data = data_of(asked(PROBES[0], evidence, answer))
     assert data["answer"] == answer
     assert data["evidence"] == " ".join(evidence.split())
 
@@ -191,9 +178,7 @@ LONG = {
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG.keys())
 def test_a_long_text_is_cut_with_a_mark_that_says_how_much_is_missing(text: str) -> None:
     probe = Probe("p", ProbeKind.RECALL, text, text, ("Porto",), ())
-    recorder = Recorder()
-    recorder.judge().grade(probe, text, text)
-    data = data_of(recorder.prompts[0])
+    data = data_of(asked(probe, text, text))
     for field, limit in [("question", MAX_PROBE), ("gold_answer", MAX_PROBE), ("answer", MAX_ANSWER)]:
         half = limit // 2
         mark = f" [... {len(text) - limit} characters left out ...] "

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hybrid_memory import Message, Role
 from hybrid_memory.apps.transcripts import Transcript
 from hybrid_memory.models.language import as_language_model
 from hybrid_memory.testing import FaultyModel, ScriptedModel
@@ -13,19 +14,11 @@ from hybrid_memory.testing.models import Fault
 from hybrid_memory_evaluation.probing import MAX_PER_KIND, probes_of
 from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind, holds
 from hybrid_memory_evaluation.probing.writing import Written, written_probes
-from tests.world import cases, column
+from tests.world import assistant, cases, column, user
 
 
-def user(text: str) -> dict[str, Any]:
-    return {"role": "user", "content": text}
-
-
-def assistant(text: str) -> dict[str, Any]:
-    return {"role": "assistant", "content": text}
-
-
-def chat(*messages: dict[str, Any]) -> Transcript:
-    return Transcript.of([{**message, "id": f"m{row}"} for row, message in enumerate(messages)])
+def chat(*messages: dict[str, Any] | Message) -> Transcript:
+    return Transcript.of(messages)
 
 
 def told(probes: list[Probe]) -> list[tuple[str, str, tuple[str, ...]]]:
@@ -70,27 +63,14 @@ def test_a_decision_that_was_replaced_later_is_left_out() -> None:
     assert answers(replaced, 2, "session cache") == []
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "If the issue is `parse_header` dropping cookies, tell me.",
-        "Shall we decide to use Redis for the session cache?",
-        "你可以选择一些自己感兴趣的领域来做研究。",
-        "换工作是很重要的决定，需要考虑清楚。",
-        "I'll use it for the test.",
-    ],
-)
+@pytest.mark.parametrize("said", column("evaluation/probes.tsv", "no decision"))
 def test_what_only_sounds_like_a_decision_is_none(said: str) -> None:
     talk = chat(user(said), assistant("OK."), user("OK."), assistant("OK."))
     assert [probe for probe in probes_of(talk, 2) if probe.kind is ProbeKind.DECISION] == []
 
 
-PATHS = st.sampled_from(
-    ["src/app.py", "src/deep/app.py", "app.py", "docs/说明.md", "/opt/x.log", "my file.txt", "b.cfg"]
-)
-NAMES = st.sampled_from(
-    ["Ada", "Odense", "Redis", "《三体》", "陈晓", "KD48213", "4500元", "3月5日", "the", "x", "5", "a.b@c.org"]
-)
+PATHS = st.sampled_from(column("evaluation/probes.tsv", "paths"))
+NAMES = st.sampled_from(column("evaluation/probes.tsv", "names"))
 SAID = column("evaluation/probes.tsv", "said")
 COMMANDS = column("evaluation/probes.tsv", "commands")
 OUTPUTS = column("evaluation/probes.tsv", "outputs")
@@ -152,14 +132,14 @@ def test_probes_are_answered_by_their_sources_alone(messages: list[dict[str, Any
     assert probes == probes_of(Transcript.of(messages), truncated)
 
 
-ENGLISH = [
-    ("system", "Be brief."),
-    ("user", "The server in room 14 is called Heron, and its password is with Ingrid."),
-    ("assistant", "Noted: Heron, room 14."),
-    ("user", "We moved the backup to Thursday because the tape robot is busy on Mondays."),
-    ("assistant", "Fine."),
-    ("user", "What else?"),
-]
+TALK = chat(
+    Message(role=Role.SYSTEM, content="Be brief."),
+    user("The server in room 14 is called Heron, and its password is with Ingrid."),
+    assistant("Noted: Heron, room 14."),
+    user("We moved the backup to Thursday because the tape robot is busy on Mondays."),
+    assistant("Fine."),
+    user("What else?"),
+)
 
 
 def item(kind: str, question: str, answer: str, keys: Sequence[str], turn: int) -> dict[str, Any]:
@@ -171,12 +151,8 @@ BECAUSE = "On Thursday, because the tape robot is busy on Mondays."
 WHY = item("decision", "When is the backup made, and why then?", BECAUSE, ["Thursday", "tape robot"], 4)
 
 
-def talk(said: Sequence[tuple[str, str]] = ENGLISH) -> Transcript:
-    return Transcript.of([{"role": role, "content": text} for role, text in said])
-
-
 def written(*answers: str | Mapping[str, Any]) -> Written:
-    return written_probes(talk(), 5, as_language_model(ScriptedModel(answers)), count=2)
+    return written_probes(TALK, 5, as_language_model(ScriptedModel(answers)), count=2)
 
 
 def test_what_holds_becomes_a_probe_with_the_turns_that_it_was_made_from() -> None:
@@ -203,4 +179,4 @@ def test_what_does_not_hold_is_refused_and_counted(wrong: dict[str, Any]) -> Non
 
 @pytest.mark.parametrize("fault", ["raises", "empty", "rubbish"])
 def test_a_model_that_fails_writes_nothing(fault: Fault) -> None:
-    assert written_probes(talk(), 5, as_language_model(FaultyModel(fault))) == Written([], 0)
+    assert written_probes(TALK, 5, as_language_model(FaultyModel(fault))) == Written([], 0)

@@ -1,5 +1,6 @@
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import Category, Event, EventKind, Message, Role, Scope
+from hybrid_memory import Category, Event, Message, Role
 from hybrid_memory.errors import ModelError
 from hybrid_memory.facts import reader
 from hybrid_memory.facts.attributes import ATTRIBUTES
@@ -17,14 +18,7 @@ from hybrid_memory.models.language import as_language_model
 from hybrid_memory.ports import LanguageModel
 from hybrid_memory.testing import FaultyModel, ScriptedModel
 from hybrid_memory.text.tokens import estimate_tokens
-
-MONDAY = datetime(2024, 5, 6, 9, 30, tzinfo=UTC)
-OWNER = Scope(user="mara", session="s1")
-
-
-def event(position: int, text: str, at: datetime = MONDAY, **fields: Any) -> Event:
-    payload = Message(content=text, **fields).model_dump(mode="json", exclude_none=True)
-    return Event(position, f"e{position}", OWNER, EventKind.MESSAGE, at, payload)
+from tests.world import NOON, event
 
 
 def asked_for(turns: Sequence[Event], before: Sequence[Event] = (), fields: Sequence[Field] = ()) -> tuple[str, str]:
@@ -37,27 +31,27 @@ def asked_for(turns: Sequence[Event], before: Sequence[Event] = (), fields: Sequ
 def test_turns_are_numbered_with_speaker_and_day_and_those_of_the_assistant_are_not() -> None:
     turns = [
         event(7, "I live in Bergen."),
-        event(8, "A fine city!", role="assistant"),
-        event(9, "Anna: I moved there too.", MONDAY + timedelta(hours=1)),
-        event(12, "Me three.", MONDAY + timedelta(days=1), name="Tom  Berg"),
+        event(8, "A fine city!", role=Role.ASSISTANT),
+        event(9, "Anna: I moved there too."),
+        replace(event(12, "Me three.", name="Tom  Berg"), at=NOON + timedelta(days=1)),
     ]
     assert asked_for(turns)[1] == (
         "Turns:\n"
-        "[1] user (Monday, 2024-05-06): I live in Bergen.\n"
+        "[1] user (Wednesday, 2024-05-01): I live in Bergen.\n"
         "assistant: A fine city!\n"
         "[2] Anna: I moved there too.\n"
-        "[3] Tom Berg (Tuesday, 2024-05-07): Me three."
+        "[3] Tom Berg (Thursday, 2024-05-02): Me three."
     )
 
 
 def test_chinese_turns_are_asked_about_in_chinese() -> None:
     task, shown = asked_for([event(1, "我住在杭州。")], [event(0, "你好")])
     assert task.startswith("你为记忆库")
-    assert shown == ("之前说过的，仅供参考：\nuser: 你好\n\n发言：\n[1] user（星期一，2024-05-06）: 我住在杭州。")
+    assert shown == ("之前说过的，仅供参考：\nuser: 你好\n\n发言：\n[1] user（星期三，2024-05-01）: 我住在杭州。")
 
 
 def test_a_label_is_no_speaker_and_an_answer_stays_what_an_answer_leans_on() -> None:
-    answer = event(2, "Sure: a fine city. Do you own a boat?", role="assistant")
+    answer = event(2, "Sure: a fine city. Do you own a boat?", role=Role.ASSISTANT)
     turns = [event(1, "Profile: I live in Bergen."), answer, event(3, "Yes, since 2019.")]
     asked = question(turns, [])
     assert [turn.subject for turn in asked.turns] == ["user", None, "user"]
@@ -65,7 +59,7 @@ def test_a_label_is_no_speaker_and_an_answer_stays_what_an_answer_leans_on() -> 
 
 
 def test_what_tools_and_the_system_say_is_left_out() -> None:
-    turns = [event(1, "Be kind.", role="system"), event(2, "I live in Bergen."), event(3, "17 °C", role="tool")]
+    turns = [event(1, "Be kind.", role=Role.SYSTEM), event(2, "I live in Bergen."), event(3, "17 °C", role=Role.TOOL)]
     shown = asked_for(turns, turns)[1]
     assert "kind" not in shown
     assert "17" not in shown
@@ -81,7 +75,7 @@ def test_a_few_turns_before_are_shown_shortened_and_without_numbers() -> None:
     assert [line.split(".")[0] for line in lines[1:]] == [f"user: Turn number {number}" for number in range(5, 9)]
     assert len(lines[1:]) == reader.CONTEXT_TURNS
     assert all(len(line) <= reader.CONTEXT_CHARS + len("user: ") for line in lines[1:])
-    assert now == "Turns:\n[1] user (Monday, 2024-05-06): Yes, she does."
+    assert now == "Turns:\n[1] user (Wednesday, 2024-05-01): Yes, she does."
 
 
 @pytest.mark.parametrize("words", ["I live in Bergen.", "我住在杭州。"])
@@ -132,28 +126,28 @@ def test_spans_are_all_turns_in_order_each_as_long_as_it_may_be(sizes: list[tupl
     assert all(total + after > SPAN_TOKENS for total, after in zip(tokens, first[1:], strict=False))
 
 
-@pytest.mark.parametrize("words", ["I live in Bergen.", "我住在杭州。"])
-def test_the_example_is_what_the_reading_of_answers_wants(words: str) -> None:
+@pytest.mark.parametrize(
+    ("words", "friend", "disliked", "diet", "visit"),
+    [
+        ("I live in Bergen.", "Femi", "traffic", "vegetarian", "dentist"),
+        ("我住在杭州。", "小军", "堵车", "吃素", "看牙医"),
+    ],
+)
+def test_the_example_is_what_the_reading_of_answers_wants(
+    words: str, friend: str, disliked: str, diet: str, visit: str
+) -> None:
     _, example, answer, _ = prompt(question([event(1, words)], []))
-    english = words.isascii()
     said = [line.partition(": ")[2] for line in example.text.splitlines() if line.startswith("[")]
-    turns = [event(number, text, datetime(2023, 1, 9, tzinfo=UTC)) for number, text in enumerate(said, 1)]
+    monday = datetime(2023, 1, 9, tzinfo=UTC)
+    turns = [replace(event(number, text), at=monday) for number, text in enumerate(said, 1)]
     asked = question(turns, [])
     assert prompt(asked)[-1].text == "\n".join(line for line in example.text.splitlines() if "assistant" not in line)
     claims = read(json.loads(answer.text), asked, "model m")
-    assert [(claim.source, claim.subject, claim.attribute, claim.value, claim.stance.value) for claim in claims] == (
-        [
-            (1, "user", "dislikes", "traffic", "holds"),
-            (2, "Femi", "diet", "vegetarian", "ended"),
-            (4, "user", "appointment", "dentist", "holds"),
-        ]
-        if english
-        else [
-            (1, "user", "dislikes", "堵车", "holds"),
-            (2, "小军", "diet", "吃素", "ended"),
-            (4, "user", "appointment", "看牙医", "holds"),
-        ]
-    )
+    assert [(claim.source, claim.subject, claim.attribute, claim.value, claim.stance.value) for claim in claims] == [
+        (1, "user", "dislikes", disliked, "holds"),
+        (2, friend, "diet", diet, "ended"),
+        (4, "user", "appointment", visit, "holds"),
+    ]
     assert claims[-1].due == datetime(2023, 1, 13, 10, tzinfo=UTC)
     assert claims[-1].category is Category.TASK
 
@@ -166,8 +160,8 @@ def extractor(model: Any, **options: Any) -> ModelExtractor:
     return ModelExtractor(as_language_model(model, timeout=timedelta(seconds=20)), **options)
 
 
-ENGLISH = [event(3, "I moved to Bergen."), event(4, "Nice!", role="assistant"), event(5, "I own a red bicycle.")]
-CHINESE = [event(3, "我搬到了昆明。"), event(4, "不错！", role="assistant"), event(5, "我有一辆红色的自行车。")]
+ENGLISH = [event(3, "I moved to Bergen."), event(4, "Nice!", role=Role.ASSISTANT), event(5, "I own a red bicycle.")]
+CHINESE = [event(3, "我搬到了昆明。"), event(4, "不错！", role=Role.ASSISTANT), event(5, "我有一辆红色的自行车。")]
 
 
 @pytest.mark.parametrize(

@@ -54,19 +54,10 @@ def test_the_words_tell_how_far_it_reaches(scope: str, words: str) -> None:
     assert scope_of(words) == scope
 
 
-@pytest.mark.parametrize(
-    ("text", "value", "scope"),
-    [
-        ("Thanks! No code please. Just for this answer.", "No code please", FactScope.SESSION),
-        ("不要代码。就这一次。", "不要代码", FactScope.SESSION),
-        ("I was in Rome this time. Please use metric units.", "use metric units", FactScope.ALWAYS),
-        ("Use tabs. This time I was faster.", "Use tabs", FactScope.ALWAYS),
-        ("In this project, always use pytest, okay?", "always use pytest", FactScope.PROJECT),
-    ],
-)
-def test_the_sentence_that_says_it_counts_not_the_others(text: str, value: str, scope: FactScope) -> None:
+@pytest.mark.parametrize(("text", "value", "scope"), rows("learning/reach_of_sentences.tsv"))
+def test_the_sentence_that_says_it_counts_not_the_others(text: str, value: str, scope: str) -> None:
     asked = Claim("user", "instruction", value, Category.PREFERENCE, 1)
-    assert scope_in(asked, text) is scope
+    assert scope_in(asked, text) == scope
     assert scope_in(Claim("user", "likes", value, Category.PREFERENCE, 1), text) is FactScope.ALWAYS
 
 

@@ -15,7 +15,7 @@ from hybrid_memory.facts.attributes import attribute
 from hybrid_memory.facts.fact import USER
 from hybrid_memory.facts.profiling import check_profile_type, own_facts, profile_fields, profile_of
 from hybrid_memory.text.tokens import estimate_tokens
-from tests.world import rows
+from tests.world import cases, rows
 
 BEGIN = datetime(2024, 3, 1, tzinfo=UTC)
 GONE = [FactState.ENDED, FactState.SUPERSEDED, FactState.DONE, FactState.DROPPED]
@@ -235,13 +235,7 @@ def test_fields_of_ones_own_fill_without_code() -> None:
     assert {"生日：1990-05-12", "has passport：是"} < set(profile.text.splitlines())
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("diet", "carnivore"), ("seat", "middle"), ("age", "three"), ("age", "200"), ("birthday", "in May"),
-        ("has_passport", "perhaps"), ("lucky_numbers", "seven"), ("pet", "crocodile"), ("dislikes", "jazz"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "value"), cases("learning/profile.json", "refused"))
 def test_a_value_that_the_field_refuses_is_left_out(name: str, value: str) -> None:
     own = set(Traveller.model_fields) - set(UserProfile.model_fields)
     assert not profile_of([fact(name, value)], Traveller).model_dump(include=own, exclude_defaults=True)
@@ -279,18 +273,13 @@ def _broken(**fields: Any) -> type[UserProfile]:
         ({"x": (str, Field("", json_schema_extra={"attributes": "home"}))}, r"Broken\.x: attributes must be a list"),
         ({"x": (str, Field("", json_schema_extra={"attributes": [1]}))}, r"Broken\.x: attributes must be a list"),
         ({"x": (int, Field("?", validate_default=True))}, "Broken refuses an empty profile: x: "),
+        *(({name: (str, "")}, f"the name '{name}' is reserved") for name in ("text", "sources", "history", "render")),
     ],
 )
+@pytest.mark.filterwarnings("ignore:Field name .* shadows")
 def test_a_type_that_facts_cannot_fill_is_refused_when_it_is_registered(fields: Any, message: str) -> None:
     with pytest.raises(InvalidConfigError, match=message):
         check_profile_type(_broken(**fields))
-
-
-@pytest.mark.filterwarnings("ignore:Field name .* shadows")
-@pytest.mark.parametrize("name", ["text", "sources", "history", "render"])
-def test_a_field_cannot_take_the_place_of_what_every_profile_has(name: str) -> None:
-    with pytest.raises(InvalidConfigError, match=f"the name '{name}' is reserved"):
-        check_profile_type(_broken(**{name: (str, "")}))
 
 
 @pytest.mark.parametrize("given", [str, None, UserProfile()])
@@ -305,35 +294,15 @@ def profile(*told: tuple[str, str], **changes: Any) -> UserProfile:
     return profile_of(known, UserProfile)
 
 
-SAID = [
-    ("likes", "jazz"), ("profession", "nurse"), ("technology", "Python"), ("dislikes", "early flights"),
-    ("technology", "PostgreSQL"), ("interest", "bird watching"),
-]  # fmt: skip
-SAID_IN_CHINESE = [
-    ("likes", "爵士乐"), ("profession", "护士"), ("technology", "Python"), ("dislikes", "早班机"),
-    ("technology", "PostgreSQL"), ("interest", "观鸟"),
-]  # fmt: skip
+SPEAKING = cases("learning/profile.json", "spoken")
+SAID, SAID_IN_CHINESE = (SPEAKING[language]["said"] for language in ("English", "Chinese"))
 
 
-FOREIGN_WORD = [("name", "Ann"), ("home", "Ghent"), ("likes", "sushi"), ("avoids", "pork"), ("language", "中文")]
-ENGLISH_LINES = """profession: nurse
-technical stack: Python; PostgreSQL
-likes: jazz
-dislikes or avoids: early flights
-interests: bird watching"""
-FOREIGN_LINES = "name: Ann\nlives in: Ghent\nspeaks: 中文"
-CHINESE_LINES = "职业：护士\n技术栈：Python；PostgreSQL\n喜欢：爵士乐\n不喜欢或忌口：早班机\n兴趣：观鸟"
-
-
-@pytest.mark.parametrize(
-    ("told", "lines"),
-    [(SAID, ENGLISH_LINES), (SAID_IN_CHINESE, CHINESE_LINES), (FOREIGN_WORD, FOREIGN_LINES)],
-    ids=["English", "Chinese", "a Chinese word"],
-)
-def test_a_profile_is_labelled_lines_in_its_language_and_the_order_of_the_schema(
-    told: list[tuple[str, str]], lines: str
-) -> None:
-    assert str(profile(*told)).startswith(lines)
+@pytest.mark.parametrize("language", SPEAKING)
+def test_a_profile_is_labelled_lines_in_its_language_and_the_order_of_the_schema(language: str) -> None:
+    """Also where one value is in the other language."""
+    said, lines = SPEAKING[language].values()
+    assert str(profile(*said)).startswith("\n".join(lines))
 
 
 def test_by_hand_filled_profiles_are_shown_too() -> None:
@@ -346,21 +315,16 @@ def test_a_value_cannot_pretend_to_be_another_line() -> None:
     assert profile(("likes", "jazz\ngoals:  rule the world")).text == "likes: jazz goals: rule the world"
 
 
-def words(text: str) -> int:
-    """A token a character."""
-    return len(text)
-
-
-@given(st.lists(st.sampled_from(SAID + SAID_IN_CHINESE), max_size=12, unique=True), st.integers(-1, 200))
+@given(st.lists(st.sampled_from(SAID + SAID_IN_CHINESE), max_size=12, unique_by=tuple), st.integers(-1, 200))
 def test_a_cut_profile_fits_and_keeps_the_most_important(told: list[tuple[str, str]], room: int) -> None:
     known = profile(*told)
-    cut = known.render(room, words)
-    assert words(cut) <= max(room, 0)
+    cut = known.render(room, len)
+    assert len(cut) <= max(room, 0)
     shown = [any(value in line for line in cut.split("\n")) for _, value in told]
     scalars = [name == "profession" for name, _ in told]
     kept = [seen for seen, scalar in zip(shown, scalars, strict=True) if not scalar]
     assert kept == sorted(kept, reverse=True)
-    assert (cut == known.text) == (words(known.text) <= max(room, 0))
+    assert (cut == known.text) == (len(known.text) <= max(room, 0))
 
 
 def test_the_cut_goes_through_the_least_important_first() -> None:
@@ -373,8 +337,8 @@ def test_the_cut_goes_through_the_least_important_first() -> None:
 def test_needs_and_instructions_outlast_all_else_in_a_cut() -> None:
     told = [("name", "Ann"), ("likes", "jazz"), ("rule: date", "always give dates"), ("allergy", "nuts")]
     known = profile(*told, importance=0.6)
-    assert known.render(40, words) == "allergies and needs: allergic to nuts"
-    assert known.render(77, words) == "allergies and needs: allergic to nuts\ninstructions: always give dates"
+    assert known.render(40, len) == "allergies and needs: allergic to nuts"
+    assert known.render(77, len) == "allergies and needs: allergic to nuts\ninstructions: always give dates"
 
 
 def test_a_taste_is_said_once() -> None:

@@ -17,6 +17,7 @@ from hybrid_memory.facts.facts import Knowledge
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.resolving import AT_ONCE, resolve
 from tests.faces import Face, Open
+from tests.world import rows
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
 
@@ -95,14 +96,11 @@ def test_a_correction_brings_back_what_was_right() -> None:
     assert facts[1].valid_from == facts[1].valid_to
 
 
-def test_a_correction_in_one_turn_replaces() -> None:
+def test_a_correction_in_one_turn_replaces_and_a_model_takes_back_what_a_rule_misread() -> None:
     told = said(
         claim("name", "Anna", 1), claim("name", "Anna", 2, Stance.WRONG), claim("name", "Anne", 2), step=timedelta(0)
     )
     assert [fact.value for fact in resolve(told) if fact.current] == ["Anne"]
-
-
-def test_a_model_takes_back_what_a_rule_misread_in_the_same_turn() -> None:
     rule, model = claim("home", "a dream", 1), claim("home", "a dream", 1, Stance.WRONG)
     assert not [fact for fact in resolve(said(rule, model, step=timedelta(0))) if fact.current]
 
@@ -112,16 +110,9 @@ def test_more_of_the_same_place_is_the_same_place() -> None:
     assert (fact.value, fact.sources) == ("Berlin, Germany", ("t1", "t2"))
 
 
-@pytest.mark.parametrize(
-    ("task", "words", "stance", "state"),
-    [
-        ("book the dentist", "booked the dentist", Stance.DONE, "done"),
-        ("finish the quarterly report", "the report", Stance.DONE, "done"),
-        ("cancel the gym contract", "the gym contract", Stance.DROPPED, "dropped"),
-        ("交季度报告", "季度报告", Stance.DONE, "done"),
-    ],
-)
-def test_later_turns_change_the_state_of_a_task(task: str, words: str, stance: Stance, state: str) -> None:
+@pytest.mark.parametrize(("task", "words", "state"), rows("learning/tasks.tsv"))
+def test_later_turns_change_the_state_of_a_task(task: str, words: str, state: str) -> None:
+    stance = Stance(state)
     facts = resolve(said(claim("todo", task, 1), claim("todo", "buy milk", 2), claim("todo", words, 3, stance)))
     assert shown(facts)[:2] == [(task, state), ("buy milk", "open")]
 
@@ -148,15 +139,6 @@ def test_the_rule_decides_between_authors() -> None:
     assert [fact.value for fact in resolve(settled, rule="ask") if fact.current] == ["Paris"]
 
 
-def knowing(*batches: list[Event]) -> Knowledge:
-    """What these come to, taken in one batch after the other."""
-    known = Knowledge((), (), "newest", lambda _: 1.0)
-    for number, batch in enumerate(batches):
-        given = [replace(event, position=1000 * number + event.position) for event in batch]
-        known.take(given, (1000 * (number + 1), ""))
-    return known
-
-
 VALUES = st.sampled_from(["Paris", "Berlin", "Rome", "杭州"])
 CLAIMS = st.lists(
     st.builds(
@@ -181,9 +163,11 @@ def test_the_order_of_the_claims_in_the_log_does_not_matter(claims: list[Claim],
 @given(st.lists(CLAIMS, max_size=5))
 @settings(max_examples=80)
 def test_facts_kept_up_are_those_made_anew(batches: list[list[Claim]]) -> None:
-    told = [said(*claims) for claims in batches]
-    known = knowing(*told)
-    together = [replace(one, position=1000 * row + one.position) for row, batch in enumerate(told) for one in batch]
+    known, together = Knowledge((), (), "newest", lambda _: 1.0), list[Event]()
+    for row, claims in enumerate(batches):
+        batch = [replace(one, position=1000 * row + one.position) for one in said(*claims)]
+        known.take(batch, (1000 * (row + 1), ""))
+        together += batch
     assert known.facts == resolve(together)
 
 

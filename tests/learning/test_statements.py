@@ -5,14 +5,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from hybrid_memory import Event, EventKind, Fact, HybridMemory, Scope, open_memory
+from hybrid_memory import Event, Fact, HybridMemory, Message, Role, open_memory
 from hybrid_memory.facts import judge
 from hybrid_memory.facts.attributes import SAFETY
 from hybrid_memory.facts.own import own_sentences
 from hybrid_memory.facts.sheet import is_safety
 from hybrid_memory.facts.statements import cut_value, packed, unpacked
 from hybrid_memory.models.embedders import LocalEmbedder
-from tests.world import cases, rows
+from tests.world import cases, event, rows
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
@@ -21,9 +21,8 @@ def turns(*texts: str) -> list[Event]:
     """Turns of one session; those that begin with ``A:`` are the assistant's."""
     made = []
     for number, text in enumerate(texts, 1):
-        role = "assistant" if text.startswith("A:") else "user"
-        payload = {"role": role, "content": text.removeprefix("A:")}
-        made.append(Event(number, f"e{number}", Scope(user="u", session="s"), EventKind.MESSAGE, AT, payload))
+        role = Role.ASSISTANT if text.startswith("A:") else Role.USER
+        made.append(event(number, text.removeprefix("A:"), role))
     return made
 
 
@@ -72,14 +71,8 @@ def test_only_a_cut_value_of_one_thing_ends_an_earlier_one(
     assert not any(" · home: " in text for text in listed.difference(expected))
 
 
-def test_what_someone_else_has_is_not_the_users(memory: HybridMemory) -> None:
-    listed = facts(memory, "My wife is allergic to shellfish.", "My daughter Mia must not eat eggs.")
-    assert listed
-    assert all(text.startswith("others · ") for text in listed)
-
-
 @pytest.mark.parametrize(("text", "whose"), rows("learning/statements.tsv", "whose"))
-def test_what_somebody_else_has_too_is_the_users(memory: HybridMemory, text: str, whose: str) -> None:
+def test_what_somebody_else_has_alone_is_not_the_users(memory: HybridMemory, text: str, whose: str) -> None:
     assert [fact.startswith(whose) for fact in facts(memory, text)] == [True]
 
 
@@ -101,18 +94,7 @@ def test_safety_stands_in_every_prompt(memory: HybridMemory, words: str) -> None
     assert words in later.assemble("Plan a dinner.", max_tokens=400).standing
 
 
-@pytest.mark.parametrize(
-    ("question", "answer", "together"),
-    [
-        ("Anything I can help with?", "A window seat, please.", False),
-        ("Do you need a wheelchair?", "I want a window seat.", False),
-        ("Shall I always answer in French?", "What's the capital of Peru, I forgot.", False),
-        ("你对什么东西过敏吗？", "先不说这个，帮我订一张去成都的机票。", False),
-        ("Are you a vegetarian?", "I am, since 2019.", True),
-        ("Where do you live?", "In Ghent, I moved there in May.", True),
-        ("你做什么工作？", "我在医院上班。", True),
-    ],
-)
+@pytest.mark.parametrize(("question", "answer", "together"), cases("learning/statements.json", "answers"))
 def test_a_question_before_lends_its_sense_to_an_answer_alone(
     memory: HybridMemory, question: str, answer: str, *, together: bool
 ) -> None:
@@ -244,14 +226,7 @@ def test_a_task_teaches_only_what_it_says_by_the_way(memory: HybridMemory) -> No
     assert sum(bool(expected) for expected, _ in wrong) <= 2, "what may harm is hardly ever lost"
 
 
-@pytest.mark.parametrize(
-    ("text", "attribute"),
-    [
-        ("I used to live in Rome.", "home"),
-        ("我以前住在罗马。", "home"),
-        ("I moved from Ghent to Antwerp in May.", "employer"),
-    ],
-)
+@pytest.mark.parametrize(("text", "attribute"), rows("learning/statements.tsv", "no field"))
 def test_what_was_and_what_only_sounds_alike_is_no_field_of_the_profile(
     memory: HybridMemory, text: str, attribute: str
 ) -> None:
@@ -263,8 +238,8 @@ def test_what_was_and_what_only_sounds_alike_is_no_field_of_the_profile(
 
 def test_an_attached_file_is_not_what_the_user_says() -> None:
     blocks = [{"type": "text", "text": "I moved to Oslo."}, {"type": "attachment", "text": "[lease]\nI own the flat."}]
-    event = Event(1, "e", Scope(user="u"), EventKind.MESSAGE, AT, {"role": "user", "content": blocks})
-    assert [sentence.text for sentence in own_sentences([event], [])] == ["I moved to Oslo."]
+    said = event(1, Message(content=blocks))
+    assert [sentence.text for sentence in own_sentences([said], [])] == ["I moved to Oslo."]
 
 
 def test_sentences_about_others_are_asked_for_by_name(memory: HybridMemory) -> None:

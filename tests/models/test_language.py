@@ -1,7 +1,7 @@
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
@@ -163,14 +163,9 @@ def test_a_language_model_is_passed_through_and_checked() -> None:
     assert as_language_model(wrapped) is wrapped
 
 
-@pytest.fixture
-def hanging() -> Iterator[FaultyModel]:
-    model = FaultyModel("hangs")
-    yield model
-    model.release()
-
-
-def test_hanging_calls_are_left_and_bounded_until_one_comes_back(hanging: FaultyModel) -> None:
+def test_hanging_calls_are_left_and_bounded_until_one_comes_back(request: pytest.FixtureRequest) -> None:
+    hanging = FaultyModel("hangs")
+    request.addfinalizer(hanging.release)
     model = as_language_model(hanging, timeout=SHORT)
     before = threading.active_count()
     with pytest.raises(ModelError, match=r"'faulty' took longer than 0\.1 s"):

@@ -1,6 +1,4 @@
 import sys
-import threading
-import time
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -11,42 +9,30 @@ from hybrid_memory.errors import MissingDependencyError
 from hybrid_memory.models import llmlingua
 from hybrid_memory.models.llmlingua import TOLERANCE, LlmLinguaCompressor
 from hybrid_memory.text.sentences import pieces_of
-from tests.world import rows
-
-
-def words(text: str) -> int:
-    return len(text.split())
-
-
-def protected(text: str) -> list[str]:
-    return [piece for piece, keep in pieces_of(text, words, 1000) if keep]
+from tests.world import rows, words
 
 
 @pytest.mark.parametrize("row", rows("models/protected.tsv"), ids="|".join)
 def test_what_must_not_change_is_protected(row: tuple[str, ...]) -> None:
     text, *expected = row
-    assert protected(text) == expected
+    assert [piece for piece, keep in pieces_of(text, words, 1000) if keep] == expected
 
 
 class Library:
     """In the place of LLMLingua: keeps the first words of each text, in one try after the other of the given shares."""
 
-    def __init__(self, shares: list[float], *, max_position_embeddings: int = 100) -> None:
-        self.max_position_embeddings = max_position_embeddings
+    def __init__(self, shares: list[float]) -> None:
+        self.max_position_embeddings = 100
         self.oai_tokenizer = SimpleNamespace(encode=str.split)
         self.targets: list[tuple[int, int]] = []
-        self.inside = threading.Lock()
         self._shares = shares
         self._seen: dict[str, int] = {}
 
     def compress_prompt(self, context: list[str], *, target_token: int, **options: Any) -> dict[str, str]:
-        assert self.inside.acquire(blocking=False), "two threads at once"
         (text,) = context
         self.targets.append((words(text), target_token))
         turn = self._seen[text] = self._seen.get(text, -1) + 1
         kept = round(target_token * self._shares[min(turn, len(self._shares) - 1)])
-        time.sleep(0.001)
-        self.inside.release()
         return {"compressed_prompt": " ".join(text.split()[:kept])}
 
 
@@ -55,8 +41,8 @@ Compressor = Callable[..., tuple[LlmLinguaCompressor, Library]]
 
 @pytest.fixture
 def compressor(monkeypatch: pytest.MonkeyPatch) -> Compressor:
-    def make(*shares: float, **settings: Any) -> tuple[LlmLinguaCompressor, Library]:
-        library = Library(list(shares), **settings)
+    def make(*shares: float) -> tuple[LlmLinguaCompressor, Library]:
+        library = Library(list(shares))
         monkeypatch.setattr(llmlingua, "_loaded", lambda *args, **kwargs: library)
         return LlmLinguaCompressor("a model"), library
 

@@ -11,9 +11,6 @@ from tests.faces import Face, Open
 from tests.world import cases
 
 BAD_LABELS = ["", "two words", "human\n", "a/b", "<human>", "x" * 65, "e\u0301", None, 7, ["human"]]
-LATE_VERBS: list[tuple[str, dict[str, Any]]] = [
-    ("put", {"value": "x"}), ("edit", {"append": "x"}), ("undo", {}), ("remove", {}),
-]  # fmt: skip
 
 
 def values(owner: ScopedMemory) -> dict[str, str]:
@@ -23,7 +20,7 @@ def values(owner: ScopedMemory) -> dict[str, str]:
 @pytest.fixture
 def memory(opened: Open) -> HybridMemory:
     """On the engine of a file; `tests.engines.long.test_paging` shows that the others do the same."""
-    return opened(embedder="none", power_safe=False)
+    return opened(embedder="none")
 
 
 @pytest.fixture
@@ -49,7 +46,10 @@ def test_a_block_is_put_edited_in_three_ways_and_removed(face: Face, alice: Scop
 def test_a_label_is_checked_before_anything_changes(face: Face, alice: ScopedMemory, label: Any) -> None:
     alice.block("human").put("Name: Ada")
     before = alice._runtime.services.log.heads()
-    for verb, options in [*LATE_VERBS, ("history", {})]:
+    verbs: list[tuple[str, dict[str, Any]]] = [
+        ("put", {"value": "x"}), ("edit", {"append": "x"}), ("undo", {}), ("remove", {}), ("history", {}),
+    ]  # fmt: skip
+    for verb, options in verbs:
         with pytest.raises(InvalidInputError, match=r"label (has 1 to 64 letters|must be str)"):
             getattr(face(alice.block(label)), verb)(**options)
     assert alice._runtime.services.log.heads() == before

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, ScopedMemory, SpaceMemory, open_memory
+from hybrid_memory import EventKind, HybridMemory, MemoryConfig, ScopedMemory, SpaceMemory, open_memory
 from hybrid_memory.errors import IdConflictError, InvalidInputError
 from hybrid_memory.log.port import EventLog
 from hybrid_memory_paging import PagedAgent
@@ -23,7 +23,6 @@ from tests.world import holding
 
 CANARY = "zirconquokka"
 WORDS = (CANARY, "锆石短尾袋鼠")
-NO_MODELS: dict[str, Any] = {"embedder": "none", "power_safe": False}
 
 
 def talked(memory: HybridMemory, *answers: str, said: str = "Hello.", **options: Any) -> Script:
@@ -32,22 +31,6 @@ def talked(memory: HybridMemory, *answers: str, said: str = "Hello.", **options:
     with PagedAgent(memory, agent="coach", user="ada", model=script, **options) as agent:
         agent.send(said)
     return script
-
-
-def told(memory: HybridMemory) -> list[tuple[Any, ...]]:
-    """Blocks and messages as the log has them."""
-    log = memory._runtime.services.truth
-    kinds = (EventKind.BLOCK, EventKind.MESSAGE)
-
-    def row(event: Event) -> tuple[Any, ...]:
-        return (event.position, event.id, event.kind, event.at, event.payload, event.sources, event.author)
-
-    return [row(event) for owner in sorted(log.heads(), key=str) for event in log.read(owner, kinds=kinds)]
-
-
-def on_file(folder: Path, **options: Any) -> HybridMemory:
-    settings = {"url": f"sqlite:///{folder / 'memory.db'}", **NO_MODELS}
-    return open_memory(MemoryConfig.of(settings), **options)
 
 
 def remembered(memory: HybridMemory) -> ScopedMemory:
@@ -69,8 +52,8 @@ def remembered(memory: HybridMemory) -> ScopedMemory:
     return coach
 
 
-def test_forgetting_a_user_leaves_no_block_and_no_word(face: Face, tmp_path: Path) -> None:
-    with on_file(tmp_path) as memory:
+def test_forgetting_a_user_leaves_no_block_and_no_word(face: Face, opened: Open, tmp_path: Path) -> None:
+    with opened(embedder="none") as memory:
         coach = remembered(memory)
         memory.scoped(user="bob").block("human").put("Name: Bob")
         assert f"Lives in {CANARY} near" in coach.blocks()["human"].value
@@ -78,10 +61,11 @@ def test_forgetting_a_user_leaves_no_block_and_no_word(face: Face, tmp_path: Pat
         assert face(coach).blocks() == {}
         with pytest.raises(InvalidInputError, match="no block 'human'"):
             coach.block("human").history()
-        assert [row[2] for row in told(memory)] == [EventKind.BLOCK]
+        truth, kinds = memory._runtime.services.truth, (EventKind.BLOCK, EventKind.MESSAGE)
+        assert [event.kind for owner in truth.heads() for event in truth.read(owner, kinds=kinds)] == [EventKind.BLOCK]
         assert memory.scoped(user="bob").blocks()["human"].value == "Name: Bob"
     assert holding(tmp_path, WORDS) == []
-    with on_file(tmp_path) as memory:
+    with opened(embedder="none") as memory:
         script = talked(memory, call("core_memory_append", label="human", content="Name: Ada"))
         assert "Name: Ada" in shown(script.prompts[1])
         assert "cello" not in "".join(map(shown, script.prompts))
@@ -89,8 +73,8 @@ def test_forgetting_a_user_leaves_no_block_and_no_word(face: Face, tmp_path: Pat
         assert [block.change for block in coach.block("human").history()] == ["put", "append"]
 
 
-def test_forgetting_words_takes_their_lines_out_of_blocks_and_history(face: Face, tmp_path: Path) -> None:
-    with on_file(tmp_path) as memory, on_file(tmp_path) as other:
+def test_forgetting_words_takes_their_lines_out_of_blocks_and_history(face: Face, opened: Open, tmp_path: Path) -> None:
+    with opened(embedder="none") as memory, opened(embedder="none") as other:
         remembered(memory)
         coach = memory.scoped(user="ada", agent="coach")
         coach.block("secret").put(f"{CANARY}\nand more", description=f"About {CANARY}.")
@@ -126,7 +110,7 @@ def test_forgetting_words_takes_their_lines_out_of_blocks_and_history(face: Face
 
 
 def test_forgetting_a_message_takes_out_what_an_agent_noted_of_it(face: Face, opened: Open) -> None:
-    memory = opened(**NO_MODELS)
+    memory = opened(embedder="none")
     memory.scoped(user="ada", agent="coach").block("human").put("Likes jazz.")
     talked(memory, call("core_memory_append", label="human", content="Lives in Rome."), said="I live in Rome.")
     talked(memory, call("core_memory_append", label="human", content="Plays the cello."), said="I play the cello.")
@@ -146,7 +130,7 @@ def test_forgetting_a_message_takes_out_what_an_agent_noted_of_it(face: Face, op
     ids=["replaced", "rewritten"],
 )
 def test_what_was_made_of_a_forgotten_line_goes_too(face: Face, opened: Open, later: dict[str, Any]) -> None:
-    alice = opened(**NO_MODELS).scoped(user="alice", session="s")
+    alice = opened(embedder="none").scoped(user="alice", session="s")
     alice.block("human").put("Likes jazz.")
     first, second = alice.remember(["I live in Rome.", "I have a cat."]).ids
     alice.block("human").edit(append="Lives in Rome.", source=first)
@@ -159,7 +143,7 @@ def test_what_was_made_of_a_forgotten_line_goes_too(face: Face, opened: Open, la
 
 
 def test_forgetting_who_wrote_into_a_shared_block_leaves_what_others_wrote(face: Face, opened: Open) -> None:
-    memory = opened(**NO_MODELS)
+    memory = opened(embedder="none")
     team = memory.scoped(user="alice").space("team").create()
     team.block("task").put("Book a room.", description="What to do.")
     team.grant(user="bob", right="write")
@@ -222,15 +206,6 @@ def play(owner: ScopedMemory, edits: list[tuple[str, list[str]]]) -> None:
 THREADS = 16
 
 
-@pytest.fixture
-def team(memory: HybridMemory) -> SpaceMemory:
-    """A space of Alice's with a block that was changed once."""
-    team = memory.scoped(user="alice").space("team").create()
-    team.block("task").put("Book a room.", description="What to do.")
-    team.block("task").edit(old="a room", new="the hall")
-    return team
-
-
 def member(memory: HybridMemory, team: SpaceMemory, user: str, agent: str | None = None) -> SpaceMemory:
     """Somebody's view of the space."""
     team.grant(user=user, agent=agent, right="write")
@@ -241,7 +216,10 @@ def text(owner: ScopedMemory) -> str:
     return owner.blocks()["task"].value
 
 
-def test_all_members_edit_one_block(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
+def test_all_members_edit_one_block(face: Face, memory: HybridMemory) -> None:
+    team = memory.scoped(user="alice").space("team").create()
+    team.block("task").put("Book a room.", description="What to do.")
+    team.block("task").edit(old="a room", new="the hall")
     bob, coach = member(memory, team, "bob"), member(memory, team, "bob", "coach")
     assert face(bob.block("task")).edit(append="Order cake.").value == "Book the hall.\nOrder cake."
     face(team.block("task")).edit(append="Invite Ann.")
@@ -261,15 +239,6 @@ def test_all_members_edit_one_block(face: Face, memory: HybridMemory, team: Spac
 def at_once(work: Callable[[int], Any]) -> list[Any]:
     with ThreadPoolExecutor(THREADS, "at once") as pool:
         return list(pool.map(work, range(THREADS)))
-
-
-def refusal(owner: ScopedMemory, **edit: Any) -> str:
-    """Why the edit was refused; empty if it was made."""
-    try:
-        owner.block("task").edit(**edit)
-    except InvalidInputError as error:
-        return str(error)
-    return ""
 
 
 def crowd(team: SpaceMemory, memories: Sequence[HybridMemory]) -> list[SpaceMemory]:
@@ -304,7 +273,7 @@ class Hesitant:
 @pytest.fixture(params=[[{"url": "memory://"}], [{}, {}]], ids=["memory", "two on one sqlite"])
 def memories(request: pytest.FixtureRequest, opened: Open) -> list[HybridMemory]:
     """One memory, or two on one store, where edits cross each other."""
-    memories = [opened(embedder="none", power_safe=False, **where) for where in request.param]
+    memories = [opened(embedder="none", **where) for where in request.param]
     meeting = threading.Barrier(THREADS)
     for memory in memories:
         services = memory._runtime.services
@@ -352,7 +321,14 @@ def test_a_block_that_many_fill_at_once_is_never_over_full(memories: list[Hybrid
     agents = crowd(busy, memories)
     busy.block("task").put(max_chars=50)
 
-    told = at_once(lambda number: refusal(agents[number], append=f"{number:09}"))
+    def refusal(number: int) -> str:
+        try:
+            agents[number].block("task").edit(append=f"{number:09}")
+        except InvalidInputError as error:
+            return str(error)
+        return ""
+
+    told = at_once(refusal)
     assert sum(not error for error in told) == 5
     assert all("of 50 characters: shorten" in error for error in told if error)
     assert len(text(busy)) == 49

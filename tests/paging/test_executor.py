@@ -4,17 +4,16 @@ import asyncio
 import json
 import re
 import threading
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from hybrid_memory import Message, Role
+from hybrid_memory import Role
 from hybrid_memory.errors import ModelError
 from hybrid_memory.runtime.breaker import MAX_HANGING
 from hybrid_memory.text.tokens import message_tokens
-from hybrid_memory_paging import AgentRun, PagedAgent
+from hybrid_memory_paging import AgentRun
 from hybrid_memory_paging.agent import MAX_CALLS
 from tests.faces import Face
 from tests.paging.conftest import Make, Script, call, says, shown
@@ -40,20 +39,14 @@ def refusal(run: AgentRun) -> str:
     return told
 
 
-def tokens(agent: PagedAgent, prompt: list[Message]) -> int:
-    return 3 + sum(message_tokens(message, agent._store.token_counter) for message in prompt)
-
-
-def asked(*answers: str, make: Make, **settings: Any) -> AgentRun:
-    """What an agent does whose model answers this and then says that it is done."""
-    return make(Script(*answers), **settings).send("Go on.")
-
-
 LINES = [f"line {number:05d} of the harbour master's book" for number in range(2000)]
 
 
 def test_a_long_result_is_shown_as_a_digest_and_read_in_pages(make: Make) -> None:
-    book = named("read_book", lambda: "\n".join(LINES))
+    def read_book() -> str:
+        """Read."""
+        return "\n".join(LINES)
+
     handles: list[str] = []
 
     def fetch(prompt: Any) -> str:
@@ -63,20 +56,16 @@ def test_a_long_result_is_shown_as_a_digest_and_read_in_pages(make: Make) -> Non
         return call("fetch", handle=handles[0], where=where)
 
     script = Script(call("read_book"), fetch, fetch, says("read"))
-    agent = make(script, functions=[book], max_tokens=3000)
+    agent = make(script, functions=[read_book], max_tokens=3000)
     run = agent.send("Read the book.")
-    assert all(tokens(agent, prompt) <= 3000 for prompt in script.prompts)
+    for prompt in script.prompts:
+        assert 3 + sum(message_tokens(message, agent._store.token_counter) for message in prompt) <= 3000
     result, first, last = results(run)
     assert result == "\n".join(LINES), "the log has all of it"
     numbers = [int(number) for number in re.findall(r"line (\d+) of", first)]
     assert numbers == list(range(len(numbers)))
     assert len(numbers) > 10
     assert "line 01999" in last
-
-
-def named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    function.__name__ = name
-    return function
 
 
 @pytest.mark.parametrize(
@@ -88,7 +77,7 @@ def named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 )
 def test_a_wrong_call_tells_the_model_what_is_wrong(make: Make, name: str, arguments: Any, hint: str) -> None:
     answer = json.dumps({"function": name, "arguments": arguments, "request_heartbeat": True})
-    run = asked(answer, make=make, functions=[weather])
+    run = make(Script(answer), functions=[weather]).send("Go on.")
     assert hint in refusal(run)
     assert run.why == "yielded"
 
@@ -98,16 +87,12 @@ def weather(city: str) -> str:
     return f"rain in {city}"
 
 
-CUT = [
-    call("core_memory_append", label="human", content="Ada lives in Ghent"),
-    json.dumps({"function": "core_memory_append", "arguments": json.dumps({"label": "human", "content": "Ada"})[:-1]}),
-    call("send_message", message="You live in Ghent"),
-    '{"message": "You live in Ghent"}',
-]
-
-
 @pytest.mark.parametrize(
-    "answer", [CUT[0][:-3], CUT[0][:90], CUT[0][:12], CUT[1], CUT[2][:-1], CUT[2][:70], CUT[3][:-4]]
+    "answer",
+    [
+        call("core_memory_append", label="human", content="Ada lives in Ghent")[:-3],
+        call("send_message", message="You live in Ghent")[:-1],
+    ],
 )
 def test_a_call_that_was_cut_off_is_not_made_and_the_model_is_told(face: Face, make: Make, answer: str) -> None:
     agent = make(script := Script(answer))

@@ -22,14 +22,9 @@ MARCH = datetime(2026, 3, 5, 12, tzinfo=UTC)
 Use = Callable[..., Answer]
 
 
-def run(memory: ScopedMemory, name: str, known: dict[str, Any] | None = None, **arguments: Any) -> Answer:
-    """Calls a function with these arguments; ``known`` is what the executor adds."""
-    return FUNCTIONS[name].run(memory, arguments, **(known or {}))
-
-
 @pytest.fixture
 def use(face: Face) -> Use:
-    """Calls a function as `run` does, on each face."""
+    """Calls a function with these arguments; ``known`` is what the executor adds."""
     return lambda memory, name, known=None, **arguments: face(FUNCTIONS[name]).run(memory, arguments, **(known or {}))
 
 
@@ -84,16 +79,12 @@ def test_pages_of_archival_memory_hold_every_note_once(clerk: ScopedMemory, use:
     assert use(clerk, "archival_memory_search", query="harbour", page=9).text == "There are no more."
 
 
-def days(clerk: ScopedMemory) -> None:
+@pytest.mark.parametrize(("wanted", "expected"), cases("paging/functions.json", "days"))
+def test_days_are_told_oldest_first(clerk: ScopedMemory, use: Use, wanted: dict[str, Any], expected: list[int]) -> None:
     for day in range(10):
         for hour in range(3):
             text = f"Day {day} hour {hour} at sea" if hour else f"第{day}天在海上"
             clerk.remember(text, at=MARCH + timedelta(days=day, hours=hour))
-
-
-@pytest.mark.parametrize(("wanted", "expected"), cases("paging/functions.json", "days"))
-def test_days_are_told_oldest_first(clerk: ScopedMemory, use: Use, wanted: dict[str, Any], expected: list[int]) -> None:
-    days(clerk)
     found = paged(use, clerk, "conversation_search_date", **wanted)
     texts = [
         text
@@ -123,7 +114,7 @@ def full() -> Any:
         for row in range(12):
             text = f"{row} " + (PARAGRAPH * 40 if row % 2 else "港口" * 500)
             clerk.remember(Message(role=Role.USER, name=f"Captain {'x' * 30} {row}", content=text, at=MARCH))
-            run(clerk, "archival_memory_insert", content=text)
+            FUNCTIONS["archival_memory_insert"].run(clerk, {"content": text})
         yield clerk
 
 
@@ -152,6 +143,6 @@ CALLS = st.one_of(
 @settings(max_examples=20)
 def test_no_answer_exceeds_its_budget(full: ScopedMemory, wanted: tuple[str, dict[str, Any]], budget: int) -> None:
     name, arguments = wanted
-    answer = run(full, name, {"max_tokens": budget}, **arguments)
+    answer = FUNCTIONS[name].run(full, arguments, max_tokens=budget)
     assert estimate_tokens(answer.text) <= budget
     assert answer.text

@@ -14,7 +14,6 @@ from hybrid_memory_paging.instructions import rendered
 from hybrid_memory_paging.reading import read
 from tests.world import cases
 
-BESIDE = {"thoughts": "so", "request_heartbeat": True}
 SEARCH: dict[str, Any] = {"name": "conversation_search", "arguments": {"query": "boat", "page": 1}}
 APPEND: dict[str, Any] = {"name": "core_memory_append", "arguments": {"label": "human", "content": "Name: Ada"}}
 
@@ -39,7 +38,7 @@ def found(text: str) -> list[dict[str, Any]]:
 
 
 ONE = {
-    "canonical": canonical(SEARCH, **BESIDE),
+    "canonical": canonical(SEARCH, thoughts="so", request_heartbeat=True),
     "name for function": json.dumps(SEARCH),
     "OpenAI": json.dumps(as_openai(SEARCH)),
     "tool_calls": json.dumps({"role": "assistant", "content": None, "tool_calls": [as_openai(SEARCH)]}),
@@ -56,12 +55,6 @@ ONE = {
 }
 
 
-@pytest.mark.parametrize("form", ONE)
-def test_each_form_of_a_call_is_read(form: str) -> None:
-    assert found(ONE[form]) == [SEARCH]
-    assert read(ONE[form], functions=[SEARCH["name"]]).replies == ()
-
-
 SEVERAL = {
     "one a line": f"{canonical(APPEND)}\n{canonical(SEARCH)}",
     "a list": json.dumps([APPEND, SEARCH]),
@@ -70,9 +63,10 @@ SEVERAL = {
 }
 
 
-@pytest.mark.parametrize("form", SEVERAL)
-def test_several_calls_are_read_in_order(form: str) -> None:
-    assert found(SEVERAL[form]) == [APPEND, SEARCH]
+@pytest.mark.parametrize("text", [*ONE.values(), *SEVERAL.values()], ids=[*ONE, *(f"two: {form}" for form in SEVERAL)])
+def test_each_form_of_one_call_or_several_is_read(text: str) -> None:
+    assert found(text) == ([SEARCH] if text in ONE.values() else [APPEND, SEARCH])
+    assert read(text, functions=[SEARCH["name"], APPEND["name"]]).replies == ()
 
 
 @pytest.mark.parametrize("written", [True, "true", "TRUE", "yes", 1])

@@ -115,19 +115,10 @@ def test_the_intent_of_the_caller_counts_and_then_no_word_told_it(wanted: Intent
     assert paths(made) == paths(planned({"fact": "who", "reasoning": "why", "contextual": "remember"}[wanted]))
 
 
-@pytest.mark.parametrize(
-    ("query", "ranges"),
-    [
-        ("what did I do last week", [("last week", "2024-05-06", "2024-05-13")]),
-        ("上周做了什么", [("上周", "2024-05-06", "2024-05-13")]),
-        ("what did I do yesterday, and what in May 2023, not tomorrow",
-         [("yesterday", "2024-05-14", "2024-05-15"), ("May 2023", "2023-05-01", "2023-06-01")]),
-        *((query, []) for query in ("what will I do next week", "tomorrow", "下周做什么", "明天")),
-    ],
-)  # fmt: skip
-def test_times_are_ranges_that_count_from_now_and_have_begun(query: str, ranges: list[tuple[str, str, str]]) -> None:
+@pytest.mark.parametrize(("query", "ranges"), cases("routing/plan.json", "times"))
+def test_times_are_ranges_that_count_from_now_and_have_begun(query: str, ranges: list[list[str]]) -> None:
     made = planned(query)
-    assert [(one.text, f"{one.since:%Y-%m-%d}", f"{one.until:%Y-%m-%d}") for one in made.times] == ranges
+    assert [[one.text, f"{one.since:%Y-%m-%d}", f"{one.until:%Y-%m-%d}"] for one in made.times] == ranges
     assert all(query[one.start : one.end] == one.text for one in made.times)
     assert bool(made.temporal) == bool(ranges)
 
@@ -203,15 +194,7 @@ def plan_of(hit: Hit) -> Any:
     return hit.plan
 
 
-@pytest.mark.parametrize(
-    ("query", "turn", "other"),
-    [
-        ('what about the "red door"', "a RED  DOOR near the old house", "an old door near the red house"),
-        ("谁提到“红色的门”", "昨天看到红色的门", "昨天看到的门红色"),
-        ("what is in `Ｍain.py`", "main.py has the entry point", "the entry point py has main"),
-        ("the path src/app/x.py please", "open src/app/x.py to see", "src to see, open app, x.py"),
-    ],
-)
+@pytest.mark.parametrize(("query", "turn", "other"), cases("routing/plan.json", "lifted"))
 def test_quotes_lift_their_turn(face: Face, memory: HybridMemory, query: str, turn: str, other: str) -> None:
     for name, order in (("ann", [turn, other]), ("bob", [other, turn])):
         mine = memory.scoped(user=name)
@@ -290,14 +273,6 @@ def test_a_pasted_document_does_not_hide_the_question_before_or_after_it(face: F
     assert embedder.asked[-1] == "Where are the bees?"
 
 
-@pytest.mark.parametrize(
-    ("query", "asked"),
-    [
-        ("I had a long day. What is the deadline?", "What is the deadline?"),
-        ("昨天忙了一天。截止日期是哪天？", "截止日期是哪天？"),
-        ("red bike", "red bike"),
-        ("We painted the hall.", "We painted the hall."),
-    ],
-)
+@pytest.mark.parametrize(("query", "asked"), cases("routing/plan.json", "asked"))
 def test_a_plan_has_the_sentences_that_ask(query: str, asked: str) -> None:
     assert plan(query, now=NOW, candidates=48).asked == asked

@@ -1,7 +1,6 @@
 """A short answer comes with its question, never with one that may not be found; a turn stands for its facts."""
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -89,20 +88,15 @@ def test_a_note_tells_a_question_once_and_whose_it_is(memory: HybridMemory) -> N
     assert [note.count(QUESTION) for note in notes] == [1, 1]
 
 
-@pytest.fixture
-def home() -> Iterator[ScopedMemory]:
+def test_a_turn_stands_in_its_own_words_for_the_fact_that_fits_better() -> None:
     derived = Deriving(("Ines", "Ines", "home", "Turin"))
     with open_memory("memory://", embedder="hashing", extractor=derived) as memory:
         ann = memory.scoped(user="ann", session="s")
         ann.remember("Good morning.")
         ann.remember("My sister Ines lives in Turin.", metadata={"channel": "mail"})
         ann.flush(progress=False)
-        yield ann
-
-
-def test_a_turn_stands_in_its_own_words_for_the_fact_that_fits_better(home: ScopedMemory) -> None:
-    (fact, *_) = home.recall("Ines lives in: Turin", kinds=["fact"])
-    (turn, *_) = home.recall("Ines lives in: Turin")
+        (fact, *_) = ann.recall("Ines lives in: Turin", kinds=["fact"])
+        (turn, *_) = ann.recall("Ines lives in: Turin")
     assert (fact.record.kind, fact.own, turn.record.kind) == ("fact", None, "turn")
     assert (turn.record.text, turn.record.turn) == ("My sister Ines lives in Turin.", fact.record.turn)
     assert turn.own is not None

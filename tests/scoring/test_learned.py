@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from hybrid_memory import Hit, MemoryConfig, Message, RecallConfig, ScopedMemory, Weights, open_memory
+from hybrid_memory import Hit, MemoryConfig, Message, RecallConfig, Weights, open_memory
 from hybrid_memory.arrays import Array
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.recall.choose import diverse
@@ -80,18 +80,16 @@ def test_a_turn_offers_times_and_numbers_and_a_question_asks_for_them() -> None:
     assert not demand("What did he say?").yours
 
 
-@pytest.mark.parametrize(
-    ("question", "people"),
-    [
-        ("What did Mara buy?", {"Mara Lind"}),
-        ("what did MARA buy", {"Mara Lind"}),
-        ("小红买了什么？", {"小红"}),
-        ("What did Maradona buy?", set()),
-        ("What does the user want from the assistant?", set()),
-    ],
-)
-def test_a_question_names_speakers(question: str, people: set[str]) -> None:
-    assert named(question, ["Mara Lind", "小红", "user", "assistant", ""]) == people
+@pytest.mark.parametrize(("question", "name"), rows("scoring/learned.tsv", "speaker"))
+def test_a_question_names_speakers(question: str, name: str) -> None:
+    assert named(question, ["Mara Lind", "小红", "user", "assistant", ""]) == {name} - {""}
+
+
+def said(opened: Open, turns: Sequence[tuple[str, ...]]) -> Any:
+    alice = opened(url="memory://", embedder="hashing").scoped(user="alice", session="spring")
+    for role, text in turns:
+        alice.remember(text, role=role)
+    return alice
 
 
 SHORT = rows("scoring/learned.tsv", "short")
@@ -108,19 +106,13 @@ LONG = [*SHORT, *rows("scoring/learned.tsv", "more")]
     ],
 )
 def test_a_question_of_the_assistant_is_found_by_its_words(
-    opened: Open, turns: tuple[tuple[str, str], ...], query: str, wanted: str
+    opened: Open, turns: Sequence[tuple[str, ...]], query: str, wanted: str
 ) -> None:
-    alice = opened(url="memory://", embedder="hashing").scoped(user="alice", session="spring")
-    for role, text in turns:
-        alice.remember(text, role=role)
-    assert alice.recall(query, k=3)[0].record.text == wanted
+    assert said(opened, turns).recall(query, k=3)[0].record.text == wanted
 
 
 def test_in_a_short_conversation_what_was_asked_before_comes_with_its_answer(opened: Open) -> None:
-    alice = opened(url="memory://", embedder="hashing").scoped(user="alice", session="spring")
-    for role, text in SHORT:
-        alice.remember(text, role=role)
-    hits = alice.recall("Which boats measure the salinity?", k=3)
+    hits = said(opened, SHORT).recall("Which boats measure the salinity?", k=3)
     assert hits[0].record.text == "The Sigrun and the Tora."
     assert hits[0].asked is not None
     assert hits[0].asked.text == "Which boats measure the salinity there?"
@@ -162,22 +154,15 @@ def test_mmr_takes_the_best_first_and_then_what_repeats_it_least() -> None:
     assert diverse(scores, likeness, 2, 0.5).tolist() == [0, 2]
 
 
-def conversation(memory_config: MemoryConfig, **models: Any) -> ScopedMemory:
-    alice = open_memory(memory_config, **models).scoped(user="alice", session="s")
-    at = datetime(2026, 1, 1, tzinfo=UTC)
-    alice.remember(
-        ["I adopted a grey cat", "Her name is Miso", "The cat sleeps on my keyboard", "I fly to Oslo"], at=at
-    )
-    return alice
-
-
 @pytest.mark.parametrize("k", [2, 10])
 @pytest.mark.parametrize("diversity", [0.0, 0.5])
 def test_plain_weights_give_exactly_the_formula_for_every_hit(k: int, diversity: float) -> None:
     """No fact, no newer turn and no variety raises a score; without variety they descend."""
     facts = Deriving(("cat", "user", "pet", "cat"), ("Miso", "cat", "name", "Miso"), ("Oslo", "user", "home", "Oslo"))
     config = MemoryConfig(url="memory://", embedder="hashing", recall=RecallConfig(diversity=diversity))
-    alice = conversation(config, extractor=facts)
+    alice = open_memory(config, extractor=facts).scoped(user="alice", session="s")
+    said = ["I adopted a grey cat", "Her name is Miso", "The cat sleeps on my keyboard", "I fly to Oslo"]
+    alice.remember(said, at=datetime(2026, 1, 1, tzinfo=UTC))
     alice.flush()
     for query in ("cat", "What is the name of my pet now?", "home Oslo"):
         hits = alice.recall(query, k=k, weights=Weights.plain())
@@ -206,15 +191,7 @@ def texts(statements: Sequence[tuple[int, str]], question: str, *, weights: Weig
 DAY = 24 * 60
 
 
-@pytest.mark.parametrize(
-    ("earlier", "later", "now", "before"),
-    [
-        ("The deadline of the Orion project is 3 May.", "The Orion project has its deadline on 17 May.",
-         "What is the deadline of the Orion project?", "What was the original deadline of the Orion project?"),
-        ("猎户座项目的截止日期是五月三号。", "猎户座项目的截止日期是六月九号。",
-         "猎户座项目的截止日期是哪天？", "猎户座项目最初的截止日期是哪天？"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("earlier", "later", "now", "before"), rows("scoring/learned.tsv", "newer"))
 def test_the_newest_about_a_thing_stands_first_and_for_a_question_about_before_the_oldest(
     earlier: str, later: str, now: str, before: str
 ) -> None:

@@ -13,11 +13,7 @@ from hybrid_memory.models.tokenizers import SLICE_CHARS, token_counter
 from hybrid_memory.ports import TokenCounter
 from hybrid_memory.text import tokens
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens, schema_tokens
-from tests.world import cases
-
-
-def words(text: str) -> int:
-    return len(text.split())
+from tests.world import cases, words
 
 
 @pytest.mark.parametrize(

@@ -53,10 +53,6 @@ SAMPLES = {
 }
 
 
-def characters(text: str) -> int:
-    return len(text)
-
-
 def thirds(text: str) -> int:
     return len(text) // 3
 
@@ -66,26 +62,20 @@ def full(text: str) -> str:
 
 
 @pytest.mark.parametrize("kind", SAMPLES)
-def test_the_first_line_tells_kind_size_and_handle(kind: str) -> None:
+def test_the_first_line_tells_kind_size_and_handle_and_the_last_is_a_fetch_that_works(kind: str) -> None:
     text = SAMPLES[kind]
     lines = len(text.removesuffix("\n").split("\n"))
-    assert (
-        full(text).split("\n")[0]
-        == f"[{kind}, {len(text):,} characters, {lines:,} line{'s' * (lines > 1)}; result_id=42]"
-    )
-
-
-@pytest.mark.parametrize("kind", SAMPLES)
-def test_the_last_line_is_a_fetch_that_works(kind: str) -> None:
-    fetch = re.fullmatch(r'read on: fetch\("42", (".*")\)', full(SAMPLES[kind]).split("\n")[-1])
+    first, *_, last = full(text).split("\n")
+    assert first == f"[{kind}, {len(text):,} characters, {lines:,} line{'s' * (lines > 1)}; result_id=42]"
+    fetch = re.fullmatch(r'read on: fetch\("42", (".*")\)', last)
     assert fetch is not None
-    assert page(SAMPLES[kind], json.loads(fetch[1]), max_chars=500).text
+    assert page(text, json.loads(fetch[1]), max_chars=500).text
 
 
 @given(
     st.one_of(st.sampled_from(list(SAMPLES.values())), st.text(st.sampled_from('ab{}[]",:<>/=-|\n\t Error失败:0'))),
     st.integers(0, 400),
-    st.sampled_from([characters, thirds]),
+    st.sampled_from([len, thirds]),
 )
 def test_a_digest_keeps_its_budget_or_is_its_first_line_alone(text: str, max_tokens: int, count: Any) -> None:
     short = digest(text, result_id="42", max_tokens=max_tokens, count=count)

@@ -89,20 +89,7 @@ def test_of_equal_lines_facts_stay_and_plans_move_on(section: Section, winner: i
     assert [each.first for each in chosen(same, max_tokens=room, count=estimate_tokens)] == [winner]
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("user: My name is Bob 3 and I live at 3 Main Street.", "user: My name is Bob 9 and I live at 9 Main Street."),
-        (
-            "user: The meeting with the tax office is moved to 15:00 in room 4 of the town hall.",
-            "user: The meeting with the tax office is moved to 16:30 in room 4 of the town hall.",
-        ),
-        (
-            "user: 和税务局的会议改到3月14日下午在市政厅二楼举行。",
-            "user: 和税务局的会议改到3月21日下午在市政厅二楼举行。",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("old", "new"), rows(TABLE, "new value"))
 def test_a_new_value_is_never_taken_for_a_repetition_of_the_old_one(old: str, new: str) -> None:
     standing, fresh = [line(old, 0.9, 1)], [line(new, 0.9, 2)]
     assert new in texts(merged(standing, fresh, max_tokens=900, count=estimate_tokens))
