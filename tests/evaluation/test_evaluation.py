@@ -448,7 +448,7 @@ def test_the_page_asks_nothing_of_a_network_and_runs_nothing(page: str, request:
 
 def test_crafted_words_of_users_and_models_stand_as_text(judged_page: str) -> None:
     found = Page(judged_page)
-    shown = re.sub(r"[\u202e\u202c\x1b\x00]", lambda char: f"U+{ord(char[0]):04X}", CRAFTED)
+    shown = re.sub(r"[\u202e\u202c\x1b\x00]", lambda char: f"⟨U+{ord(char[0]):04X}⟩", CRAFTED)
     # Name of a chat, question, gold, key, answer, failure: wherever somebody else's words come in.
     assert found.text.count(shown) > 5 * len(METHODS)
     assert not set(judged_page) & set("\u202e\u202c\x1b\x00")

@@ -12,10 +12,11 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from hybrid_memory import HybridMemory
+from hybrid_memory.display import finished, visible
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory_inspector import application
 from hybrid_memory_inspector.app import PAGES
-from hybrid_memory_inspector.guard import HEADERS, finished, form_token, visible
+from hybrid_memory_inspector.guard import HEADERS, form_token
 from tests.world import cases
 
 PATHS = [
