@@ -156,7 +156,7 @@ class Writer:
 
     Args:
         setting: the setting of the replay.
-        room: the tokens of the conversation, of which excerpts may use a share.
+        ``room``: the tokens of the conversation, of which excerpts may use a share.
     """
 
     def __init__(self, setting: Setting, room: int) -> None:
