@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, Literal, Self
@@ -10,10 +10,11 @@ from typing import Any, Literal, Self
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 from pydantic import AwareDatetime, Field, model_validator
 
 from hybrid_memory import Hit, HybridMemory, Origin, RecordKind, Weights
-from hybrid_memory.adapters import Runner, Scalar, checked, faces
+from hybrid_memory.adapters import Runner, Scalar, checked, faces, shown
 from hybrid_memory.errors import InvalidConfigError
 from llamaindex_hybrid_memory.bound import Bound
 
@@ -41,12 +42,15 @@ class HybridMemoryRetriever(BaseRetriever):
         similarity_top_k: how many nodes to return.
         similarity_cutoff: return only nodes with at least this confidence, in [0, 1]; the ``min_confidence`` of
             `ScopedMemory.recall`. A node's ``score`` only ranks it among the nodes found.
+        filters: conditions on metadata that must all hold: ``==`` for your own values, ``==`` and ``in`` for ``kind``
+            and ``origin``, ``>=`` and ``<`` for ``at`` (ISO 8601).
         scope, kinds, categories, since, until, metadata, weights, spaces, origins: as in `ScopedMemory.recall`.
         callback_manager: LlamaIndex's callback manager.
 
     Raises:
         InvalidScopeError: none of user, tenant and agent is given.
-        InvalidConfigError: ``memory`` and ``url`` are both given, or an argument is out of range.
+        InvalidConfigError: ``memory`` and ``url`` are both given, an argument is out of range, or recall has no such
+            filter.
     """
 
     def __init__(
@@ -69,14 +73,15 @@ class HybridMemoryRetriever(BaseRetriever):
         weights: Weights | None = None,
         spaces: Collection[str] | Literal["all"] = (),
         origins: Collection[Origin | str] = (),
+        filters: MetadataFilters | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
         super().__init__(callback_manager=callback_manager)
+        conditions = {"metadata": metadata, "kinds": kinds, "origins": origins, "since": since, "until": until}
         self._recall = _Recall.from_defaults(
             memory=memory, url=url, tenant=tenant, user=user, agent=agent, session=session,
             similarity_top_k=similarity_top_k, similarity_cutoff=similarity_cutoff, scope=scope,
-            kinds=kinds, categories=categories, since=since, until=until, metadata=metadata, weights=weights,
-            spaces=spaces, origins=origins,
+            categories=categories, weights=weights, spaces=spaces, **_with_filters(conditions, filters),
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -86,6 +91,51 @@ class HybridMemoryRetriever(BaseRetriever):
         return await self._recall.nodes(run, query_bundle.query_str)
 
     _retrieve, _aretrieve = faces(_nodes)
+
+
+def _with_filters(conditions: dict[str, Any], filters: Any) -> dict[str, Any]:
+    """The conditions of recall, with those of LlamaIndex's filters."""
+    if not isinstance(filters, MetadataFilters | None):
+        raise InvalidConfigError(f"filters must be MetadataFilters(filters=[...]), got {shown(filters)}")
+    for one in _all(filters):
+        name, value = _condition(one)
+        if conditions[name] and name != "metadata":
+            raise InvalidConfigError(f"{name} is given twice: once by the filter on {one.key!r}")
+        before = conditions["metadata"] or {}
+        if name == "metadata" and before.get(one.key, one.value) != one.value:
+            raise InvalidConfigError(f"{one.key!r} cannot be {shown(before[one.key])} and {shown(one.value)}")
+        conditions[name] = {**before, **value} if name == "metadata" else value
+    return conditions
+
+
+def _all(filters: MetadataFilters | None) -> Iterator[MetadataFilter]:
+    if filters is None:
+        return
+    several = len(filters.filters) > 1 or filters.condition is FilterCondition.NOT
+    if several and filters.condition is not FilterCondition.AND:
+        raise InvalidConfigError(
+            "recall takes filters that all hold: give FilterCondition.AND, and retrieve once for each alternative"
+        )
+    for one in filters.filters:
+        if isinstance(one, MetadataFilters):
+            yield from _all(one)
+        else:
+            yield one
+
+
+def _condition(one: MetadataFilter) -> tuple[str, Any]:
+    """The argument of recall for this filter, and its value."""
+    sign = one.operator
+    if one.key in ("kind", "origin") and sign in (FilterOperator.EQ, FilterOperator.IN):
+        return f"{one.key}s", one.value if isinstance(one.value, list) else [one.value]
+    if one.key == "at" and sign in (FilterOperator.GTE, FilterOperator.LT):
+        return "since" if sign is FilterOperator.GTE else "until", one.value
+    if one.key not in ("kind", "origin", "at") and sign is FilterOperator.EQ and not isinstance(one.value, list):
+        return "metadata", {one.key: one.value}
+    raise InvalidConfigError(
+        f"recall has no filter {one.key} {sign.value}: it has == for your own values, == and in for kind and origin, "
+        ">= and < for at; for others, retrieve more nodes and filter them"
+    )
 
 
 class _Recall(Bound):

@@ -13,8 +13,10 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.retrievers import BaseRetriever, QueryFusionRetriever
 from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
 from llama_index.core.schema import BaseNode, Document, ImageNode, IndexNode, MetadataMode, NodeWithScore, TextNode
+from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
 from hybrid_memory import HybridMemory, RecordKind
+from hybrid_memory.errors import InvalidConfigError
 from llamaindex_hybrid_memory import CompressionPostprocessor, HybridMemoryRetriever
 from tests.doubles import Deriving
 from tests.faces import Open
@@ -111,6 +113,54 @@ def test_a_fusion_of_several_questions_has_each_memory_once(
     assert sorted(texts(found)) == expected
     if mode is FUSION_MODES.RECIPROCAL_RANK:  # one question gives 1/60 at most: what three find is added up
         assert all((one.score or 0) > 3 / 64 - 1e-9 for one in found)
+
+
+def where(*filters: tuple[str, Any, str], condition: str = "and") -> MetadataFilters:
+    made: list[Any] = [
+        MetadataFilter(key=key, value=value, operator=FilterOperator(sign)) for key, value, sign in filters
+    ]
+    return MetadataFilters(filters=made, condition=FilterCondition(condition))
+
+
+@pytest.mark.parametrize(
+    ("filters", "texts"),
+    [
+        (where(("room", 3, "==")), {"tea in three"}),
+        (where(("room", 3, "=="), condition="or"), {"tea in three"}),
+        (MetadataFilters(filters=[where(("room", 4, "==")), where(("kind", "turn", "=="))]), {"tea in four"}),
+        (where(("at", "2026-05-02T00:00:00+00:00", ">=")), {"tea in four"}),
+        (where(("at", "2026-05-02T00:00:00+00:00", "<"), ("origin", ["user"], "in")), {"tea in three"}),
+        (where(("origin", "tool", "==")), set()),
+    ],
+)
+def test_the_filters_of_llamaindex_are_those_of_recall(
+    store: HybridMemory, filters: MetadataFilters, texts: set[str]
+) -> None:
+    mine = store.scoped(user="ann", session="s")
+    mine.remember("tea in three", metadata={"room": 3}, at=datetime(2026, 5, 1, tzinfo=UTC))
+    mine.remember("tea in four", metadata={"room": 4}, at=datetime(2026, 5, 3, tzinfo=UTC))
+    found = HybridMemoryRetriever(memory=store, user="ann", filters=filters).retrieve("tea")
+    assert {one.text for one in found} == texts
+
+
+@pytest.mark.parametrize(
+    ("wrong", "advice"),
+    [
+        ({"filters": {"room": 3}}, "MetadataFilters"),
+        ({"filters": where(("room", 3, ">"))}, "room >.*retrieve more nodes"),
+        ({"filters": where(("room", 3, "=="), ("room", 4, "=="))}, "cannot be 3 and 4"),
+        ({"filters": where(("room", 3, "==")), "metadata": {"room": 4}}, "cannot be 4 and 3"),
+        ({"filters": where(("room", 3, "=="), ("floor", 4, "=="), condition="or")}, "all hold"),
+        ({"filters": where(("room", 3, "=="), condition="not")}, "all hold"),
+        ({"filters": where(("at", "soon", ">="))}, "since"),
+        ({"filters": where(("kind", "turn", "==")), "kinds": ["fact"]}, "kinds is given twice"),
+    ],
+)
+def test_filters_that_recall_has_not_are_refused_with_what_to_do(
+    store: HybridMemory, wrong: dict[str, Any], advice: str
+) -> None:
+    with pytest.raises(InvalidConfigError, match=advice):
+        HybridMemoryRetriever(memory=store, user="ann", **wrong)
 
 
 Apply = Callable[..., list[NodeWithScore]]
