@@ -41,16 +41,12 @@ def from_event(event: Event) -> list[Message]:
         results[0] |= {"extra": {MARK: {**results[0]["extra"][MARK], **mark}}}
         made = results
     else:
-        speaks = Role.SYSTEM if not content and not calls else Role.USER if _is_users(event) else Role.ASSISTANT
+        speaks = Role.SYSTEM if not content and not calls else Role.USER if event.author == "user" else Role.ASSISTANT
         words = content or ([] if calls else [{MARK: None}])
         made = [{"role": speaks, "content": words, "tool_calls": calls, "extra": {MARK: mark}}, *results]
     return [
         Message(**{**said, **one, "id": event.id if row == 0 else f"{event.id}:{row}"}) for row, one in enumerate(made)
     ]
-
-
-def _is_users(event: Event) -> bool:
-    return event.author == "user"
 
 
 def _parted(parts: list[dict[str, Any]]) -> tuple[list[Any], list[Any], list[dict[str, Any]], list[Any]]:

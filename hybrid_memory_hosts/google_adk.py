@@ -46,7 +46,18 @@ FOUND = 10
 _log = logging.getLogger(__name__)
 
 
-class HybridSessionService(BaseSessionService):
+class _OfApps:
+    """A service for the users of apps."""
+
+    @checked
+    def __init__(self, memory: HybridMemory, *, tenant: str | None = None) -> None:
+        self._memory, self._tenant = memory, tenant
+
+    def _scoped(self, app: str, user: str | None, session: str | None = None) -> ScopedMemory:
+        return self._memory.scoped(tenant=self._tenant, user=user, agent=app, session=session)
+
+
+class HybridSessionService(_OfApps, BaseSessionService):
     """A session service that keeps the sessions of an app's users in a memory.
 
     Events come back as ADK itself restores them from JSON. State follows ADK's rules: ``app:`` is shared by all users
@@ -60,10 +71,6 @@ class HybridSessionService(BaseSessionService):
         memory: an open memory; several apps may share it.
         tenant: the tenant of these users.
     """
-
-    @checked
-    def __init__(self, memory: HybridMemory, *, tenant: str | None = None) -> None:
-        self._memory, self._tenant = memory, tenant
 
     async def create_session(
         self,
@@ -131,9 +138,6 @@ class HybridSessionService(BaseSessionService):
         session.last_update_time = event.timestamp
         return event
 
-    def _scoped(self, app: str, user: str | None, session: str) -> ScopedMemory:
-        return self._memory.scoped(tenant=self._tenant, user=user, agent=app, session=session)
-
     async def _notes(self, ledger: ScopedMemory) -> list[dict[str, Any]]:
         return [note for message in await ledger.ahistory(current=True) if (note := _noted(message)) is not None]
 
@@ -148,7 +152,8 @@ class HybridSessionService(BaseSessionService):
             await self._scoped(app, user, LEDGER).aremember(_note({**note, "state": users}, name))
 
     async def _session(self, app: str, user: str, name: str, messages: Sequence[Message]) -> Session:
-        notes, events = [_noted(message) or {} for message in messages], to_events(_spoken(messages), agent=app)
+        spoken = [message for message in without_notices(messages) if _noted(message) is None]
+        notes, events = [_noted(message) or {} for message in messages], to_events(spoken, agent=app)
         shared = await self._notes(self._scoped(app, None, LEDGER))
         users = await self._notes(self._scoped(app, user, LEDGER))
         state = _state(notes)
@@ -173,10 +178,6 @@ def _noted(message: Message) -> dict[str, Any] | None:
     return content[0].get(MARK) if ours and isinstance(content, list) else None
 
 
-def _spoken(messages: Sequence[Message]) -> list[Message]:
-    return [message for message in without_notices(messages) if _noted(message) is None]
-
-
 def _state(notes: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {key: value for note in notes for key, value in note.get("state", {}).items()}
 
@@ -190,7 +191,7 @@ def _under(prefix: str, state: Mapping[str, Any]) -> dict[str, Any]:
     return {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
 
 
-class HybridMemoryService(BaseMemoryService):
+class HybridMemoryService(_OfApps, BaseMemoryService):
     """A memory service that searches the conversations of an app's users.
 
     With a `HybridSessionService` on the same memory, every message can be found at once, and adding a session changes
@@ -200,10 +201,6 @@ class HybridMemoryService(BaseMemoryService):
         memory: an open memory; several apps may share it.
         tenant: the tenant of these users.
     """
-
-    @checked
-    def __init__(self, memory: HybridMemory, *, tenant: str | None = None) -> None:
-        self._memory, self._tenant = memory, tenant
 
     async def add_session_to_memory(self, session: Session) -> None:
         await self.add_events_to_memory(
@@ -237,12 +234,12 @@ class HybridMemoryService(BaseMemoryService):
             words = "\n".join(part.text for part in entry.content.parts or () if part.text)
             role = Role.USER if entry.author in (None, "user") else Role.ASSISTANT
             notes.append(Message(role=role, content=words, id=entry.id, metadata=entry.custom_metadata))
-        await self._scoped(app_name, user_id, None).aremember(notes)
+        await self._scoped(app_name, user_id).aremember(notes)
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         if not query.strip():
             return SearchMemoryResponse()
-        scoped = self._scoped(app_name, user_id, None)
+        scoped = self._scoped(app_name, user_id)
         try:
             portion = await recollect(TWINS, scoped, query, k=FOUND, shown={query})
         except (StoreError, ModelError) as error:
@@ -266,10 +263,7 @@ class HybridMemoryService(BaseMemoryService):
         """
         if memory_id is None:
             raise InvalidInputError("which memory? give memory_id=, as returned by a search")
-        await self._scoped(app_name, user_id, None).aforget(ids=memory_id)
-
-    def _scoped(self, app: str, user: str, session: str | None) -> ScopedMemory:
-        return self._memory.scoped(tenant=self._tenant, user=user, agent=app, session=session)
+        await self._scoped(app_name, user_id).aforget(ids=memory_id)
 
 
 def _entry(name: str, author: str, words: str, at: datetime) -> MemoryEntry:

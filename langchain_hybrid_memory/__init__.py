@@ -5,11 +5,10 @@ Names are imported on first use, so that classes which LangChain has deprecated 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hybrid_memory import __version__ as __version__
-from hybrid_memory.errors import MissingDependencyError
+from hybrid_memory.sockets import on_first_use
 
 if TYPE_CHECKING:
     from langchain_hybrid_memory.chat_memory import HybridChatMemory as HybridChatMemory
@@ -25,52 +24,31 @@ if TYPE_CHECKING:
     from langchain_hybrid_memory.store import namespace_ids as namespace_ids
     from langchain_hybrid_memory.tools import memory_tools as memory_tools
 
-_HOME = {
-    "HybridChatMemory": "chat_memory",
-    "HybridChatMessageHistory": "history",
-    "HybridDocumentCompressor": "documents",
-    "HybridMemoryBackend": "deepagents",
-    "HybridMemoryMiddleware": "middleware",
-    "HybridMemoryRetriever": "documents",
-    "HybridMemoryStore": "store",
-    "from_langchain": "messages",
-    "memory_tools": "tools",
-    "namespace": "store",
-    "namespace_ids": "store",
-    "to_langchain": "messages",
-}
-
 __all__ = [
-    "HybridChatMemory",
-    "HybridChatMessageHistory",
-    "HybridDocumentCompressor",
-    "HybridMemoryBackend",
-    "HybridMemoryMiddleware",
-    "HybridMemoryRetriever",
-    "HybridMemoryStore",
-    "__version__",
-    "from_langchain",
-    "memory_tools",
-    "namespace",
-    "namespace_ids",
-    "to_langchain",
-]
-
+    "HybridChatMemory", "HybridChatMessageHistory", "HybridDocumentCompressor", "HybridMemoryBackend",
+    "HybridMemoryMiddleware", "HybridMemoryRetriever", "HybridMemoryStore", "__version__", "from_langchain",
+    "memory_tools", "namespace", "namespace_ids", "to_langchain",
+]  # fmt: skip
 
 if not TYPE_CHECKING:  # type checkers know the names above, and no others
-
-    def __getattr__(name: str) -> Any:
-        if name not in _HOME:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        try:
-            module = import_module(f"{__name__}.{_HOME[name]}")
-        except ModuleNotFoundError as error:
-            package = (error.name or "").partition(".")[0]
-            if package not in {"langchain", "langchain_core", "langchain_classic", "langgraph"}:
-                raise
-            raise MissingDependencyError(package.replace("_", "-"), "langchain") from error
-        value = globals()[name] = getattr(module, name)
-        return value
+    __getattr__ = on_first_use(
+        __name__,
+        {
+            f"{__name__}.chat_memory": "HybridChatMemory",
+            f"{__name__}.deepagents": "HybridMemoryBackend",
+            f"{__name__}.documents": "HybridDocumentCompressor HybridMemoryRetriever",
+            f"{__name__}.history": "HybridChatMessageHistory",
+            f"{__name__}.messages": "from_langchain to_langchain",
+            f"{__name__}.middleware": "HybridMemoryMiddleware",
+            f"{__name__}.store": "HybridMemoryStore namespace namespace_ids",
+            f"{__name__}.tools": "memory_tools",
+        },
+        needs={
+            "langchain": "langchain", "langchain_core": "langchain-core", "langchain_classic": "langchain-classic",
+            "langgraph": "langgraph",
+        },
+        extra="langchain",
+    )  # fmt: skip
 
 
 def __dir__() -> list[str]:

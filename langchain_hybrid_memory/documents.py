@@ -13,7 +13,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig, ensure_config
 from pydantic import AwareDatetime, ConfigDict, Field, PrivateAttr, model_validator
 
-from hybrid_memory import Condensed, Hit, HybridMemory, Origin, RecordKind, ScopedMemory, Weights
+from hybrid_memory import Condensed, Hit, HybridMemory, Origin, RecordKind, Weights
 from hybrid_memory.adapters import How, LruCache, Runner, Scalar, faces
 from hybrid_memory.errors import InvalidInputError
 from langchain_hybrid_memory.editing import as_sources, edited
@@ -104,7 +104,7 @@ class HybridMemoryRetriever(BaseRetriever):
         self, run: Runner, /, query: str, *, run_manager: RetrieverManagerMixin, **filters: Any
     ) -> list[Document]:
         del run_manager  # LangChain reports what comes back
-        memory = self._scoped(filters.pop(_RUN, None))
+        memory = self._binding.of_run(filters.pop(_RUN, None) or ensure_config())
         if not query.strip():
             return []
         return [document(hit) for hit in await run.call(memory.recall, query, **self._asked(filters))]
@@ -114,9 +114,6 @@ class HybridMemoryRetriever(BaseRetriever):
     @property
     def _binding(self) -> Binding:
         return Binding(self.memory, user=self.user, session=self.session, agent=self.agent, tenant=self.tenant)
-
-    def _scoped(self, config: RunnableConfig | None) -> ScopedMemory:
-        return self._binding.of_run(config or ensure_config())
 
     def _asked(self, filters: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of recall: from the call, or else from this retriever."""
@@ -133,11 +130,7 @@ def document(hit: Hit) -> Document:
 
 
 SHORTENED = 1024
-
-
-def _with(document: Document, *, page_content: str | None = None, **metadata: Any) -> Document:
-    content = document.page_content if page_content is None else page_content
-    return document.model_copy(update={"page_content": content, "metadata": {**document.metadata, **metadata}})
+"""How many shortened texts are kept."""
 
 
 class HybridDocumentCompressor(BaseDocumentCompressor):
@@ -169,7 +162,13 @@ class HybridDocumentCompressor(BaseDocumentCompressor):
         texts = [document.page_content for document in documents]
         asked = query if query.strip() else None
         options: dict[str, Any] = {"max_tokens": self.max_tokens, "how": self.how}
-        return _left(documents, await run.call(self.memory.condense, texts, query=asked, **options))
+        made: Condensed = await run.call(self.memory.condense, texts, query=asked, **options)
+        left = []
+        for document, text, before, after in zip(documents, made.texts, made.before, made.after, strict=True):
+            metadata = {**document.metadata, "original_tokens": before, "compressed_tokens": after}
+            if text.strip():
+                left.append(document.model_copy(update={"page_content": text, "metadata": metadata}))
+        return left
 
     compress_documents, acompress_documents = faces(_compress_documents)
 
@@ -199,15 +198,6 @@ class HybridDocumentCompressor(BaseDocumentCompressor):
             short = self.memory.condense([text], query=question, max_tokens=max_tokens).texts[0]
             self._shortened.put(key, short)
         return short
-
-
-def _left(documents: Sequence[Document], condensed: Condensed) -> list[Document]:
-    rows = zip(documents, condensed.texts, condensed.before, condensed.after, strict=True)
-    return [
-        _with(document, page_content=text, original_tokens=before, compressed_tokens=after)
-        for document, text, before, after in rows
-        if text.strip()
-    ]
 
 
 def _run_of(config: RunnableConfig | None) -> RunnableConfig:

@@ -237,13 +237,11 @@ def json_form(label: str, value: Any) -> Any:
         pass
     try:
         value = encodable_json(value)
-        return json.loads(to_json(value, bytes_mode="base64", inf_nan_mode="strings", fallback=_encodable_repr))
+        return json.loads(
+            to_json(value, bytes_mode="base64", inf_nan_mode="strings", fallback=lambda part: encodable(repr(part)))
+        )
     except (ValueError, RecursionError) as error:
         raise InvalidMessageError(f"{label}: has no JSON form: {error}") from None
-
-
-def _encodable_repr(value: Any) -> str:
-    return encodable(repr(value))
 
 
 def stored_content(content: Any, *, silent: bool) -> tuple[str | list[dict[str, Any]], dict[str, Any]]:

@@ -17,10 +17,11 @@ from langgraph.types import Command
 from hybrid_memory import Host, HybridMemory, PagingConfig, ScopedMemory
 from hybrid_memory.adapters import LEAST_TOKENS, Runner, checked, encodable, estimate_tokens, faces, reach
 from hybrid_memory.errors import InvalidInputError, InvalidMessageError, InvalidScopeError, ModelError, StoreError
+from hybrid_memory_paging import PAGING_FUNCTIONS, SEND
 from langchain_hybrid_memory.following import Follower, Seen, Written, owner_of
-from langchain_hybrid_memory.prompts import Paging, Prompts, Reading, budget_for, paging_tools
+from langchain_hybrid_memory.prompts import Paging, Prompts, Reading, budget_for
 from langchain_hybrid_memory.scopes import MAX_NAME_CHARS, Binding
-from langchain_hybrid_memory.tools import Calls
+from langchain_hybrid_memory.tools import Calls, as_langchain
 from langchain_hybrid_memory.tracing import shown_in_run
 
 FAILURES = (StoreError, ModelError, InvalidMessageError)
@@ -122,14 +123,14 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         remember: bool = True,
         spaces: Collection[str] | Literal["all"] = (),
     ) -> None:
+        self._given = {argument: value for argument, value in locals().items() if argument not in ("self", "__class__")}
         super().__init__()
-        self._given = {
-            "memory": memory, "user": user, "session": session, "agent": agent, "tenant": tenant,
-            "max_tokens": max_tokens, "k": k, "blocks": blocks, "profile": profile, "paging": paging, "reader": reader,
-            "model": model, "beside": beside, "name": name, "remember": remember,
-            "spaces": spaces,
-        }  # fmt: skip
-        _check_sizes(max_tokens, k, name)
+        if max_tokens is not None and max_tokens < LEAST_TOKENS:
+            raise InvalidInputError(f"max_tokens must be {LEAST_TOKENS} or more, got {max_tokens}")
+        if k is not None and k < 0:
+            raise InvalidInputError(f"k must be 0 or more, got {k}")
+        if not name:
+            raise InvalidInputError("name is empty: give one that no other middleware of the agent has")
         if paging and not remember:
             raise InvalidInputError("paging=True stores what the model notes: give it or remember=False, not both")
         self._memory = memory
@@ -149,7 +150,8 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
             self.tools = [self._reading.tool] if self._reading else []
         else:
             self._reading = None
-            self.tools = paging_tools(calls)
+            # The user reads the model's own answer.
+            self.tools = [as_langchain(function, calls) for function in PAGING_FUNCTIONS if function is not SEND]
             self._layout |= {"k": k or 0, **self._paging.layout}
         self._own = frozenset(vars(self))
 
@@ -310,15 +312,6 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
 
     def _budget(self, model: Any = None) -> int:
         return self._max_tokens or budget_for(model, self._memory.compaction)
-
-
-def _check_sizes(max_tokens: int | None, k: int | None, name: str) -> None:
-    if max_tokens is not None and max_tokens < LEAST_TOKENS:
-        raise InvalidInputError(f"max_tokens must be {LEAST_TOKENS} or more, got {max_tokens}")
-    if k is not None and k < 0:
-        raise InvalidInputError(f"k must be 0 or more, got {k}")
-    if not name:
-        raise InvalidInputError("name is empty: give one that no other middleware of the agent has")
 
 
 def _with_note(

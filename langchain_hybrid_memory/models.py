@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 ALIASES = {"google": "google_genai", "mistral": "mistralai", "voyage": "voyageai"}
 """Short names of providers."""
 
-EXTRAS = {"langchain": "langchain"}
-"""Extras of this library, by the package that they install."""
-
 _INSTALL = re.compile(r"pip install ([\w-]+)")
 
 
@@ -55,7 +52,8 @@ def _made(module: str, name: str, *args: Any, **settings: Any) -> Any:
         make: Callable[..., Any] = getattr(import_module(module), name)
     except ImportError as error:
         package = module.partition(".")[0]
-        raise MissingDependencyError(package.replace("_", "-"), EXTRAS.get(package)) from error
+        extra = "langchain" if package == "langchain" else None
+        raise MissingDependencyError(package.replace("_", "-"), extra) from error
     try:
         return make(*args, **settings)
     except ImportError as error:

@@ -15,7 +15,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from hybrid_memory import Block, CompactionConfig, Context, Message, PagingConfig, Reader, Role, ScopedMemory
 from hybrid_memory.adapters import LruCache, Runner, budget_of, checked_blocks
 from hybrid_memory.tools import FETCH
-from hybrid_memory_paging import MEMORY, PAGING_FUNCTIONS, SEND, prepared
+from hybrid_memory_paging import MEMORY, prepared
 from langchain_hybrid_memory.following import Follower
 from langchain_hybrid_memory.messages import Conversions
 from langchain_hybrid_memory.tools import OURS, Calls, as_langchain
@@ -37,10 +37,6 @@ def budget_for(model: Any, config: CompactionConfig) -> int:
         return config.max_tokens
     answer = profile.get("max_output_tokens") if isinstance(profile, Mapping) else None
     return budget_of(window, answer if isinstance(answer, int) and answer > 0 else None)
-
-
-def _can_call(model: Any) -> bool:
-    return not isinstance(model, BaseChatModel) or type(model).bind_tools is not BaseChatModel.bind_tools
 
 
 class Prompts:
@@ -124,7 +120,8 @@ class Reading:
             if (getattr(tool, "metadata", None) or {}).get(OURS) == FETCH.name:
                 return Reader(tool.name)
         names = {getattr(tool, "name", None) for tool in tools}
-        if not _can_call(model) or self.tool.name in names:
+        calls_none = isinstance(model, BaseChatModel) and type(model).bind_tools is BaseChatModel.bind_tools
+        if calls_none or self.tool.name in names:
             return None
         (schema,) = prompts.schemas([self.tool])
         return Reader(self.tool.name, schema)
@@ -158,8 +155,3 @@ class Paging:
         """The owner's blocks; a new owner gets the initial ones."""
         await run.call(prepared, memory, self.begins)
         return await run.call(memory.blocks)
-
-
-def paging_tools(calls: Calls) -> list[BaseTool]:
-    """The paging functions, without ``send_message``, since the user reads the model's own answer."""
-    return [as_langchain(function, calls) for function in PAGING_FUNCTIONS if function is not SEND]

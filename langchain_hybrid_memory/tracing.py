@@ -62,7 +62,8 @@ class RunTracer:
         except BaseException as error:
             await _result(made.on_retriever_error(_error(span, error)))
             raise
-        await _result(made.on_retriever_end(documents(span.content["hits"], shown=span.shown)))
+        hits: Sequence[Hit] = span.content["hits"]
+        await _result(made.on_retriever_end([document(hit) if span.shown else _hidden(hit) for hit in hits]))
 
     @asynccontextmanager
     async def _chain(self, span: Span) -> AsyncIterator[None]:
@@ -85,12 +86,8 @@ class RunTracer:
         return await _result(self._manager.on_chain_start(None, dict(span.attributes), name=name))
 
 
-def documents(hits: Sequence[Hit], *, shown: bool) -> list[Document]:
-    """The hits as documents; if content is hidden, with handle, scores, kind and length instead of words."""
-    return [document(hit) if shown else _hidden(hit) for hit in hits]
-
-
 def _hidden(hit: Hit) -> Document:
+    """The hit with handle, scores, kind and length instead of words."""
     record, name = hit.record, handle(hit.record.id, hit.record.id)
     told = {"handle": name, "score": hit.score, "confidence": hit.confidence, "kind": record.kind.value}
     return Document(page_content="", id=name, metadata={**told, "chars": len(record.text)})

@@ -117,7 +117,9 @@ def step_messages(steps: Any, asked: str) -> list[BaseMessage]:
     """
     rounds: list[_Round] = []
     for row, (action, observation) in enumerate(step for step in _listed(steps) if step[0].tool != _NO_TOOL):
-        result = observation if isinstance(observation, str) else _written("observation", observation)
+        result = observation
+        if not isinstance(observation, str):
+            result = json.dumps(json_form("observation", observation), ensure_ascii=False)
         parts = [asked, row, action.tool, json_form("tool_input", action.tool_input), result]
         fresh_id = f"step-{sha256(json.dumps(parts).encode()).hexdigest()[:24]}"
         said = _message_of(action)
@@ -189,7 +191,3 @@ def _message_of(action: AgentAction) -> AIMessage:
         if isinstance(message, AIMessage):
             return message
     return AIMessage(action.log.strip())
-
-
-def _written(label: str, value: Any) -> str:
-    return json.dumps(json_form(label, value), ensure_ascii=False)

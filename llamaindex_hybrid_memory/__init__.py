@@ -5,11 +5,10 @@ Names are imported on first use; those that need LlamaIndex need the extra ``lla
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hybrid_memory import __version__ as __version__
-from hybrid_memory.errors import MissingDependencyError
+from hybrid_memory.sockets import on_first_use
 
 if TYPE_CHECKING:
     from llamaindex_hybrid_memory.chat_memory import HybridChatMemory as HybridChatMemory
@@ -22,45 +21,26 @@ if TYPE_CHECKING:
     from llamaindex_hybrid_memory.retriever import HybridMemoryRetriever as HybridMemoryRetriever
     from llamaindex_hybrid_memory.tools import HybridMemoryToolSpec as HybridMemoryToolSpec
 
-_HOME = {
-    "CompressionPostprocessor": "postprocessors",
-    "HybridBufferStore": "chat_stores",
-    "HybridChatMemory": "chat_memory",
-    "HybridChatStore": "chat_stores",
-    "HybridMemoryBlock": "memory_block",
-    "HybridMemoryRetriever": "retriever",
-    "HybridMemoryToolSpec": "tools",
-    "from_chat_message": "messages",
-    "to_chat_message": "messages",
-}
-
 __all__ = [
-    "CompressionPostprocessor",
-    "HybridBufferStore",
-    "HybridChatMemory",
-    "HybridChatStore",
-    "HybridMemoryBlock",
-    "HybridMemoryRetriever",
-    "HybridMemoryToolSpec",
-    "__version__",
-    "from_chat_message",
-    "to_chat_message",
-]
-
+    "CompressionPostprocessor", "HybridBufferStore", "HybridChatMemory", "HybridChatStore", "HybridMemoryBlock",
+    "HybridMemoryRetriever", "HybridMemoryToolSpec", "__version__", "from_chat_message", "to_chat_message",
+]  # fmt: skip
 
 if not TYPE_CHECKING:  # type checkers know the names above, and no others
-
-    def __getattr__(name: str) -> Any:
-        if name not in _HOME:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        try:
-            module = import_module(f"{__name__}.{_HOME[name]}")
-        except ModuleNotFoundError as error:
-            if (error.name or "").partition(".")[0] != "llama_index":
-                raise
-            raise MissingDependencyError("llama-index-core", extra="llamaindex") from error
-        value = globals()[name] = getattr(module, name)
-        return value
+    __getattr__ = on_first_use(
+        __name__,
+        {
+            f"{__name__}.chat_memory": "HybridChatMemory",
+            f"{__name__}.chat_stores": "HybridBufferStore HybridChatStore",
+            f"{__name__}.memory_block": "HybridMemoryBlock",
+            f"{__name__}.messages": "from_chat_message to_chat_message",
+            f"{__name__}.postprocessors": "CompressionPostprocessor",
+            f"{__name__}.retriever": "HybridMemoryRetriever",
+            f"{__name__}.tools": "HybridMemoryToolSpec",
+        },
+        needs={"llama_index": "llama-index-core"},
+        extra="llamaindex",
+    )
 
 
 def __dir__() -> list[str]:

@@ -19,7 +19,7 @@ from hybrid_memory.tools import FETCH
 from hybrid_memory_paging import prepared
 from llamaindex_hybrid_memory.bound import SessionBound, room_of
 from llamaindex_hybrid_memory.messages import as_chats, from_chat_messages
-from llamaindex_hybrid_memory.paging import READER, assembled, settings
+from llamaindex_hybrid_memory.paging import LEAST_PAGED, READER, assembled
 from llamaindex_hybrid_memory.revision import show
 from llamaindex_hybrid_memory.tools import ToolOwner, function_tool
 from llamaindex_hybrid_memory.tracing import shown_to_handlers
@@ -116,13 +116,17 @@ class HybridChatMemory(SessionBound, BaseMemory):
         """
         if paging and unknown.get("remember") is False:
             raise InvalidConfigError("paging=True stores what the model notes: give it or remember=False, not both")
-        shown = settings(paging, k=k, token_limit=token_limit, profile=profile)
+        config = PagingConfig() if paging is True else None if paging is False else paging
+        if config is not None:
+            k = 0 if k is None else k
+            if isinstance(token_limit, int) and token_limit < LEAST_PAGED:
+                raise InvalidConfigError(f"paging needs a token_limit of at least {LEAST_PAGED}, got {token_limit}")
         llm = Settings._llm if llm is None else llm  # noqa: SLF001 - `Settings.llm` would make one of OpenAI
         if model and llm is None:
             raise InvalidConfigError("model=True lets the agent's model write summaries: give llm= or set Settings.llm")
         made = super().from_defaults(
-            user=user, tenant=tenant, agent=agent, url=url, memory=memory,
-            session=session, **{"model_limit": room_of(llm), **shown, **unknown},
+            user=user, tenant=tenant, agent=agent, url=url, memory=memory, session=session, k=k, profile=profile,
+            paging=config, token_limit=token_limit, **{"model_limit": room_of(llm), **unknown},
         )  # fmt: skip
         made._llm = llm if model else None  # noqa: SLF001 - our own
         return made

@@ -60,7 +60,7 @@ class HybridBufferStore(KeyedStore, BaseChatStore):
     add_message, async_add_message = faces(_add_message)
 
     async def _delete_messages(self, run: Runner, /, key: str) -> list[ChatMessage]:
-        return as_chats(await (await self._open(run)).remove(run, key, _everything))
+        return as_chats(await (await self._open(run)).remove(run, key, list))
 
     delete_messages, adelete_messages = faces(_delete_messages)
 
@@ -143,7 +143,7 @@ class HybridChatStore(KeyedStore, AsyncDBChatStore):
 
     @checked
     async def delete_messages(self, key: str, status: MessageStatus | None = None) -> None:
-        await (await self._open(TWINS)).remove(TWINS, key, _everything, status)
+        await (await self._open(TWINS)).remove(TWINS, key, list, status)
 
     @checked
     async def delete_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
@@ -164,7 +164,3 @@ def _only(gone: Sequence[Message]) -> ChatMessage | None:
 
 def _at(place: int) -> Callable[[list[Message]], list[Message]]:
     return lambda found: found[place : place + 1] if place >= 0 else []
-
-
-def _everything(messages: list[Message]) -> list[Message]:
-    return messages

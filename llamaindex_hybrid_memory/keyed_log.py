@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 
 from hybrid_memory import HybridMemory, Message, Scope, ScopedMemory
-from hybrid_memory.adapters import FindItems, GetItem, Item, PutItem, Runner, new_id
-from llamaindex_hybrid_memory.revision import message_id, show
+from hybrid_memory.adapters import FindItems, GetItem, Item, PutItem, Runner, hide, new_id
+from llamaindex_hybrid_memory.revision import show
 
 AGENT = "llamaindex.chat_store"
 """The agent that owns the keys and the archived ids; no conversation reads them."""
@@ -88,23 +88,9 @@ class KeyedLog:
         status: MessageStatus | None = None,
     ) -> list[Message]:
         """Remove the chosen messages and return them."""
-        session = self._session(key)
         gone = list(chosen(await self.read(run, key, status)))
-        if not gone:
-            return gone
-        hidden = {message.id for message in gone}
-        before = {message.id for message in await run.call(session.history)}
-        kept = [message_id(one) for one in await run.call(session.history, current=True) if one.id not in hidden]
-        while True:
-            await run.call(session.reset, keep=kept)
-            log = await run.call(session.history)
-            shown = {message.id for message in await run.call(session.history, current=True)}
-            # What others wrote before the reset and after we looked is shown again.
-            late = {message.id for message in log} - before - shown
-            if not late:
-                return gone
-            before |= late
-            kept = [message_id(message) for message in log if message.id in shown | late]
+        await hide(run, self._session(key), gone)
+        return gone
 
     async def keys(self, run: Runner) -> list[str]:
         """The keys under which this store wrote messages that are not removed."""
@@ -137,7 +123,7 @@ class KeyedLog:
 
     async def _archive(self, run: Runner, key: str, messages: Sequence[Message], *, oldest: bool = True) -> None:
         if messages:
-            ids = [message_id(message) for message in messages]
+            ids = [str(message.id) for message in messages]
             await self._put(run, [PutItem((self._root, "archived", key), ids[-1], {"ids": ids, "oldest": oldest})])
 
     async def _put(self, run: Runner, puts: Sequence[PutItem]) -> None:

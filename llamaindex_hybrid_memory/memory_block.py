@@ -202,7 +202,10 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
                 new = fresh(log, flush)
                 log, lacking = [*log, *new], lacking + len(new)
             if lacking:
-                await _remember(scoped, log[-lacking:])
+                try:
+                    await scoped.aremember(log[-lacking:])
+                except IdConflictError:  # a rollback hides what has these ids
+                    await scoped.aremember([one.model_copy(update={"id": None}) for one in log[-lacking:]])
         except BaseException:  # the task may have been cancelled, too
             with self._lock:
                 self._pending[session] = [*flushes, *self._pending.get(session, [])]
@@ -212,10 +215,3 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
             # What left the queue is folded: now if it is too long, without a language model, else in the pause.
             with suppress(InvalidInputError), shown_to_handlers():
                 await scoped.aassemble(max_tokens=self.token_limit, k=0, wait=False)
-
-
-async def _remember(scoped: ScopedMemory, messages: list[Message]) -> None:
-    try:
-        await scoped.aremember(messages)
-    except IdConflictError:  # a rollback hides what has these ids
-        await scoped.aremember([message.model_copy(update={"id": None}) for message in messages])

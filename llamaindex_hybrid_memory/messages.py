@@ -156,7 +156,8 @@ def from_chat_message(chat: ChatMessage) -> Message:
         InvalidMessageError: ``additional_kwargs`` or a block contains something that has no JSON form.
     """
     if chat.role == MessageRole.TOOL:  # what a tool read, such as names of files, nobody can correct
-        chat = chat.model_copy(update={"blocks": [_encodable(block) for block in chat.blocks]})
+        blocks = [TextBlock(text=encodable(one.text)) if isinstance(one, TextBlock) else one for one in chat.blocks]
+        chat = chat.model_copy(update={"blocks": blocks})
     try:
         kwargs = json_value(chat.additional_kwargs)
         fields = _fields(chat, kwargs)
@@ -171,10 +172,6 @@ def from_chat_message(chat: ChatMessage) -> Message:
     except (PydanticSerializationError, RecursionError) as error:
         raise InvalidMessageError(f"only JSON values can be stored in a chat message: {error}") from error
     return Message(**fields, extra={EXTRA: own}) if own else Message(**fields)
-
-
-def _encodable(block: ContentBlock) -> ContentBlock:
-    return TextBlock(text=encodable(block.text)) if isinstance(block, TextBlock) else block
 
 
 def from_chat_messages(chats: Iterable[ChatMessage], called: dict[str, str]) -> list[Message]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
@@ -16,23 +15,6 @@ from hybrid_memory.errors import InvalidConfigError
 from llamaindex_hybrid_memory.bound import checked_url
 
 MEDIA = ("image", "image_path", "image_url", "image_resource", "audio_resource", "video_resource")
-
-
-def asked(bundle: QueryBundle | None) -> str | None:
-    """The question; None if there is none, or if it is empty."""
-    query = None if bundle is None else checked_text("the query", bundle.query_str)
-    return query if query and query.strip() else None
-
-
-def annotated(node: BaseNode, **metadata: Any) -> BaseNode:
-    """A copy with these values added to its metadata, neither embedded nor shown to a language model."""
-    return node.model_copy(
-        update={
-            "metadata": {**node.metadata, **metadata},
-            "excluded_llm_metadata_keys": list(dict.fromkeys([*node.excluded_llm_metadata_keys, *metadata])),
-            "excluded_embed_metadata_keys": list(dict.fromkeys([*node.excluded_embed_metadata_keys, *metadata])),
-        }
-    )
 
 
 class CompressionPostprocessor(BaseNodePostprocessor):
@@ -103,26 +85,31 @@ class CompressionPostprocessor(BaseNodePostprocessor):
         self, run: Runner, /, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         memory = await run.call(self._store)
-        return _left(nodes, await run.call(memory.condense, _words(nodes), **self._options(query_bundle)))
+        query = None if query_bundle is None else checked_text("the query", query_bundle.query_str)
+        asked = query if query and query.strip() else None
+        texts = [one.node.get_content(metadata_mode=MetadataMode.NONE) for one in nodes]
+        options: dict[str, Any] = {"max_tokens": self.max_tokens, "how": self.how}
+        made: Condensed = await run.call(memory.condense, texts, query=asked, **options)
+        left = []
+        for one, old, text, *tokens in zip(nodes, texts, made.texts, made.before, made.after, strict=True):
+            if not text.strip() and not any(getattr(one.node, name, None) for name in MEDIA):
+                continue
+            copied = _annotated(one.node, dict(zip(("original_tokens", "compressed_tokens"), tokens, strict=True)))
+            if text != old:
+                copied.set_content(text)
+                copied.embedding = None  # it was that of all the words
+            left.append(NodeWithScore(node=copied, score=one.score))
+        return left
 
     _postprocess_nodes, _apostprocess_nodes = faces(_shortened)
 
-    def _options(self, bundle: QueryBundle | None) -> dict[str, Any]:
-        return {"query": asked(bundle), "max_tokens": self.max_tokens, "how": self.how}
 
-
-def _words(nodes: Sequence[NodeWithScore]) -> list[str]:
-    return [one.node.get_content(metadata_mode=MetadataMode.NONE) for one in nodes]
-
-
-def _left(nodes: Sequence[NodeWithScore], condensed: Condensed) -> list[NodeWithScore]:
-    left = []
-    for one, text, before, after in zip(nodes, condensed.texts, condensed.before, condensed.after, strict=True):
-        if not text.strip() and not any(getattr(one.node, name, None) for name in MEDIA):
-            continue
-        copied = annotated(one.node, original_tokens=before, compressed_tokens=after)
-        if text != one.node.get_content(metadata_mode=MetadataMode.NONE):
-            copied.set_content(text)
-            copied.embedding = None  # it was that of all the words
-        left.append(NodeWithScore(node=copied, score=one.score))
-    return left
+def _annotated(node: BaseNode, metadata: dict[str, int]) -> BaseNode:
+    """A copy with these values added to its metadata, neither embedded nor shown to a language model."""
+    return node.model_copy(
+        update={
+            "metadata": {**node.metadata, **metadata},
+            "excluded_llm_metadata_keys": list(dict.fromkeys([*node.excluded_llm_metadata_keys, *metadata])),
+            "excluded_embed_metadata_keys": list(dict.fromkeys([*node.excluded_embed_metadata_keys, *metadata])),
+        }
+    )

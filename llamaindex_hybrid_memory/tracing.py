@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from uuid import uuid4
 
@@ -48,12 +48,13 @@ def _reported(span: Span) -> Iterator[None]:
     query = span.content.get("query", "") if span.shown else ""
     token = active_span_id.set(name)
     try:
-        dispatcher.span_enter(name, _NO_ARGUMENTS, parent_id=_parent(token), tags=dict(span.attributes))
+        before = token.old_value if isinstance(token.old_value, str) else None
+        dispatcher.span_enter(name, _NO_ARGUMENTS, parent_id=before, tags=dict(span.attributes))
         if span.name == "recall":
             dispatcher.event(RetrievalStartEvent(str_or_query_bundle=query))
         yield
         if span.name == "recall":
-            nodes = _nodes(span.content["hits"], shown=span.shown)
+            nodes = [node(hit) if span.shown else _hidden(hit) for hit in span.content["hits"]]
             dispatcher.event(RetrievalEndEvent(str_or_query_bundle=query, nodes=nodes))
         dispatcher.span_exit(name, _NO_ARGUMENTS, result=dict(span.attributes))
     except BaseException as error:
@@ -65,17 +66,8 @@ def _reported(span: Span) -> Iterator[None]:
         active_span_id.reset(token)
 
 
-def _parent(token: object) -> str | None:
-    before = getattr(token, "old_value", None)
-    return before if isinstance(before, str) else None
-
-
-def _nodes(hits: Sequence[Hit], *, shown: bool) -> list[NodeWithScore]:
-    """The hits as nodes; if content is hidden, with handle, scores, kind and length instead of words."""
-    return [node(hit) if shown else _hidden(hit) for hit in hits]
-
-
 def _hidden(hit: Hit) -> NodeWithScore:
+    """The hit with handle, scores, kind and length instead of words."""
     record, name = hit.record, handle(hit.record.id, hit.record.id)
     told = {"handle": name, "confidence": hit.confidence, "kind": record.kind.value, "chars": len(record.text)}
     return NodeWithScore(node=TextNode(id_=name, text="", extra_info=told), score=hit.score)

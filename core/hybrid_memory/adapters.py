@@ -67,9 +67,9 @@ __all__ = [
     "IN_MEMORY", "LEAST_TOKENS", "ORIGIN", "REST", "SWEEP_EVERY", "TWINS", "Content", "File", "FindItems", "GetItem",
     "How", "Item", "ItemOperation", "ListNamespaces", "LruCache", "MemoryFiles", "Portion", "PutItem", "Runner",
     "Scalar", "Span", "as_shown", "budget_of", "checked", "checked_blocks", "checked_text", "close_all", "encodable",
-    "encodable_json", "estimate_tokens", "exchanges", "faces", "handle", "held", "instant", "listening", "lowered",
-    "media_block", "media_lines", "memory_at", "new_id", "opened", "reach", "recollect", "shown", "shown_url",
-    "spoken_words", "storable_name", "url_of", "window", "without_notices",
+    "encodable_json", "estimate_tokens", "exchanges", "faces", "handle", "held", "hide", "instant", "listening",
+    "lowered", "media_block", "media_lines", "memory_at", "new_id", "opened", "reach", "recollect", "shown",
+    "shown_url", "spoken_words", "storable_name", "url_of", "window", "without_notices",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -264,6 +264,25 @@ def media_block(value: Any, rest: Any = None, *, family: str = "") -> dict[str, 
 def without_notices(messages: Sequence[Message]) -> list[Message]:
     """The messages without those that the memory itself addressed to a model."""
     return [message for message in messages if message.event not in (PRESSURE, STOPPED)]
+
+
+async def hide(run: Runner, memory: ScopedMemory, messages: Sequence[Message], /) -> None:
+    """Hide these messages of a session; they stay in its log, and what others write meanwhile is shown."""
+    if not messages:
+        return
+    hidden = {message.id for message in messages}
+    before = {message.id for message in await run.call(memory.history)}
+    kept = [str(one.id) for one in await run.call(memory.history, current=True) if one.id not in hidden]
+    while True:
+        await run.call(memory.reset, keep=kept)
+        log = await run.call(memory.history)
+        shown = {message.id for message in await run.call(memory.history, current=True)}
+        # What others wrote before the reset and after we looked is shown again.
+        late = {message.id for message in log} - before - shown
+        if not late:
+            return
+        before |= late
+        kept = [str(message.id) for message in log if message.id in shown | late]
 
 
 def checked_blocks(texts: Mapping[str, str] | None) -> dict[str, str]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 import sys
 import threading
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 CONTEXT, SEMANTIC, EPISODIC, PLAIN = "0,114,178", "0,158,115", "230,159,0", "128,128,128"
 """The hues of the tiers, and of parts without a tier."""
@@ -57,11 +57,26 @@ def amount(number: int, nouns: str) -> str:
 
 def text(words: object) -> str:
     """The words as HTML that shows all of them: markup escaped, invisible characters named, such as ``⟨U+202E⟩``."""
-    visible = "".join(
-        f"⟨U+{ord(char):04X}⟩" if unicodedata.category(char)[0] == "C" and char not in "\n\t" else char
-        for char in str(words)
-    )
-    return f"<bdi>{escape(visible)}</bdi>"
+    return f"<bdi>{escape(visible(str(words)))}</bdi>"
+
+
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180e"
+    "\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ue000-\uf8ff\ufeff\uffa0\ufff0-\ufffb"
+    "\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\U000f0000-\U0010ffff]"
+)
+"""Controls, marks of direction, fillers, tags, private use; not the joiners, which Persian and emoji are made of."""
+
+
+def visible(text: str) -> str:
+    """The text with what nobody would see made visible, such as ``⟨U+202E⟩`` for a mark of direction."""
+    return _UNSEEN.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", text)
+
+
+def finished(value: Any) -> Any:
+    """What a template prints in the place of a value: every text passes here, before it is escaped."""
+    return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -54,3 +55,28 @@ def load(what: str, name: str, own: Mapping[str, str], extras: Mapping[str, str]
         return others[name].load()
     except ImportError as error:
         raise InvalidConfigError(f"the {what} {name!r} of {others[name].value} cannot be imported: {error}") from error
+
+
+def on_first_use(
+    package: str, modules: Mapping[str, str], *, needs: Mapping[str, str] | None = None, extra: str = ""
+) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a package whose names are imported on first use.
+
+    ``modules`` are the names in each module, ``needs`` the distributions that the extra installs, by what they import.
+    """
+    homes = {name: module for module, names in modules.items() for name in names.split()}
+
+    def imported(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        try:
+            value = getattr(import_module(homes[name]), name)
+        except ModuleNotFoundError as error:
+            missing = (needs or {}).get((error.name or "").partition(".")[0])
+            if missing is None:
+                raise
+            raise MissingDependencyError(missing, extra=extra) from error
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return imported

@@ -12,7 +12,7 @@ The last three store the user's input and the assistant's output. Tool calls, th
 are shown in their own turn and lost after it.
 
 None of them can read again what it left out. The initial system messages come first, as in an application; the budgets
-below are for the rest, `room`. Without a model, the `StandIn` sees only the conversation, not the instructions that
+below are for the rest, `room`. Without a model, excerpts are of the conversation, not of the instructions that
 LangChain writes for a model.
 """
 

@@ -36,6 +36,10 @@ class LangChainReplay(StockReplay):
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
         self._known: dict[tuple[str, str], int] = {}
+        self._messages: list[BaseMessage] = []
+
+    def _add(self, message: Message) -> None:
+        self._messages.append(to_langchain(message))
 
     def _tokens_of(self, messages: Iterable[Any]) -> int:
         return sum(map(self._tokens_in, messages))
@@ -89,18 +93,11 @@ class Summarizing(LangChainReplay):
     Questions use a copy of the state, since a question may trigger a summary.
     """
 
-    def __init__(self, setting: Setting) -> None:
-        super().__init__(setting)
-        self._state: list[BaseMessage] = []
-
-    def _add(self, message: Message) -> None:
-        self._state.append(to_langchain(message))
-
     def _shown(self, question: Message | None) -> list[Message]:
         if question is None:
-            self._state = state = self._before_model(self._state)
+            self._messages = state = self._before_model(self._messages)
         else:
-            state = self._before_model([*self._state, to_langchain(question)])
+            state = self._before_model([*self._messages, to_langchain(question)])
         return [*self._front, *map(from_langchain, state)]
 
     def _before_model(self, messages: list[BaseMessage]) -> list[BaseMessage]:
@@ -123,13 +120,6 @@ class Summarizing(LangChainReplay):
 
 class Trimming(LangChainReplay):
     """A list of messages from which `trim_messages` shows the newest whole turns."""
-
-    def __init__(self, setting: Setting) -> None:
-        super().__init__(setting)
-        self._messages: list[BaseMessage] = []
-
-    def _add(self, message: Message) -> None:
-        self._messages.append(to_langchain(message))
 
     def _shown(self, question: Message | None) -> list[Message]:
         asked = [] if question is None else [question]

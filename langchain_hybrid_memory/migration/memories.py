@@ -136,37 +136,36 @@ class ConversationBufferMemory(MigratedMemory):
         return await self._amessages()
 
     async def _shown(self, run: Runner, /) -> list[BaseMessage]:
-        return _newest(await run.call(self.chat_memory.recent, *self._reach), self._rounds)
+        rounds = self._rounds
+        reach = (None, 0) if rounds is None else (2 * rounds, rounds)
+        messages: Sequence[Message] = await run.call(self.chat_memory.recent, *reach)
+        turns = [row for row, message in enumerate(messages) if message.role is Role.USER]
+        if rounds is not None and len(turns) >= rounds:
+            messages = messages[turns[-rounds] :] if rounds else ()
+        return [to_langchain(message) for message in messages]
 
     _messages, _amessages = faces(_shown)
 
     async def _load_memory_variables(self, run: Runner, /, inputs: dict[str, Any]) -> dict[str, Any]:
         """The messages, or their text, under ``memory_key``."""
-        return {self.memory_key: _growing(self._view(await self._shown(run)))}
+        buffer = self._view(await self._shown(run))
+        return {self.memory_key: buffer if isinstance(buffer, str) else _Growing(buffer)}
 
     load_memory_variables, aload_memory_variables = faces(_load_memory_variables)
 
     async def _save_context(self, run: Runner, /, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
         """Append the turn; see `HybridChatMemory.save_context`. The history that the chain returns includes it."""
         await super()._save_context(run, inputs, outputs)
-        self._show(inputs, outputs)
-
-    save_context, asave_context = faces(_save_context)
-
-    def _show(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
         history = inputs.get(self.memory_key)
         if isinstance(history, _Growing) and self._rounds is None:
             history += self._turn(inputs, outputs)
+
+    save_context, asave_context = faces(_save_context)
 
     @property
     def _rounds(self) -> int | None:
         """How many user turns are shown; None is all."""
         return None
-
-    @property
-    def _reach(self) -> tuple[int | None, int]:
-        """How many messages to read, and how many user turns to include at least."""
-        return (None, 0) if self._rounds is None else (2 * self._rounds, self._rounds)
 
 
 class ConversationBufferWindowMemory(ConversationBufferMemory):
@@ -250,15 +249,3 @@ class ConversationSummaryMemory(ConversationSummaryBufferMemory):
 
 class _Growing(list[BaseMessage]):
     """The history in a chain's result; programs show it and expect it to include the turn just answered."""
-
-
-def _growing(buffer: str | list[BaseMessage]) -> str | list[BaseMessage]:
-    return buffer if isinstance(buffer, str) else _Growing(buffer)
-
-
-def _newest(messages: Sequence[Message], rounds: int | None) -> list[BaseMessage]:
-    """The messages of the last rounds; all messages if there are fewer rounds."""
-    turns = [row for row, message in enumerate(messages) if message.role is Role.USER]
-    if rounds is not None and len(turns) >= rounds:
-        messages = messages[turns[-rounds] :] if rounds else ()
-    return [to_langchain(message) for message in messages]

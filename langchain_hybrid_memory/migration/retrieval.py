@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field, PrivateAttr
 
-from hybrid_memory import Hit, HybridMemory, Message, RecordKind, Role, ScopedMemory
+from hybrid_memory import HybridMemory, Message, RecordKind, Role, ScopedMemory
 from hybrid_memory.adapters import Runner, faces
 from langchain_hybrid_memory.documents import document
 from langchain_hybrid_memory.migration.memories import placed
@@ -73,11 +73,19 @@ class VectorStoreRetrieverMemory(BaseMemory):
         Raises:
             InvalidInputError: it is ambiguous which input to search for.
         """
-        query = self._query(inputs)
+        own = {key: value for key, value in inputs.items() if key not in {self.memory_key, "stop"}}
+        query = str(pick("input", own, self.input_key, INPUT_KEYS)).strip()
         if not query:
             return self._variables([])
-        hits = await run.call(self._scoped.recall, query, k=2 * self.k, kinds=(RecordKind.TURN,))
-        found = _documents([(hit, await run.call(self._said_in(hit).expand, _around(hit))) for hit in hits])[: self.k]
+        documents: dict[str, Document] = {}
+        for hit in await run.call(self._scoped.recall, query, k=2 * self.k, kinds=(RecordKind.TURN,)):
+            place, its = hit.record.id, self.memory.for_scope(hit.record.scope)
+            around = await run.call(its.expand, f"#{max(1, place - 1)}-{place + 1}")
+            exchange = _exchange(around, hit.record.sources[0])
+            text = "\n".join(f"{message.speaker}: {message.text}" for message in exchange)
+            # One for each turn with its answer, whichever of the two was found.
+            documents.setdefault(str(exchange[0].id), document(hit).model_copy(update={"page_content": text}))
+        found = list(documents.values())[: self.k]
         others = await run.call(self.retriever.invoke, query) if self.retriever is not None else []
         both = [each for pair in zip_longest(found, others) for each in pair if each is not None]
         return self._variables(both[: self.k])
@@ -96,15 +104,6 @@ class VectorStoreRetrieverMemory(BaseMemory):
     async def aclear(self) -> None:
         """See `clear`."""
 
-    def _said_in(self, hit: Hit) -> ScopedMemory:
-        """The session that the hit comes from."""
-        session = hit.record.scope.session
-        return self.memory.scoped(user=self.user, session=session, tenant=self.tenant, agent=self.agent)
-
-    def _query(self, inputs: Mapping[str, Any]) -> str:
-        own = {key: value for key, value in inputs.items() if key not in {self.memory_key, "stop"}}
-        return str(pick("input", own, self.input_key, INPUT_KEYS)).strip()
-
     def _turn(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[Message]:
         hidden = {self.memory_key, *self.exclude_input_keys}
         said = _text({key: value for key, value in inputs.items() if key not in hidden})
@@ -120,23 +119,6 @@ def _text(values: Mapping[str, Any]) -> str:
     if len(values) == 1:
         return str(next(iter(values.values()))).strip()
     return "\n".join(f"{name}: {value}" for name, value in values.items())
-
-
-def _around(hit: Hit) -> str:
-    """The handle of the turn with the turns before and after it."""
-    place = hit.record.id
-    return f"#{max(1, place - 1)}-{place + 1}"
-
-
-def _documents(hits: Iterable[tuple[Hit, Sequence[Message]]]) -> list[Document]:
-    """One document for each turn with its answer, best first, whichever of the two was found."""
-    documents: dict[str, Document] = {}
-    for hit, around in hits:
-        exchange = _exchange(around, hit.record.sources[0])
-        text = "\n".join(f"{message.speaker}: {message.text}" for message in exchange)
-        found_turn = document(hit)
-        documents.setdefault(str(exchange[0].id), found_turn.model_copy(update={"page_content": text}))
-    return list(documents.values())
 
 
 def _exchange(around: Sequence[Message], message_id: str) -> Sequence[Message]:

@@ -12,7 +12,7 @@ assistant's answer. Until then these follow what the memory shows, and no memory
 a chat engine: the memory receives it, and it follows what the memory shows.
 
 None of them can read again what it left out. The initial system messages come first, like a ``system_prompt``; the
-budgets below are for the rest, `room`. Without a model, the `StandIn` sees only the conversation, not the instructions
+budgets below are for the rest, `room`. Without a model, excerpts are of the conversation, not of the instructions
 that LlamaIndex writes for a model.
 """
 

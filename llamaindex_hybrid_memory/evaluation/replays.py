@@ -25,7 +25,7 @@ from pydantic import PrivateAttr
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from hybrid_memory import Message, Role
-from hybrid_memory.ports import Embedder, TokenCounter
+from hybrid_memory.ports import Embedder
 from hybrid_memory_evaluation import VERBATIM, Replay, Setting, StockReplay, Writer, embedder_of
 from llamaindex_hybrid_memory.messages import from_chat_message, to_chat_message
 
@@ -45,7 +45,7 @@ class WritingModel(CustomLLM):
 
     @property
     def metadata(self) -> LLMMetadata:
-        return LLMMetadata(is_chat_model=True, model_name=self._writer.model.name)
+        return LLMMetadata(is_chat_model=True, model_name=self._writer.name)
 
     def chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponse:
         asked = [from_chat_message(message) for message in (messages if self._writer.instructed else messages[-1:])]
@@ -103,8 +103,6 @@ FLUSH = 0.1
 """The share of its limit that a queue flushes at a time; LlamaIndex's own share, if its 3,000 tokens are too many."""
 
 _Run = Callable[[Coroutine[Any, Any, Any]], Any]
-_Maker = Callable[[int, TokenCounter], BaseMemory]
-"""Makes a memory with a limit in tokens."""
 
 
 @contextmanager
@@ -115,8 +113,7 @@ def replaying(name: str, setting: Setting) -> Iterator[Replay]:
         runner = asyncio.Runner()
         engine = create_async_engine("sqlite+aiosqlite:///:memory:")
         try:
-            made = _maker(name, setting, engine)
-            yield LlamaIndexReplay(setting, made, lambda job: thread.submit(runner.run, job).result())
+            yield LlamaIndexReplay(name, setting, engine, lambda job: thread.submit(runner.run, job).result())
         finally:
             thread.submit(runner.run, engine.dispose()).result()
             thread.submit(runner.close).result()
@@ -125,9 +122,11 @@ def replaying(name: str, setting: Setting) -> Iterator[Replay]:
 class LlamaIndexReplay(StockReplay):
     """A conversation of an agent with a memory."""
 
-    def __init__(self, setting: Setting, made: _Maker, run: _Run) -> None:
+    def __init__(self, name: str, setting: Setting, engine: AsyncEngine, run: _Run) -> None:
         super().__init__(setting)
-        self._made = made
+        self._name = name
+        self._embedding = [Embedding(embedder_of(setting))] if name == "llamaindex-memory-vector" else []
+        self._engine = engine
         self._run = run
         self._scratchpad: list[Message] = []
 
@@ -148,7 +147,26 @@ class LlamaIndexReplay(StockReplay):
 
     @cached_property
     def _memory(self) -> BaseMemory:
-        return self._made(self._room, self._count)
+        """An empty memory with the limit that the conversation has.
+
+        The limit of a buffer covers the turns; a summary is extra. ``Memory`` uses seven tenths of its limit for the
+        queue, the rest for blocks and what it does not count. The block has its default priority: it is never cut, and
+        many prompts exceed the limit. With any other priority it is dropped if it does not fit, which is nearly always.
+        """
+        room, count = self._room, self._count
+        tokenizer: Any = {"tokenizer_fn": lambda text: range(count(text))}
+        if self._name == "llamaindex-buffer":
+            return _Buffer.from_defaults(token_limit=int(BUFFER * room), **tokenizer)
+        if self._name == "llamaindex-summary-buffer":
+            llm = WritingModel(Writer(self._setting, room))
+            return ChatSummaryMemoryBuffer.from_defaults(llm=llm, token_limit=int(VERBATIM * room), **tokenizer)
+        return Memory.from_defaults(
+            token_limit=room,
+            token_flush_size=max(1, int(FLUSH * room)),
+            memory_blocks=[VectorMemoryBlock(vector_store=TextStore(), embed_model=one) for one in self._embedding],
+            async_engine=self._engine,
+            **tokenizer,
+        )
 
 
 def _copied(memory: BaseMemory) -> BaseMemory:
@@ -157,36 +175,8 @@ def _copied(memory: BaseMemory) -> BaseMemory:
     return memory if store is None else memory.model_copy(update={"chat_store": store.model_copy(deep=True)})
 
 
-def _tokenizer(count: TokenCounter) -> Callable[[str], Any]:
-    return lambda text: range(count(text))
-
-
 class _Buffer(ChatMemoryBuffer):
     """A buffer that counts messages one by one: the original joins all remaining ones again for each that it drops."""
 
     def _token_count_for_messages(self, messages: list[ChatMessage]) -> int:
         return sum(len(self.tokenizer_fn(str(message.content))) for message in messages)
-
-
-def _maker(name: str, setting: Setting, engine: AsyncEngine) -> _Maker:
-    """Makes the memory of this name.
-
-    The limit of a buffer covers the turns; a summary is extra. ``Memory`` uses seven tenths of its limit for the queue,
-    the rest for blocks and what it does not count. The block has its default priority: it is never cut, and many
-    prompts exceed the limit. With any other priority it is dropped if it does not fit, which is nearly always.
-    """
-    if name == "llamaindex-buffer":
-        return lambda room, count: _Buffer.from_defaults(token_limit=int(BUFFER * room), tokenizer_fn=_tokenizer(count))
-    if name == "llamaindex-summary-buffer":
-        return lambda room, count: ChatSummaryMemoryBuffer.from_defaults(
-            llm=WritingModel(Writer(setting, room)), token_limit=int(VERBATIM * room), tokenizer_fn=_tokenizer(count)
-        )
-    vectors = name == "llamaindex-memory-vector"
-    embedding = [Embedding(embedder_of(setting))] if vectors else []
-    return lambda room, count: Memory.from_defaults(
-        token_limit=room,
-        token_flush_size=max(1, int(FLUSH * room)),
-        tokenizer_fn=_tokenizer(count),
-        memory_blocks=[VectorMemoryBlock(vector_store=TextStore(), embed_model=one) for one in embedding],
-        async_engine=engine,
-    )

@@ -6,8 +6,9 @@ first used: the command line, which shows the options, need not wait for them.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hybrid_memory.sockets import on_first_use
 
 if TYPE_CHECKING:
     from hybrid_memory.apps.transcripts import Transcript, read_transcript
@@ -33,20 +34,16 @@ __all__ = [
     "found_methods", "read_transcript",
 ]  # fmt: skip
 
-_MODULES = {
-    "hybrid_memory.apps.transcripts": ("Transcript", "read_transcript"),
-    "hybrid_memory_evaluation.evaluation": ("METHODS", "Estimate", "Evaluation"),
-    "hybrid_memory_evaluation.methods": ("found_methods",),
-    "hybrid_memory_evaluation.methods.method": (
-        "VERBATIM", "Method", "Prompt", "Replay", "Setting", "StockMethod", "StockReplay", "Writer", "embedder_of",
-    ),
-    "hybrid_memory_evaluation.probing.probe": ("Probe", "ProbeKind"),
-    "hybrid_memory_evaluation.report": ("Figures", "Judging", "Outcome", "Report"),
-}  # fmt: skip
-_HOME = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+__getattr__ = on_first_use(
+    __name__,
+    {
+        "hybrid_memory.apps.transcripts": "Transcript read_transcript",
+        "hybrid_memory_evaluation.evaluation": "METHODS Estimate Evaluation",
+        "hybrid_memory_evaluation.methods": "found_methods",
+        "hybrid_memory_evaluation.methods.method": (
+            "VERBATIM Method Prompt Replay Setting StockMethod StockReplay Writer embedder_of"
+        ),
+        "hybrid_memory_evaluation.probing.probe": "Probe ProbeKind",
+        "hybrid_memory_evaluation.report": "Figures Judging Outcome Report",
+    },
+)

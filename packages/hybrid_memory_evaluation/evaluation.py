@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
 from pathlib import Path
@@ -176,7 +176,7 @@ class Evaluation:
         before = self._truncated[chat.name]
         kept = self._journal.done(
             "written", chat.digest, before, model.name, self._written,
-            by=lambda: [one.as_dict() for one in written_probes(chat, before, model, count=self._written).probes],
+            by=lambda: [one.as_dict() for one in written_probes(chat, before, model, count=self._written)],
         )  # fmt: skip
         return [Probe.of(values) for values in kept]
 
@@ -279,23 +279,19 @@ class Evaluation:
         for *named, method, repeat in order(cases, self._seed):
             case = (named[0], named[1], method)
             probe = self._probe(case)
-            given = (probe.as_dict(), self._evidence(case), answers[case])
+            said = (one for one in self._transcripts[case[0]].messages if one.id in probe.sources)
+            evidence = "\n\n".join(f"{message.role}: {message.text}" for message in said)
+            given = (probe.as_dict(), evidence, answers[case])
             kept = self._journal.done(
                 "grade", judge.name, repr(CRITERIA), given, method, repeat,
-                by=lambda: judge.grade(probe, *given[1:]).as_dict(), final=lambda kept: not kept["failed"],  # noqa: B023
+                by=lambda: asdict(judge.grade(probe, *given[1:])), final=lambda kept: not kept["failed"],  # noqa: B023
             )  # fmt: skip
-            grades[case].append(Grade.of(kept))
+            grades[case].append(Grade(**kept))
             step()
         return grades
 
     def _probe(self, case: Case) -> Probe:
         return next(probe for probe in self.probes[case[0]] if probe.id == case[1])
-
-    def _evidence(self, case: Case) -> str:
-        """The words of the probe's sources."""
-        sources = set(self._probe(case).sources)
-        messages = self._transcripts[case[0]].messages
-        return "\n\n".join(f"{message.role}: {message.text}" for message in messages if message.id in sources)
 
     def _outcome(self, case: Case, result: Mapping[str, Any], answer: str | None, grades: Sequence[Grade]) -> Outcome:
         chat, name, method = case
@@ -330,14 +326,16 @@ class Evaluation:
     def _judging(self, name: str, outcomes: Sequence[Outcome], grades: Mapping[Case, Sequence[Grade]]) -> Judging:
         every = [grade for several in grades.values() for grade in several]
         shares = {(one.transcript, one.probe, one.method): one.in_answer or 0.0 for one in outcomes}
-        agreed = agreement((case[:2], shares[case], grade) for case, several in grades.items() for grade in several)
+        share, pairs = agreement(
+            (case[:2], shares[case], grade) for case, several in grades.items() for grade in several
+        )
         return Judging(
             model=name,
             calls=len(every),
             malformed=sum(grade.malformed for grade in every),
             failed=sum(grade.failed for grade in every),
-            agreement=agreed.share if agreed else None,
-            agreed_on=agreed.pairs if agreed else 0,
+            agreement=share,
+            agreed_on=pairs,
             noise=noise(grades.values()),
         )
 

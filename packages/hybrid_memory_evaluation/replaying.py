@@ -7,7 +7,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,36 +16,12 @@ from hybrid_memory.apps.transcripts import Transcript
 from hybrid_memory.ports import LanguageModel
 from hybrid_memory.text.tokenize import cjk_share
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
-from hybrid_memory_evaluation.methods.method import Method, Prompt, Replay, Setting
+from hybrid_memory_evaluation.methods.method import Method, Prompt, Replay, Setting, words_of
 from hybrid_memory_evaluation.probing.probe import Probe, plain
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeResult:
-    """The prompt for a probe and what it contains.
-
-    Attributes:
-        probe: the probe's id.
-        survival: the share of the probe's keys that are literally in the prompt, apart from the question; in [0, 1].
-        reach: the share of its sources that are verbatim in the prompt, that a handle in the prompt leads to, or that a
-            search for the question can fetch.
-        tokens: the size of the prompt; fetched: the tokens fetched in addition, until all keys were there or nothing
-            more came.
-        finished: whether all keys were in the prompt or in what was fetched.
-        prompt: the messages in OpenAI's format, for a model to answer.
-    """
-
-    probe: str
-    survival: float
-    reach: float
-    tokens: int
-    fetched: int
-    finished: bool
-    prompt: Sequence[Any]
-
-
 def replayed(transcript: Transcript, method: Method, probes: Sequence[Probe], setting: Setting) -> dict[str, Any]:
-    """The figures of the prompts under ``prompts``, of summaries under ``model``, `ProbeResult` under ``results``.
+    """The figures of the prompts under ``prompts``, of summaries under ``model``, of probes under ``results``.
 
     There is a prompt for every message of the assistant. The time covers storing the messages and making the prompt.
     """
@@ -72,11 +48,15 @@ def replayed(transcript: Transcript, method: Method, probes: Sequence[Probe], se
     return {
         "prompts": prompts.as_dict(),
         "model": {name: getattr(meter, name, 0) for name in ("calls", "sent", "written")},
-        "results": [asdict(one) for one in results],
+        "results": results,
     }
 
 
-def _probe_result(replay: Replay, probe: Probe, texts: dict[str, str], count: TokenCounter) -> ProbeResult:
+def _probe_result(replay: Replay, probe: Probe, texts: dict[str, str], count: TokenCounter) -> dict[str, Any]:
+    """The prompt for a probe, in OpenAI's format, and what is in it: fields of `Outcome`.
+
+    What can be fetched is read until all keys were there and all sources reached, or nothing more comes.
+    """
     prompt = replay.prompt(probe.question)
     shown = prompt.text.removesuffix(probe.question)
     survival, within = probe.share(shown), plain(shown)
@@ -90,7 +70,15 @@ def _probe_result(replay: Replay, probe: Probe, texts: dict[str, str], count: To
                 shown = f"{shown}\n{fetched.text}"
                 finished = probe.share(shown) == 1
     share = len(reached) / len(probe.sources) if probe.sources else 0.0
-    return ProbeResult(probe.id, survival, share, prompt.tokens, tokens, finished, list(prompt.messages))
+    return {
+        "probe": probe.id,
+        "survival": survival,
+        "reach": share,
+        "tokens": prompt.tokens,
+        "fetched": tokens,
+        "finished": finished,
+        "prompt": list(prompt.messages),
+    }
 
 
 _ENGLISH = "Answer from the conversation above, briefly and exactly. If it does not tell, say that you don't know."
@@ -111,11 +99,8 @@ def answered(model: LanguageModel, prompt: Sequence[Mapping[str, Any]], question
 
 def _spoken(message: Mapping[str, Any]) -> Message:
     """The message as text: calls become words and results become user messages, so that any model accepts them."""
-    content = message.get("content") or ""
-    text = content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
-    calls = [f"{call['function']['name']}({call['function']['arguments']})" for call in message.get("tool_calls") or ()]
     role = Role.USER if message["role"] == "tool" else Role(message["role"])
-    return Message(role=role, content="\n".join(part for part in (text, *calls) if part) or "-")
+    return Message(role=role, content="\n".join(filter(None, words_of(message))) or "-")
 
 
 class Journal:
@@ -203,7 +188,7 @@ class Prompts:
 
     Attributes:
         tokens: the size of each; reused: how many tokens each, except the first, shares with the beginning of the one
-            before.
+            before; shares: the same as shares of the one before.
         seconds: the time of each, including storing the messages before it.
         over: how many exceed the budget; invalid: how many a provider would refuse.
     """
@@ -211,8 +196,8 @@ class Prompts:
     budget: int
     count: TokenCounter
     tokens: list[int] = field(default_factory=list)
-    reused: list[int] = field(default_factory=list)
-    before: list[int] = field(default_factory=list)
+    reused: int = 0
+    shares: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     over: int = 0
     invalid: list[str] = field(default_factory=list)
@@ -224,8 +209,9 @@ class Prompts:
         if self._last is not None:
             common = next((row for row, (a, b) in enumerate(zip(self._last, text, strict=False)) if a != b), None)
             same = text[: min(len(text), len(self._last)) if common is None else common]
-            self.reused.append(min(self.count(same), prompt.tokens))
-            self.before.append(max(1, self.tokens[-1]))
+            reused = min(self.count(same), prompt.tokens)
+            self.reused += reused
+            self.shares.append(min(1.0, reused / max(1, self.tokens[-1])))
         self._last = text
         self.tokens.append(prompt.tokens)
         self.seconds.append(seconds)
@@ -234,13 +220,12 @@ class Prompts:
 
     def as_dict(self) -> dict[str, Any]:
         """The figures as JSON."""
-        shares = [min(1.0, same / before) for same, before in zip(self.reused, self.before, strict=True)]
         return {
             "prompts": len(self.tokens),
             "tokens": sum(self.tokens),
             "largest": max(self.tokens, default=0),
-            "reused": sum(self.reused),
-            "reuse": statistics.fmean(shares) if shares else None,
+            "reused": self.reused,
+            "reuse": statistics.fmean(self.shares) if self.shares else None,
             "seconds": self.seconds,
             "over": self.over,
             "invalid": len(self.invalid),

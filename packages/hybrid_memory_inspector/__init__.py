@@ -1,30 +1,22 @@
-"""A local page on a memory: what it holds, why something came back, and what a prompt was made of."""
+"""A local page on a memory: what it holds, why something came back, and what a prompt was made of.
+
+Its names are imported on first use: the command line, which shows its options, needs none of its packages.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hybrid_memory.errors import MissingDependencyError
+from hybrid_memory.sockets import on_first_use
 
 if TYPE_CHECKING:
     from hybrid_memory_inspector.app import application, serve
 
 __all__ = ["application", "serve"]
 
-
-def __getattr__(name: str) -> Any:
-    """Import the page when it is first used: the command line, which shows its options, needs none of its packages.
-
-    Raises:
-        MissingDependencyError: jinja2, starlette or uvicorn is not installed.
-    """
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        from hybrid_memory_inspector import app  # noqa: PLC0415 - see above
-    except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        if package not in {"jinja2", "markupsafe", "starlette", "uvicorn"}:
-            raise
-        raise MissingDependencyError(package, extra="inspector") from error
-    return getattr(app, name)
+__getattr__ = on_first_use(
+    __name__,
+    {"hybrid_memory_inspector.app": "application serve"},
+    needs={name: name for name in ("jinja2", "markupsafe", "starlette", "uvicorn")},
+    extra="inspector",
+)

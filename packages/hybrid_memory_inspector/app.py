@@ -24,9 +24,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from hybrid_memory import HybridMemory, Scope, __version__
+from hybrid_memory.display import finished
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, StoreUnavailableError
 from hybrid_memory_inspector import knowledge, log, prompts, search
-from hybrid_memory_inspector.guard import HEADERS, Guard, finished, form_token, from_own_form
+from hybrid_memory_inspector.guard import HEADERS, Guard, form_token, from_own_form
 from hybrid_memory_inspector.reading import KINDS, SIGNALS, TIERS, PageRequest, key_of, moment_of, scope_of, split
 
 _log = logging.getLogger(__name__)
@@ -194,7 +195,6 @@ def serve(
     memory: HybridMemory,
     *,
     port: int = 0,
-    token: str | None = None,
     writable: bool = False,
     scope: Scope | None = None,
     ready: Callable[[str], None],
@@ -204,7 +204,6 @@ def serve(
     Args:
         memory: what is looked at; it stays open.
         port: 0 takes a free one.
-        token: that lets in; by default a new one that nobody can guess.
         writable: let the page review facts and forget turns.
         scope: whose prompts the address shows; by default the only owner's, or the list of owners.
         ready: called with the address, token included, once it is answered.
@@ -212,7 +211,7 @@ def serve(
     Raises:
         InvalidInputError: the port is taken or may not be used.
     """
-    token = token or secrets.token_urlsafe(TOKEN_BYTES)
+    token = secrets.token_urlsafe(TOKEN_BYTES)
     # Named as TCP, or asyncio lets small answers wait for more.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

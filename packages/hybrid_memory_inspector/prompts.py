@@ -62,7 +62,9 @@ def prompts(request: PageRequest) -> dict[str, Any]:
         context = _context(request, places[row], tokens)
     except InvalidInputError as error:
         return page | {"refused": str(error)}
-    return page | {"context": context, "messages": _messages(request, context), "plan": _plan(context)}
+    handles = [re.findall(r"\d+", piece.handle) for piece in context.plan]
+    plan = [(piece, int(ends[-1]) if ends else None) for piece, ends in zip(context.plan, handles, strict=True)]
+    return page | {"context": context, "messages": _messages(request, context), "plan": plan}
 
 
 def _with_session(request: PageRequest, chosen: int) -> PageRequest:
@@ -111,12 +113,6 @@ def _messages(request: PageRequest, context: Context) -> list[dict[str, Any]]:
             }
         )
     return rows
-
-
-def _plan(context: Context) -> list[tuple[Any, int | None]]:
-    """The pieces of the plan, each with the last position of its handle."""
-    numbered = [(piece, re.findall(r"\d+", piece.handle)) for piece in context.plan]
-    return [(piece, int(numbers[-1]) if numbers else None) for piece, numbers in numbered]
 
 
 def figures(request: PageRequest) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from hybrid_memory import Event, EventKind, Hit, Hits, Tier, Weights
+from hybrid_memory import Event, EventKind, Hit, Hits, Weights
 from hybrid_memory.analysis import handle, spoken
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory_inspector.log import facts_from
@@ -26,19 +26,6 @@ class Share:
     weight: float
     signal: float
     points: float
-
-
-@dataclass(frozen=True, slots=True)
-class HitRow:
-    """A hit on the page."""
-
-    place: int
-    hit: Hit
-    speaker: str
-    asked: str
-    handle: str
-    shares: list[Share]
-    tiers: list[Tier]
 
 
 def search(request: PageRequest) -> dict[str, Any]:
@@ -78,7 +65,7 @@ def _examples(request: PageRequest) -> list[str]:
     return [text for text in short if text.endswith(("?", "？"))][:EXAMPLES] or short[:EXAMPLES]
 
 
-def _rows(request: PageRequest, hits: list[Hit]) -> list[HitRow]:
+def _rows(request: PageRequest, hits: list[Hit]) -> list[dict[str, Any]]:
     records = [hit.record for hit in hits]
     # As much of the event of a record's turn as its tiers depend on.
     turns = [
@@ -86,15 +73,15 @@ def _rows(request: PageRequest, hits: list[Hit]) -> list[HitRow]:
     ]
     tiers = tiers_of(request, turns)
     return [
-        HitRow(
-            place=place,
-            hit=hit,
-            speaker=spoken(hit.record.speaker, hit.record.origin),
-            asked=spoken(hit.asked.speaker, hit.asked.origin) if hit.asked else "",
-            handle=handle(hit.record.turn, hit.record.turn),
-            shares=shares_of(hit),
-            tiers=tiers[hit.record.turn],
-        )
+        {
+            "place": place,
+            "hit": hit,
+            "speaker": spoken(hit.record.speaker, hit.record.origin),
+            "asked": spoken(hit.asked.speaker, hit.asked.origin) if hit.asked else "",
+            "handle": handle(hit.record.turn, hit.record.turn),
+            "shares": shares_of(hit),
+            "tiers": tiers[hit.record.turn],
+        }
         for place, hit in enumerate(hits, 1)
     ]
 

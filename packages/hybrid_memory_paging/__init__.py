@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hybrid_memory_paging.agent import AgentRun, PagedAgent
 from hybrid_memory_paging.functions import PAGING_FUNCTIONS, SEND, functions_named
-from hybrid_memory_paging.instructions import MEMORY, answer_tokens, aprepared, instructions, prepared, schema
+from hybrid_memory_paging.instructions import MEMORY, answer_tokens, aprepared, instructions, prepared
 
 __all__ = [
     "MEMORY",
@@ -17,5 +17,4 @@ __all__ = [
     "functions_named",
     "instructions",
     "prepared",
-    "schema",
 ]

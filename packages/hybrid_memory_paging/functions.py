@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from pydantic import Field, PydanticUserError, create_model
 
@@ -31,6 +31,8 @@ from hybrid_memory.tools.notes import outside
 from hybrid_memory.tools.reading import LINE_TOKENS, instant, line_of, shortened
 from hybrid_memory.tools.tool import NOTED_WITH, Answer, Call, named
 from hybrid_memory.validation import CheckedModel, shown
+
+T = TypeVar("T")
 
 HEARTBEAT = "request_heartbeat"
 """The argument with which the model asks to be called again at once; every call may have it."""
@@ -112,27 +114,16 @@ FRAME_TOKENS = 20
 PAGE: Any = Field(default=0, ge=0, le=MAX_PAGE, description="0 for the best, 1 for the next, and so on")
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A page of results: which lines, and how long each may be."""
-
-    number: int
-    line_tokens: int
-
-    @classmethod
-    def of(cls, call: Call, number: int) -> Self:
-        """The page, with lines that together fit this call."""
-        room = (call.max_tokens - FRAME_TOKENS) // PAGE_LINES
-        return cls(number, max(LEAST_LINE_TOKENS, min(LINE_TOKENS, room - FRAME_TOKENS)))
-
-    def show(self, results: Sequence[Any], line: Callable[[Any], str], nothing: str) -> str:
-        """The lines of this page of all results, and whether there are more."""
-        start = PAGE_LINES * self.number
-        lines = [line(result) for result in results[start : start + PAGE_LINES]]
-        if not lines:
-            return "There are no more." if self.number else nothing
-        more = len(results) > start + PAGE_LINES
-        return "\n".join([*lines, f"(more: page={self.number + 1})" if more else "(no more)"])
+def _page(call: Call, number: int, results: Sequence[T], line: Callable[[T, int], str], nothing: str) -> str:
+    """One page of the results, with lines that together fit this call, and whether there are more."""
+    room = (call.max_tokens - FRAME_TOKENS) // PAGE_LINES
+    most = max(LEAST_LINE_TOKENS, min(LINE_TOKENS, room - FRAME_TOKENS))
+    start = PAGE_LINES * number
+    lines = [line(result, most) for result in results[start : start + PAGE_LINES]]
+    if not lines:
+        return "There are no more." if number else nothing
+    more = len(results) > start + PAGE_LINES
+    return "\n".join([*lines, f"(more: page={number + 1})" if more else "(no more)"])
 
 
 INSERTED = "archival_memory_insert"
@@ -168,17 +159,15 @@ class Searching(CheckedModel):
 
 async def search_archive(call: Call, memory: ScopedMemory, given: Searching) -> str:
     """Notes that answer the query, best first, a page at a time."""
-    page = Page.of(call, given.page)
     hits: Hits = await call(
         memory.recall, given.query, k=MOST_FOUND, kinds=(RecordKind.TURN,), metadata={NOTED_WITH: INSERTED}
     )
     nothing = "Archival memory has nothing about that."
-    return page.show(hits, lambda hit: line_of(hit.record, given.query, page.line_tokens), nothing)
+    return _page(call, given.page, hits, lambda hit, most: line_of(hit.record, given.query, most), nothing)
 
 
 async def search(call: Call, memory: ScopedMemory, given: Searching) -> str:
     """Messages that answer the query, best first, a page at a time."""
-    page = Page.of(call, given.page)
     hits: Hits = await call(memory.recall, given.query, k=MOST_FOUND, kinds=(RecordKind.TURN,))
     # Neither notes nor the very question that the model is answering.
     said = [
@@ -186,9 +175,8 @@ async def search(call: Call, memory: ScopedMemory, given: Searching) -> str:
         for hit in hits
         if hit.record.metadata.get(NOTED_WITH) != INSERTED and hit.record.sources[0] not in call.because
     ]
-    return page.show(
-        said, lambda hit: line_of(hit.record, given.query, page.line_tokens), "Nothing was said about that."
-    )
+    nothing = "Nothing was said about that."
+    return _page(call, given.page, said, lambda hit, most: line_of(hit.record, given.query, most), nothing)
 
 
 class SearchingDate(CheckedModel):
@@ -202,14 +190,21 @@ class SearchingDate(CheckedModel):
 async def search_date(call: Call, memory: ScopedMemory, given: SearchingDate) -> str:
     """Messages of some days, oldest first, a page at a time."""
     since, until = _span(given)
-    page = Page.of(call, given.page)
     messages: list[Message] = await call(memory.history, since=since, until=until)
 
-    def line(message: Message) -> str:
-        text = escaped(shortened(clean(message.text), "", page.line_tokens))
+    def line(message: Message, most: int) -> str:
+        text = escaped(shortened(clean(message.text), "", most))
         return f"[{message.at:%Y-%m-%d %H:%M}] {speaker(message.spoken_by, message.speaker, text)}: {text}"
 
-    return page.show([message for message in messages if _is_turn(message)], line, "Nothing was said then.")
+    turns = [
+        message
+        for message in messages
+        if message.role is not Role.SYSTEM
+        and message.metadata.get(NOTED_WITH) != INSERTED
+        and not is_echo(message)
+        and message.text.strip()
+    ]
+    return _page(call, given.page, turns, line, "Nothing was said then.")
 
 
 def _span(given: SearchingDate) -> tuple[datetime, datetime | None]:
@@ -220,11 +215,6 @@ def _span(given: SearchingDate) -> tuple[datetime, datetime | None]:
     if until is not None and until <= since:
         raise InvalidInputError(f"end_date {given.end_date!r} is before start_date {given.start_date!r}")
     return since, until
-
-
-def _is_turn(message: Message) -> bool:
-    is_note = message.metadata.get(NOTED_WITH) == INSERTED
-    return message.role is not Role.SYSTEM and not is_note and not is_echo(message) and bool(message.text.strip())
 
 
 SEND = MemoryTool("send_message", "Say something to the user: the only words of yours that they see.", Sending, send)

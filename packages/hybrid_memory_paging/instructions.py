@@ -71,18 +71,6 @@ def signature(function: Function) -> str:
     return f"- {function.name}({', '.join(parts)}): {function.description}"
 
 
-def schema(function: Function, *, heartbeat: bool = False) -> dict[str, Any]:
-    """The function as an OpenAI tool, optionally with ``request_heartbeat``."""
-    parameters = function.arguments.model_json_schema()
-    if heartbeat:
-        asks = {"type": "boolean", "default": False, "description": "Call me again at once, with the result"}
-        parameters = {**parameters, "properties": {**parameters.get("properties", {}), HEARTBEAT: asks}}
-    return {
-        "type": "function",
-        "function": {"name": function.name, "description": function.description, "parameters": parameters},
-    }
-
-
 def rendered(messages: Sequence[Message]) -> list[Message]:
     """The conversation for a model that reads and writes text; its own turns appear as the calls it wrote.
 

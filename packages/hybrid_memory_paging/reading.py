@@ -59,7 +59,7 @@ def read(text: str, functions: Collection[str] = ()) -> ModelAnswer:
     replies = tuple(message for call in calls if (message := _message(call)))
     # A message that says nothing is left among the calls, to be answered with an error.
     kept = tuple(call for call in calls if not _message(call))
-    return ModelAnswer(replies, kept, goes_on=any(_asks_again(call) for call in calls))
+    return ModelAnswer(replies, kept, goes_on=any(map(_asks_again, calls)))
 
 
 def _message(call: ToolCall) -> str:

@@ -363,6 +363,6 @@ def test_the_page_asks_nothing_of_a_network_and_runs_nothing(name: str, request:
 def test_crafted_words_of_users_and_models_stand_as_text(judged: Report) -> None:
     page = html(judged)
     text = Page(page).text
-    shown = re.sub(r"[\u202e\u202c\x1b\x00]", lambda char: f"U+{ord(char[0]):04X}", CRAFTED)
+    shown = re.sub(r"[\u202e\u202c\x1b\x00]", lambda char: f"⟨U+{ord(char[0]):04X}⟩", CRAFTED)
     assert [place for place in PLACES if f"{place} {shown}" not in text] == []
     assert not set(page) & set("\u202e\u202c\x1b\x00")

@@ -13,7 +13,7 @@ from hybrid_memory.testing import FaultyModel, ScriptedModel
 from hybrid_memory.testing.models import Fault
 from hybrid_memory_evaluation.probing import MAX_PER_KIND, probes_of
 from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind, holds
-from hybrid_memory_evaluation.probing.writing import Written, written_probes
+from hybrid_memory_evaluation.probing.writing import written_probes
 from tests.world import assistant, cases, column, user
 
 
@@ -151,13 +151,12 @@ BECAUSE = "On Thursday, because the tape robot is busy on Mondays."
 WHY = item("decision", "When is the backup made, and why then?", BECAUSE, ["Thursday", "tape robot"], 4)
 
 
-def written(*answers: str | Mapping[str, Any]) -> Written:
+def written(*answers: str | Mapping[str, Any]) -> list[Probe]:
     return written_probes(TALK, 5, as_language_model(ScriptedModel(answers)), count=2)
 
 
 def test_what_holds_becomes_a_probe_with_the_turns_that_it_was_made_from() -> None:
-    probes, refused = written({"probes": [GOOD, WHY]})
-    assert refused == 0
+    probes = written({"probes": [GOOD, WHY]})
     assert [(probe.id, probe.kind, probe.keys, probe.sources, probe.by) for probe in probes] == [
         ("written-1", ProbeKind.RECALL, ("Heron",), ("turn-2",), "scripted"),
         ("written-2", ProbeKind.DECISION, ("Thursday", "tape robot"), ("turn-4",), "scripted"),
@@ -171,12 +170,11 @@ def test_what_holds_becomes_a_probe_with_the_turns_that_it_was_made_from() -> No
     [*cases("evaluation/probes.json", "wrong"), {"keys": ["Heron"] * 9}],
     ids=repr,
 )
-def test_what_does_not_hold_is_refused_and_counted(wrong: dict[str, Any]) -> None:
-    probes, refused = written({"probes": [{**GOOD, **wrong}, WHY]})
+def test_what_does_not_hold_is_refused(wrong: dict[str, Any]) -> None:
+    probes = written({"probes": [{**GOOD, **wrong}, WHY]})
     assert [probe.keys for probe in probes] == [("Thursday", "tape robot")]
-    assert refused == 1
 
 
 @pytest.mark.parametrize("fault", ["raises", "empty", "rubbish"])
 def test_a_model_that_fails_writes_nothing(fault: Fault) -> None:
-    assert written_probes(TALK, 5, as_language_model(FaultyModel(fault))) == Written([], 0)
+    assert written_probes(TALK, 5, as_language_model(FaultyModel(fault))) == []

@@ -11,10 +11,11 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from hybrid_memory import HybridMemory
+from hybrid_memory.display import visible
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory_inspector import application
 from hybrid_memory_inspector.app import PAGES
-from hybrid_memory_inspector.guard import HEADERS, form_token, visible
+from hybrid_memory_inspector.guard import HEADERS, form_token
 from tests.world import cases
 
 PATHS = [

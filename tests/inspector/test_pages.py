@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from hybrid_memory import EventKind, HybridMemory, Message, Origin, Scope
+from hybrid_memory.display import visible
 from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.store.view import HIDING
 from hybrid_memory_inspector.app import PAGES
-from hybrid_memory_inspector.guard import visible
 from hybrid_memory_inspector.reading import KINDS, key_of
 
 ALICE = "/o/user=alice"

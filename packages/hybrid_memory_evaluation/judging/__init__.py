@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from hybrid_memory import Message, Role
-from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.errors import ModelError
 from hybrid_memory.ports import LanguageModel
 from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory_evaluation.judging.scores import BEST, Criterion, Grade, criteria
 from hybrid_memory_evaluation.probing.probe import Probe
 
-T = TypeVar("T")
+TRIES = 3
+"""How often a grade is requested until the answer is usable."""
 
 MAX_PROBLEMS = 3
 """How many examples explain what was wrong with an answer."""
@@ -24,22 +25,11 @@ _NUMBER = re.compile(r"\s*[0-9]+(\.[0-9]+)?\s*", re.ASCII)
 
 
 class Judge:
-    """A judge that grades answers; its model sees the question, the gold answer, evidence and the answer.
+    """A judge that grades answers; its model sees the question, the gold answer, evidence and the answer."""
 
-    Args:
-        model: the language model that judges.
-        retries: how often to ask again after an unusable answer or a `ModelError`.
-
-    Raises:
-        InvalidInputError: retries is negative.
-    """
-
-    def __init__(self, model: LanguageModel, *, retries: int = 2) -> None:
-        if retries < 0:
-            raise InvalidInputError(f"retries must be 0 or more, got {retries}")
+    def __init__(self, model: LanguageModel) -> None:
         self.name = model.name
         self._model = model
-        self._retries = retries
 
     def grade(self, probe: Probe, evidence: str, answer: str) -> Grade:
         """The scores by the criteria for this kind of probe; an empty answer gets 0 in all without a call.
@@ -50,26 +40,17 @@ class Judge:
         if not any(char.isprintable() and not char.isspace() for char in answer):
             names = [criterion.name for criterion in asked]
             return Grade(dict.fromkeys(names, 0.0), dict.fromkeys(names, "The answer is empty."))
-        question = grading(probe, evidence, answer, asked)
-        found, malformed = self._ask(question, grade_schema(asked), lambda value: _scores(value, asked))
-        if found is None:
-            return Grade(malformed=malformed, failed=True)
-        scores, reasons = found
-        return Grade(scores, reasons, malformed)
-
-    def _ask(
-        self, question: Sequence[Message], schema: Mapping[str, Any], read: Callable[[Any], T]
-    ) -> tuple[T | None, int]:
-        """The first usable answer, if there is one, and the number of unusable ones."""
-        messages = list(question)
-        for malformed in range(self._retries + 1):
+        messages = question = grading(probe, evidence, answer, asked)
+        for malformed in range(TRIES):
             try:
-                return read(self._model.structured(messages, schema)), malformed
+                scores, reasons = _scores(self._model.structured(messages, grade_schema(asked)), asked)
             except ModelError:
                 messages = again(question, "there was no JSON object")
             except _MalformedError as error:
                 messages = again(question, str(error))
-        return None, self._retries + 1
+            else:
+                return Grade(scores, reasons, malformed)
+        return Grade(malformed=TRIES, failed=True)
 
 
 class _MalformedError(ValueError):

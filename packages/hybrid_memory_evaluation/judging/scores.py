@@ -11,9 +11,9 @@ import json
 import math
 import statistics
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import TypeVar
 
 from hybrid_memory_evaluation.probing.probe import ProbeKind
 
@@ -55,13 +55,6 @@ class Scores:
     n: int
     failed: int
     malformed: int
-
-
-class Agreement(NamedTuple):
-    """How often the judge agreed with known results: the share, in [0, 1], and the number of pairs."""
-
-    share: float
-    pairs: int
 
 
 def scored(grades: Sequence[Grade]) -> Scores:
@@ -110,12 +103,12 @@ def order(cases: Iterable[CaseT], seed: int) -> list[CaseT]:
     return sorted(cases, key=lambda case: hashlib.blake2b(json.dumps([seed, *case]).encode(), digest_size=16).digest())
 
 
-def agreement(graded: Iterable[tuple[Hashable, float, Grade]]) -> Agreement | None:
+def agreement(graded: Iterable[tuple[Hashable, float, Grade]]) -> tuple[float | None, int]:
     """How often the judge scored an answer with the gold higher for accuracy than one without it.
 
     The items are (probe, the share of its keys in the answer, grade). All pairs of answers to the same probe are
     compared of which one contains all keys and the other does not; equal scores count half, so guessing gives 0.5, as
-    in the area under a ROC curve. None without such a pair.
+    in the area under a ROC curve. The share comes with the number of pairs; without one it is None.
     """
     by_probe: dict[Hashable, tuple[list[float], list[float]]] = {}
     for probe, found, grade in graded:
@@ -123,9 +116,8 @@ def agreement(graded: Iterable[tuple[Hashable, float, Grade]]) -> Agreement | No
         if accuracy is not None:
             by_probe.setdefault(probe, ([], []))[found < 1].append(accuracy)
     compared = [pair for right, wrong in by_probe.values() for pair in itertools.product(right, wrong)]
-    if not compared:
-        return None
-    return Agreement(statistics.fmean((a > b) + (a == b) / 2 for a, b in compared), len(compared))
+    share = statistics.fmean((a > b) + (a == b) / 2 for a, b in compared) if compared else None
+    return share, len(compared)
 
 
 def _estimate(values: Sequence[float]) -> Mean:
@@ -161,15 +153,6 @@ class Grade:
     def overall(self) -> float | None:
         """The unweighted mean of the dimensions, in [0, 5]; None if it failed."""
         return overall_score(self.scores)
-
-    def as_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return asdict(self)
-
-    @classmethod
-    def of(cls, values: dict[str, Any]) -> Self:
-        """The grade that `as_dict` wrote."""
-        return cls(**values)
 
 
 BEST = 5

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -160,35 +160,24 @@ class _MemoryReplay:
             yield Fetched("\n".join(hit.record.text for hit in fresh), sources)
 
 
-class Whole:
-    """The whole conversation, whatever its size."""
+@dataclass(slots=True)
+class Verbatim:
+    """The messages themselves: the whole conversation, whatever its size, or the newest messages that fit.
 
-    name = "none"
-
-    @contextmanager
-    def replay(self, setting: Setting) -> Iterator[Replay]:
-        """An empty list."""
-        yield _ListReplay(setting)
-
-
-class SlidingWindow:
-    """The initial system messages and the newest messages that fit, starting with a user turn.
-
-    If a single turn with its tool calls does not fit, all of it is shown.
+    These follow the initial system messages and start with a user turn. If a single turn with its tool calls does not
+    fit, all of it is shown.
     """
 
-    name = "sliding-window"
+    name: str
+    whole: bool
 
-    @contextmanager
-    def replay(self, setting: Setting) -> Iterator[Replay]:
+    def replay(self, setting: Setting) -> AbstractContextManager[Replay]:
         """An empty list."""
-        yield _ListReplay(setting, whole=False)
+        return nullcontext(_ListReplay(setting, whole=self.whole))
 
 
 class _ListReplay(StockReplay):
-    """The messages themselves."""
-
-    def __init__(self, setting: Setting, *, whole: bool = True) -> None:
+    def __init__(self, setting: Setting, *, whole: bool) -> None:
         super().__init__(setting)
         self._whole = whole
         self._messages: list[Message] = []
@@ -222,8 +211,8 @@ def truncated(messages: Sequence[Message], max_tokens: int, count: TokenCounter)
 
 _OWN: tuple[Method, ...] = (
     *(Compacting(name, alone=alone) for name in COMPARED for alone in (False, True)),
-    SlidingWindow(),
-    Whole(),
+    Verbatim("sliding-window", whole=False),
+    Verbatim("none", whole=True),
 )
 OWN = {method.name: method for method in _OWN}
 """The methods of this library by name."""

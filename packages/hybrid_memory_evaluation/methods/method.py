@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
 from hybrid_memory import Context, Message, Role
-from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, as_embedder
 from hybrid_memory.ports import Embedder, LanguageModel
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
@@ -32,15 +32,16 @@ class Prompt:
     @property
     def text(self) -> str:
         """All messages as one text, each after its role, with its calls."""
-        return "\n\n".join(map(_as_text, self.messages))
+        return "\n\n".join(f"{message['role']}: " + "\n".join(words_of(message)) for message in self.messages)
 
 
-def _as_text(message: Mapping[str, Any]) -> str:
+def words_of(message: Mapping[str, Any]) -> list[str]:
+    """The text of a message in OpenAI's format, then its calls."""
     content = message.get("content") or ""
     if not isinstance(content, str):
         content = "\n".join(part.get("text", "") for part in content)
-    calls = (f"{call['function']['name']} {call['function']['arguments']}" for call in message.get("tool_calls") or ())
-    return "\n".join([f"{message['role']}: {content}", *calls])
+    calls = (call["function"] for call in message.get("tool_calls") or ())
+    return [content, *(f"{call['name']} {call['arguments']}" for call in calls)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Setting:
     Attributes:
         max_tokens: the budget of a prompt, including the question.
         count: counts tokens.
-        model: writes summaries; with None a method works without a model, or uses the `StandIn`.
+        model: writes summaries; with None a method works without a model, or by excerpts.
         embedder: as for `hybrid_memory.open_memory`, or a name as in `hybrid_memory.config.MemoryConfig`, such as
             ``none``; None is the default.
     """
@@ -113,7 +114,7 @@ LEAST_ROOM = 0.25
 """The share of the budget reserved for the conversation, however long the initial system messages are."""
 
 SUMMARY = 0.3
-"""The share of the room that the stand-in for a model may use."""
+"""The share of the room that excerpts may use."""
 
 VERBATIM = 0.5
 """The share of the room for verbatim turns next to a summary; the rest is for the next turn."""
@@ -123,41 +124,7 @@ COUNTED = 10_000
 
 
 EXCERPT = 200
-"""How many characters of each line are kept."""
-
-
-class StandIn:
-    """A stand-in model that summarises by excerpts: the first 200 characters of each line, the newest that fit.
-
-    It cannot judge what matters, and keeps words and figures unchanged. Our own methods never need it: without a model
-    they write deterministic summaries.
-
-    Args:
-        max_tokens: the size limit of an answer.
-        count: counts tokens.
-    """
-
-    name = "excerpts"
-
-    def __init__(self, max_tokens: int, count: TokenCounter) -> None:
-        self._max_tokens = max_tokens
-        self._count = count
-
-    def complete(self, messages: Sequence[Message]) -> str:
-        """The excerpts, oldest first."""
-        lines = [line.strip()[:EXCERPT] for message in messages for line in message.text.splitlines() if line.strip()]
-        kept: list[str] = []
-        left = self._max_tokens
-        for line in reversed(lines):
-            left -= self._count(line) + 1
-            if left < 0:
-                break
-            kept.append(line)
-        return "\n".join(reversed(kept)) or "-"
-
-    def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
-        """Raises `ModelError`, since excerpts follow no schema."""
-        raise ModelError(f"excerpts of {len(messages)} messages follow no schema such as {schema.get('title', 'this')}")
+"""How many characters of each line an excerpt keeps."""
 
 
 @dataclass(slots=True)
@@ -179,28 +146,44 @@ class StockMethod:
 
 
 class Writer:
-    """The model of a setting, or its stand-in.
+    """The model of a setting; without one, excerpts: the first 200 characters of each line, the newest that fit.
+
+    Excerpts keep words and figures unchanged and cannot judge what matters. Our own methods never need them: without a
+    model they write deterministic summaries.
 
     Repeated prompts get the same answer without a call: each question of an evaluation summarises the same turns, and
     you would pay for every one.
 
     Args:
         setting: the setting of the replay.
-        ``room``: the tokens of the conversation, of which the stand-in may use a share.
+        ``room``: the tokens of the conversation, of which excerpts may use a share.
     """
 
     def __init__(self, setting: Setting, room: int) -> None:
-        self.model = setting.model or StandIn(int(SUMMARY * room), setting.count)
+        self.name = "excerpts" if setting.model is None else setting.model.name
         self.count = lru_cache(COUNTED)(setting.count)
         self.instructed = setting.model is not None
+        self._model = setting.model
+        self._max_tokens = int(SUMMARY * room)
         self._answers: dict[tuple[str, ...], str] = {}
 
     def __call__(self, asked: Sequence[Message]) -> str:
         """The answer."""
         key = tuple(f"{message.role}: {message.text}" for message in asked)
         if key not in self._answers:
-            self._answers[key] = self.model.complete(asked)
+            self._answers[key] = self._excerpts(asked) if self._model is None else self._model.complete(asked)
         return self._answers[key]
+
+    def _excerpts(self, messages: Sequence[Message]) -> str:
+        lines = [line.strip()[:EXCERPT] for message in messages for line in message.text.splitlines() if line.strip()]
+        kept: list[str] = []
+        left = self._max_tokens
+        for line in reversed(lines):
+            left -= self.count(line) + 1
+            if left < 0:
+                break
+            kept.append(line)
+        return "\n".join(reversed(kept)) or "-"
 
 
 def embedder_of(setting: Setting) -> Embedder:
@@ -213,9 +196,7 @@ def embedder_of(setting: Setting) -> Embedder:
     return _local() if given is None or isinstance(given, str) else as_embedder(given)
 
 
-@cache
-def _local() -> LocalEmbedder:
-    return LocalEmbedder()
+_local = cache(LocalEmbedder)
 
 
 class StockReplay(ABC):

@@ -20,16 +20,15 @@ from hybrid_memory_evaluation.probing.work import artifact_probes, continuation_
 MAX_PER_KIND = 10
 
 
-def probes_of(transcript: Transcript, truncated: int, *, per_kind: int = MAX_PER_KIND) -> list[Probe]:
+def probes_of(transcript: Transcript, truncated: int) -> list[Probe]:
     """Questions about the truncated messages, with answers that are still true at the end; deterministic.
 
-    Ordered by kind, oldest first. Of more than ``per_kind``, an even spread is kept, preferring those that the visible
+    Ordered by kind, oldest first. Of more than ten of a kind, an even spread is kept, preferring those that the visible
     messages do not answer. All keys of a probe occur literally in its sources, and none in its question.
 
     Args:
         transcript: the whole conversation.
         truncated: how many of its first messages are no longer visible.
-        per_kind: the most probes of each kind.
     """
     history = History(transcript, truncated)
     if not history.past:
@@ -47,7 +46,7 @@ def probes_of(transcript: Transcript, truncated: int, *, per_kind: int = MAX_PER
             # What comes later fills the room that is left.
             hidden = [probe for probe in fresh if history.hides(probe)]
             for several in (hidden, [probe for probe in fresh if probe not in hidden]):
-                chosen += _spread(history, several, per_kind - len(chosen))
+                chosen += _spread(history, several, MAX_PER_KIND - len(chosen))
         chosen.sort(key=lambda probe: history.rows[probe.sources[0]])
         probes += [replace(probe, id=f"{kind}-{number}") for number, probe in enumerate(chosen, 1)]
     return probes

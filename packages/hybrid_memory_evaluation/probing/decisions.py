@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from hybrid_memory import Line
@@ -16,7 +16,6 @@ MAX_TOPIC_WORDS = 6
 MIN_TERMS = 3
 """The minimum length of the words around a gap, and of a question that a decision answers."""
 
-MAX_CHARS = 200
 RESUMED = 0.5
 """A later decision with more than this share of the topic's terms replaces it."""
 
@@ -65,19 +64,14 @@ def decision_probes(history: History) -> Iterator[Probe]:
     """A probe for each topic with a decision, as of the end of the conversation."""
     read = [(line, decision) for line in history.lines if (decision := _decision(history, line)) is not None]
     for at, (line, decision) in enumerate(read):
-        later = [other for _, other in read[at + 1 :]]
-        if line.first <= history.truncated and not _taken_up(decision, later):
+        topic, later = set(terms(decision.topic)), (other for _, other in read[at + 1 :])
+        again = (len(topic & set(terms(f"{other.topic} {other.what}"))) > RESUMED * len(topic) for other in later)
+        if line.first <= history.truncated and not any(again):
             chinese = history.chinese(line.sources)
             ends = ("？为什么？" if decision.why else "？") if chinese else (", and why?" if decision.why else "?")
             keys = tuple(filter(None, (shortened(decision.what), shortened(decision.why))))
             question = f"{decision.question[chinese]}{ends}"
             yield Probe("", ProbeKind.DECISION, question, decision.sentence, keys, line.sources, by="decisions")
-
-
-def _taken_up(decision: _Decision, later: Sequence[_Decision]) -> bool:
-    """Whether something was decided about it afterwards."""
-    topic = set(terms(decision.topic))
-    return any(len(topic & set(terms(f"{other.topic} {other.what}"))) > RESUMED * len(topic) for other in later)
 
 
 def _decision(history: History, line: Line) -> _Decision | None:

@@ -6,7 +6,7 @@ import re
 import statistics
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -237,8 +237,3 @@ def shortened(text: str, *, words: int = 6, characters: int = 14) -> str:
     while parts and not terms(parts[-1]):
         parts.pop()
     return trimmed(" ".join(parts))
-
-
-def listed(items: Sequence[str], *, chinese: bool) -> str:
-    """The items as a list in words."""
-    return ("、" if chinese else ", ").join(items)

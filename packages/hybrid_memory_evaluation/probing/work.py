@@ -9,7 +9,7 @@ from hybrid_memory import Message, Role
 from hybrid_memory.analysis import FileState, Operation, actions, errors, outcome, prose, refused
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory_evaluation.probing.probe import History, Probe, ProbeKind, is_result, listed, shortened, trimmed
+from hybrid_memory_evaluation.probing.probe import History, Probe, ProbeKind, is_result, shortened, trimmed
 
 _GROUPS = {
     Operation.CREATED: ("Which files were created, and are still there?", "创建了哪些文件（现在仍然存在）？"),
@@ -43,12 +43,12 @@ def _group(history: History, operation: Operation) -> Iterator[Probe]:
     named = [(file, _spelled(history, file)) for file in files]
     if not named or not all(path for _, path in named):
         return
-    paths = [path for _, path in named]
+    paths, comma = [path for _, path in named], "、" if history.in_chinese else ", "
     if operation is Operation.RENAMED:
-        gold = listed([f"{file.moved_from} -> {path}" for file, path in named], chinese=history.in_chinese)
+        gold = comma.join(f"{file.moved_from} -> {path}" for file, path in named)
         keys = [*paths, *(file.moved_from or "" for file, _ in named)]
     else:
-        gold, keys = listed(paths, chinese=history.in_chinese), paths
+        gold, keys = comma.join(paths), paths
     sources = tuple(source for file, _ in named for source in file.sources)
     question = _GROUPS[operation][history.in_chinese]
     yield Probe("", ProbeKind.ARTIFACT, question, gold, tuple(dict.fromkeys(keys)), sources, by="ledger")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from hybrid_memory import Message, Role
 from hybrid_memory.apps.transcripts import Transcript
@@ -61,14 +61,7 @@ _CHINESE = """\
 keys 不能出现在问题里。没看到这些轮次的人也要能看懂问题，而且答案以后不会改变。"""
 
 
-class Written(NamedTuple):
-    """The model's valid probes, and the number of rejected ones."""
-
-    probes: list[Probe]
-    refused: int
-
-
-def written_probes(transcript: Transcript, truncated: int, model: LanguageModel, *, count: int = 8) -> Written:
+def written_probes(transcript: Transcript, truncated: int, model: LanguageModel, *, count: int = 8) -> list[Probe]:
     """At most ``count`` probes about the first messages; fewer if the model fails or its probes are rejected.
 
     A probe is rejected if it names turns that were not shown or an unknown kind, if its keys are not in those turns or
@@ -85,22 +78,21 @@ def written_probes(transcript: Transcript, truncated: int, model: LanguageModel,
     stretches = _stretches(history)
     calls = min(len(stretches), math.ceil(count / PER_CALL))
     result: dict[str, Probe] = {}
-    refused = 0
     for call in range(calls):
         stretch = stretches[(2 * call + 1) * len(stretches) // (2 * calls)]
         wanted = (call + 1) * count // calls - call * count // calls
         try:
-            answer: Any = model.structured(_prompt(history, stretch, wanted), _schema(wanted))
+            items = {"type": "array", "maxItems": wanted, "items": _ITEM}
+            schema = {"title": "probes", "type": "object", "properties": {"probes": items}, "required": ["probes"]}
+            answer: Any = model.structured(_prompt(history, stretch, wanted), schema)
         except ModelError:
             continue
-        items = answer.get("probes") if isinstance(answer, Mapping) else None
-        for item in (items if isinstance(items, list) else [answer])[:wanted]:
+        given = answer.get("probes") if isinstance(answer, Mapping) else None
+        for item in (given if isinstance(given, list) else [answer])[:wanted]:
             probe = _read(history, stretch, item, model.name)
-            if probe is None or plain(probe.question) in result:
-                refused += 1
-            else:
-                result[plain(probe.question)] = probe
-    return Written([replace(probe, id=f"written-{number}") for number, probe in enumerate(result.values(), 1)], refused)
+            if probe is not None:
+                result.setdefault(plain(probe.question), probe)
+    return [replace(probe, id=f"written-{number}") for number, probe in enumerate(result.values(), 1)]
 
 
 def _stretches(history: History) -> list[range]:
@@ -128,11 +120,6 @@ def _prompt(history: History, stretch: Sequence[int], count: int) -> list[Messag
     turns = "\n".join(f"[{row + 1}] {_shown(history.messages[row])}" for row in stretch)
     task = _CHINESE if cjk_share(turns) > CHINESE else _ENGLISH
     return [Message(role=Role.SYSTEM, content=task.format(count=count)), Message(role=Role.USER, content=turns)]
-
-
-def _schema(count: int) -> dict[str, Any]:
-    items = {"type": "array", "maxItems": count, "items": _ITEM}
-    return {"title": "probes", "type": "object", "properties": {"probes": items}, "required": ["probes"]}
 
 
 def _read(history: History, stretch: Sequence[int], item: Any, name: str) -> Probe | None:

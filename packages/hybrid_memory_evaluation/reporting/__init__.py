@@ -7,20 +7,16 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from rich.table import Table
 from rich.text import Text
 
-from hybrid_memory.display import counted
+from hybrid_memory.display import counted, finished
 from hybrid_memory.errors import MissingDependencyError
 from hybrid_memory_evaluation.judging.scores import CRITERIA, overall_score
 from hybrid_memory_evaluation.probing.probe import ProbeKind
 from hybrid_memory_evaluation.report import Figures, Outcome, Report
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 __all__ = ["html", "printable", "table"]
 
@@ -56,11 +52,6 @@ def number(value: float) -> str:
     if value and abs(value) < 10:  # noqa: PLR2004 - one digit
         return f"{value:.{1 - math.floor(math.log10(abs(value)))}f}".rstrip("0").rstrip(".")
     return f"{value:,.0f}"
-
-
-def times(value: float) -> str:
-    """A ratio as text."""
-    return f"{value:.1f}"
 
 
 def points(value: float) -> str:
@@ -103,7 +94,7 @@ KEPT = (
 
 COSTS = (
     Column(
-        "ratio", "Ratio", "ratio", "more", lambda one: one.ratio, times,
+        "ratio", "Ratio", "ratio", "more", lambda one: one.ratio, "{:.1f}".format,
         "Tokens of the whole conversation per token of a prompt; the mean over all questions.",
     ),
     Column(
@@ -197,19 +188,8 @@ def printable(text: str) -> str:
 PROBES = 300
 """How many questions the page lists; a phone opens it in a second."""
 
-_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
-_JOINERS = "\n\t\u200c\u200d\ufe0f"
-
 Cell: TypeAlias = tuple[float, str]
 """A number, and how it is shown."""
-
-
-class Breakdown(NamedTuple):
-    """A table of the methods by group."""
-
-    title: str
-    groups: list[str]
-    cells: dict[str, list[Cell | None]]
 
 
 def html(report: Report) -> str:
@@ -228,17 +208,12 @@ def html(report: Report) -> str:
     pages = Environment(
         loader=PackageLoader("hybrid_memory_evaluation", "reporting"),
         autoescape=True,
+        finalize=finished,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    pages.filters |= {
-        "visible": visible,
-        "number": number,
-        "percent": percent,
-        "points": points,
-        "overall": overall_score,
-    }
+    pages.filters |= {"number": number, "percent": percent, "points": points, "overall": overall_score}
     kept, costs = measured(KEPT, report), measured(COSTS, report)
     page = pages.get_template("report.html.jinja").render(
         report=report,
@@ -250,26 +225,15 @@ def html(report: Report) -> str:
         excluded=len(keeping(report)) < len(report.methods),
         breakdowns=_breakdowns(report),
         setting=_setting(report.setting),
-        dimensions=_meanings(report),
+        # The judge's questions for each dimension.
+        dimensions=[
+            (name.value, " ".join(criterion.question for criterion in CRITERIA if criterion.dimension is name))
+            for name in report.dimensions
+        ],
         cases=_cases(report, report.probes[:PROBES]),
         listed=PROBES,
     )
     return page.lstrip()
-
-
-def visible(text: str) -> Markup:
-    """The escaped text; invisible characters and those that change the text direction appear as code points."""
-    from markupsafe import Markup, escape  # noqa: PLC0415 - comes with jinja2
-
-    parts = []
-    for hidden, several in groupby(
-        str(text), lambda char: char not in _JOINERS and unicodedata.category(char) in _HIDDEN
-    ):
-        if hidden:
-            parts += [f'<span class="control">U+{ord(char):04X}</span>' for char in several]
-        else:
-            parts.append(str(escape("".join(several))))
-    return Markup("".join(parts))  # noqa: S704 - every part was escaped
 
 
 def _lead(report: Report) -> str:
@@ -294,15 +258,6 @@ def _setting(setting: Mapping[str, Any]) -> list[tuple[str, str]]:
     return lines
 
 
-def _meanings(report: Report) -> list[tuple[str, str]]:
-    """The judge's questions for each dimension."""
-    asked = {
-        dimension: [criterion.question for criterion in CRITERIA if criterion.dimension is dimension]
-        for dimension in report.dimensions
-    }
-    return [(name.value, " ".join(questions)) for name, questions in asked.items()]
-
-
 def _cases(report: Report, chosen: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[tuple[Any, list[Outcome]]]]]:
     """The probes of each transcript with the outcome of each method."""
     outcomes: dict[tuple[str, str], list[Outcome]] = {}
@@ -315,7 +270,7 @@ def _cases(report: Report, chosen: Sequence[Mapping[str, Any]]) -> list[tuple[st
     return list(cases.items())
 
 
-def _breakdowns(report: Report) -> list[Breakdown]:
+def _breakdowns(report: Report) -> list[dict[str, Any]]:
     """The judge's scores by dimension and by criterion, and survival by kind of question."""
     made = []
     if report.dimensions:
@@ -323,18 +278,18 @@ def _breakdowns(report: Report) -> list[Breakdown]:
             ("Scores by dimension", [dimension.value for dimension in report.dimensions]),
             ("Scores by criterion", [criterion.name for criterion in CRITERIA]),
         ):
-            made.append(Breakdown(f"{title}, ± the deviation between grades", *_filled(report, groups, _score)))
+            made.append(_breakdown(f"{title}, ± the deviation between grades", report, groups, _score))
     kinds = [kind.value for kind in ProbeKind]
-    made.append(Breakdown("Survival by kind of question", *_filled(report, kinds, _survival)))
-    return made
+    return [*made, _breakdown("Survival by kind of question", report, kinds, _survival)]
 
 
-def _filled(
-    report: Report, groups: Sequence[str], cell: Callable[[Figures, str], Cell | None]
-) -> tuple[list[str], dict[str, list[Cell | None]]]:
-    """The groups with a number for any method, and the cells of each method."""
+def _breakdown(
+    title: str, report: Report, groups: Sequence[str], cell: Callable[[Figures, str], Cell | None]
+) -> dict[str, Any]:
+    """A table of the methods by group: the groups with a number for any method, and the cells of each method."""
     groups = [group for group in groups if any(cell(one, group) for one in report.methods)]
-    return groups, {one.method: [cell(one, group) for group in groups] for one in report.methods}
+    cells = {one.method: [cell(one, group) for group in groups] for one in report.methods}
+    return {"title": title, "groups": groups, "cells": cells}
 
 
 def _score(one: Figures, group: str) -> Cell | None:
