@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import Event, EventKind, Fact, FactState, HybridMemory, Scope, ScopedMemory
+from hybrid_memory.config import ConflictRule
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.attributes import attribute
 from hybrid_memory.facts.fact import SETTLED, USER, Claim, Stance
 from hybrid_memory.facts.facts import Knowledge
 from hybrid_memory.facts.learn import Extractors
-from hybrid_memory.facts.resolving import AT_ONCE, resolve
+from hybrid_memory.facts.resolving import AT_ONCE, Trust
 from tests.faces import Face, Open
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
@@ -37,6 +38,13 @@ def claim(name: str, value: str, source: int, stance: Stance = Stance.HOLDS, **m
     about = attribute(name)
     subject = more.pop("subject", USER)
     return Claim(subject, name, value, about.category, source, stance, single=about.single, by="rule", **more)
+
+
+def resolve(claims: list[Event], *, rule: ConflictRule = "newest", trust: Trust = lambda _: 1.0) -> list[Fact]:
+    """The facts that follow from these, taken at once."""
+    known = Knowledge((), (), rule, trust)
+    known.take(claims, (100_000, ""))
+    return known.facts
 
 
 def shown(facts: Sequence[Fact]) -> list[tuple[str, str]]:

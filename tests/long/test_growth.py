@@ -13,8 +13,8 @@ from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.artifacts.reading import MAX_CHANGED, read_ledger
 from hybrid_memory.context.compact import MAX_STRETCHES
 from hybrid_memory.context.shortening import excerpt as shortened_to
+from hybrid_memory.facts.facts import Knowledge
 from hybrid_memory.facts.profiling import MAX_FACTS, own_facts, profile_of
-from hybrid_memory.facts.resolving import resolve
 from hybrid_memory.facts.statements import Statements
 from hybrid_memory.recall.plan import MAX_TIMES, plan
 from hybrid_memory.text.asking import MAX_CHARS, about_now
@@ -114,7 +114,9 @@ def claims_of(words: str) -> list[Event]:
 
 
 def test_a_field_looks_at_so_many_facts() -> None:
-    facts = own_facts(resolve(claims_of("I like tea.")))
+    known = Knowledge((), (), "newest", lambda _: 1.0)
+    known.take(claims_of("I like tea."), (100, ""))
+    facts = own_facts(known.facts)
     many = [
         fact.__class__(
             **{name: getattr(fact, name) for name in fact.__slots__} | {"id": number, "value": f"tea{number}"}

@@ -19,7 +19,7 @@ from hybrid_memory.facts.attributes import AT_STAKE, is_order
 from hybrid_memory.facts.authority import applying
 from hybrid_memory.facts.fact import OTHERS, USER, Fact
 from hybrid_memory.facts.facts import FactsProjection, Knowledge, is_lasting, knowledge
-from hybrid_memory.facts.learn import Extractors, learn, learn_before_reading, left_for_later
+from hybrid_memory.facts.learn import learn, learn_before_reading, left_for_later
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profiling import own_facts, profile_of
 from hybrid_memory.facts.statements import unpacked
@@ -154,18 +154,11 @@ async def sheet(run: Runner, services: Services, scope: Scope, state: LogState |
     if view.horizon is None and await _read_newest(run, services, scope, state):
         state = None
     known = await knowledge(run, view, state)
-    cache = services.state(FactsProjection).sheets
-    key = (
-        view.owner,
-        known.number,
-        known.last,
-        known.hidden,
-        scope.session if scope.session in known.passing else None,
-    )
-    made: Sheet | None = cache.get(key)
+    key = known.last, scope.session if scope.session in known.passing else None
+    made: Sheet | None = known.sheets.get(key)
     if made is None:
         made = await run.call(_sheet_of, known, scope.session)
-        cache.put(key, made)
+        known.sheets.put(key, made)
     return made
 
 
@@ -186,9 +179,6 @@ def _sheet_of(known: Knowledge, session: str | None) -> Sheet:
 
 async def _read_newest(run: Runner, services: Services, owner: Scope, state: LogState | None) -> bool:
     """Read new turns, those that take too long in the background; returns whether something may have been learned."""
-    extractors = services.state(Extractors)
-    if extractors.rules is None or services.read_only:
-        return False
     learned = 1  # perhaps, if something fails
     with left_for_later(owner):
         wait = services.config.orchestration.model_timeout if services.config.learning.background else None
