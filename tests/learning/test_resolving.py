@@ -40,11 +40,17 @@ def claim(name: str, value: str, source: int, stance: Stance = Stance.HOLDS, **m
     return Claim(subject, name, value, about.category, source, stance, single=about.single, by="rule", **more)
 
 
-def resolve(claims: list[Event], *, rule: ConflictRule = "newest", trust: Trust = lambda _: 1.0) -> list[Fact]:
-    """The facts that follow from these, taken at once."""
+def knowing(*batches: list[Event], rule: ConflictRule = "newest", trust: Trust = lambda _: 1.0) -> Knowledge:
+    """What these come to, taken in one batch after the other."""
     known = Knowledge((), (), rule, trust)
-    known.take(claims, (100_000, ""))
-    return known.facts
+    for number, batch in enumerate(batches):
+        given = [replace(event, position=1000 * number + event.position) for event in batch]
+        known.take(given, (1000 * (number + 1), ""))
+    return known
+
+
+def resolve(claims: list[Event], **options: Any) -> list[Fact]:
+    return knowing(claims, **options).facts
 
 
 def shown(facts: Sequence[Fact]) -> list[tuple[str, str]]:
@@ -154,15 +160,6 @@ def test_the_rule_decides_between_authors() -> None:
     word = replace(claim("home", "Paris", 1), by=SETTLED)
     settled = [*told, replace(said(word)[0], position=200, at=START + timedelta(days=2), author="agent='a'")]
     assert [fact.value for fact in resolve(settled, rule="ask") if fact.current] == ["Paris"]
-
-
-def knowing(*batches: list[Event]) -> Knowledge:
-    """What these come to, taken in one batch after the other."""
-    known = Knowledge((), (), "newest", lambda _: 1.0)
-    for number, batch in enumerate(batches):
-        given = [replace(event, position=1000 * number + event.position) for event in batch]
-        known.take(given, (1000 * (number + 1), ""))
-    return known
 
 
 VALUES = st.sampled_from(["Paris", "Berlin", "Rome", "杭州"])

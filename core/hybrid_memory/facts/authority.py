@@ -32,8 +32,10 @@ def may_claim(turn: Event, claim: Claim, origins: Sequence[str]) -> bool:
     """Whether the speaker of the turn may make the claim, if facts are learned from these origins."""
     if turn.origin in INSTRUCTING:
         return "user" in origins
-    noted = "assistant" in origins and _notes_of_the_user(turn, claim)
-    return noted or ("person" in origins and _about_themselves(turn, claim))
+    note = turn.message.role is Role.USER and turn.origin is Origin.ASSISTANT and not turn.message.name
+    if "assistant" in origins and note and not is_order(claim.attribute) and person_of(claim.subject) == USER:
+        return True
+    return "person" in origins and _about_themselves(turn, claim)
 
 
 def _about_themselves(turn: Event, claim: Claim) -> bool:
@@ -47,13 +49,6 @@ def _about_themselves(turn: Event, claim: Claim) -> bool:
     shared = turn.scope.space is not None and (turn.origin is Origin.PERSON or subject != writer)
     own = subject == name != ""
     return turn.origin in _PEOPLE and not is_order(claim.attribute) and subject != USER and (own or shared)
-
-
-def _notes_of_the_user(turn: Event, claim: Claim) -> bool:
-    """Whether it is the assistant's note about the user, in the user's role, and not an instruction."""
-    if turn.message.role is not Role.USER or turn.origin is not Origin.ASSISTANT or turn.message.name:
-        return False
-    return not is_order(claim.attribute) and person_of(claim.subject) == USER
 
 
 def person_of(subject: str) -> str:

@@ -107,20 +107,17 @@ class ModelExtractor:
         claims: list[Claim] = []
         earlier = list(before)
         for span in spans(turns):
-            claims.extend(self._claims(span, earlier))
+            asked = question(span, earlier, self._fields)
             earlier += span
+            if not asked.numbered:
+                continue
+            try:
+                claims += read(self._model.structured(prompt(asked), SCHEMA), asked, self.name)
+            except ModelError:
+                raise
+            except Exception as error:
+                raise ModelError(f"no facts by {self.name}: {type(error).__name__}: {error}") from error
         return claims
-
-    def _claims(self, span: Sequence[Event], earlier: Sequence[Event]) -> list[Claim]:
-        asked = question(span, earlier, self._fields)
-        if not asked.numbered:
-            return []
-        try:
-            return read(self._model.structured(prompt(asked), SCHEMA), asked, self.name)
-        except ModelError:
-            raise
-        except Exception as error:
-            raise ModelError(f"no facts by {self.name}: {type(error).__name__}: {error}") from error
 
 
 def spans(turns: Sequence[Event]) -> Iterator[list[Event]]:
@@ -311,7 +308,13 @@ def read(answer: Any, asked: Question, by: str) -> list[Claim]:
     # There or one level down: some models repeat the schema around them.
     holders = [answer, *answer.values()] if isinstance(answer, Mapping) else []
     given = next((one["facts"] or [] for one in holders if isinstance(one, Mapping) and "facts" in one), None)
-    facts = [one for one in given if _is_fact(one)] if isinstance(given, list) else []
+    facts = [
+        one
+        for one in (given if isinstance(given, list) else ())
+        if isinstance(one, Mapping)
+        and isinstance(one.get("attribute"), str)
+        and type(one.get("value")) in {str, int, float}
+    ]
     if not facts and given != []:
         raise ValueError("the answer has no facts")
     context = "\n".join(map(_plain_line, asked.before))
@@ -336,29 +339,18 @@ def read(answer: Any, asked: Question, by: str) -> list[Claim]:
     return sorted(claims, key=lambda claim: claim.source)
 
 
-def _is_fact(given: Any) -> bool:
-    """Whether it has an attribute and a value, which may be a number."""
-    if not isinstance(given, Mapping) or not isinstance(given.get("attribute"), str):
-        return False
-    return isinstance(given.get("value"), str | int | float) and not isinstance(given["value"], bool)
-
-
-def _whole(value: Any) -> int | None:
-    """The number, in any notation: 2, 2.0, "2", "[2]", "turn 2"."""
-    found = re.fullmatch(r"\D{0,8}(\d{1,9})(?:\.0)?\D{0,3}", str(value))
-    return None if found is None else int(found[1])
-
-
 def _plain_line(turn: Shown) -> str:
     return unicodedata.normalize("NFKC", f"{turn.subject or ''}: {turn.words}").casefold()
 
 
 def _claim(fact: Mapping[str, Any], grounds: Mapping[int, Ground], lists: Mapping[str, bool], by: str) -> Claim | None:
     """The claim of one fact in the answer; None if any part of it is unusable."""
-    number = 1 if len(grounds) == 1 and fact.get("turn") is None else _whole(fact.get("turn"))
+    turn = 1 if len(grounds) == 1 and fact.get("turn") is None else fact.get("turn")
+    numbered = re.fullmatch(r"\D{0,8}(\d{1,9})(?:\.0)?\D{0,3}", str(turn))  # 2, 2.0, "2", "[2]", "turn 2"
+    number = int(numbered[1]) if numbered else 0
     about = _attribute(fact["attribute"], lists)
     stance = next((stance for stance in STANCES if stance.value == fact.get("stance", Stance.HOLDS.value)), None)
-    if number is None or number not in grounds or not about or stance is None:
+    if number not in grounds or not about or stance is None:
         return None
     known = attribute(about, single=not lists.get(about, True))
     task = known.category is Category.TASK

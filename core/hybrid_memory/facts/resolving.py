@@ -134,7 +134,7 @@ Shelf = dict[str, Standing]
 """The current facts for one attribute of one subject, by their keys."""
 
 
-def _worded(shelf: Shelf, claim: Claim, key: str) -> Standing | None:
+def worded(shelf: Shelf, claim: Claim, key: str) -> Standing | None:
     """The first fact that the claim states in more words, or in fewer."""
     if claim.attribute in GROWS:
         same = next((fact for fact in shelf.values() if within(fact.key, key) or within(key, fact.key)), None)
@@ -144,19 +144,6 @@ def _worded(shelf: Shelf, claim: Claim, key: str) -> Standing | None:
         return None
     facts = (fact for fact in shelf.values() if not fact.verbatim)
     return next((fact for fact in facts if overlap(fact.value, claim.value) == 1.0), None)
-
-
-def _about(shelf: Shelf, claim: Claim) -> list[Standing]:
-    """The facts that a retraction or a task update is about."""
-    same, plain = shelf.get(value_key(claim)), normalised(claim.value)
-    return [
-        fact
-        for fact in shelf.values()
-        if not claim.value
-        or fact is same
-        or normalised(fact.value) == plain
-        or overlap(fact.value, claim.value) >= SAME_TASK
-    ]
 
 
 AT_ONCE = timedelta(minutes=1)
@@ -297,7 +284,7 @@ class Group:
     def _hold(self, claim: Claim, event: Event) -> None:
         reached = self._reached(claim.attribute, claim, event)
         standing, key = reached[0], value_key(claim)
-        same = standing.get(key) or _worded(standing, claim, key)
+        same = standing.get(key) or worded(standing, claim, key)
         if same is not None:
             same.support(claim, event)
             longer = len(claim.value) > len(same.value) and claim.attribute in GROWS and not claim.verbatim
@@ -359,8 +346,12 @@ class Group:
     def _finish(self, claim: Claim, event: Event, state: FactState) -> None:
         """End the facts that a retraction or a task update is about; if there are none, keep it as history."""
         ended = False
+        key, plain = value_key(claim), normalised(claim.value)
         for standing in [shelf for name in kin(claim.attribute) for shelf in self._reached(name, claim, event)]:
-            for fact in _about(standing, claim):
+            for fact in list(standing.values()):
+                same = fact.key == key or normalised(fact.value) == plain
+                if claim.value and not same and overlap(fact.value, claim.value) < SAME_TASK:
+                    continue
                 task = fact.claim.category is Category.TASK
                 fact.end(state if task else FactState.ENDED, claim.until or event.at)
                 fact.back(claim, event)
