@@ -17,7 +17,7 @@ from hybrid_memory.facts.authority import by_the_user, names_of_user, person_of
 from hybrid_memory.facts.fact import OTHERS, SETTLED, Category, Claim, Fact, FactScope, Stance
 from hybrid_memory.facts.learn import Extractors, learn_alone, learn_before_reading
 from hybrid_memory.facts.profile import UserProfile
-from hybrid_memory.facts.resolving import Group, Pair, Trust, group_of
+from hybrid_memory.facts.resolving import Group, Pair, Standing, Trust, group_of
 from hybrid_memory.facts.values import NOT_SAID, normalised
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import LogState, Receipt
@@ -118,21 +118,22 @@ class Knowledge:
     @property
     def facts(self) -> list[Fact]:
         """All facts, oldest first."""
-        return [fact for fact, _ in self._made()]
+        with self._lock:
+            return [each.as_fact() for each in self._ordered()]
 
     def statements(self) -> list[tuple[Fact, str]]:
         """The user's own sentences that no other one ended, oldest first, each with its vector as text."""
-        return [(fact, vector) for fact, vector in self._made() if fact.text and fact.current]
+        with self._lock:
+            known = [each for each in self._ordered() if each.claim.sentence and each.state.standing]
+            return [(each.as_fact(), each.claim.vector) for each in known]
 
     def rejections(self) -> list[Fact]:
         """The sentences that somebody rejected or corrected."""
         return [fact for fact in self.facts if fact.reviewed and fact.valid_to == fact.valid_from and fact.text]
 
-    def _made(self) -> list[tuple[Fact, str]]:
-        """All facts with their vectors, oldest first."""
-        with self._lock:
-            known = [fact for group in self._groups.values() for fact in group.facts.values()]
-            return [(each.as_fact(), each.claim.vector) for each in sorted(known, key=lambda each: (each.at, each.id))]
+    def _ordered(self) -> list[Standing]:
+        known = [fact for group in self._groups.values() for fact in group.facts.values()]
+        return sorted(known, key=lambda each: (each.at, each.id))
 
 
 def place_of(event: Event) -> Place:
