@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import Event, EventKind, Fact, FactState, HybridMemory, Scope, ScopedMemory
+from hybrid_memory.config import ConflictRule
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.attributes import attribute
 from hybrid_memory.facts.fact import SETTLED, USER, Claim, Stance
 from hybrid_memory.facts.facts import Knowledge
 from hybrid_memory.facts.learn import Extractors
-from hybrid_memory.facts.resolving import AT_ONCE, resolve
+from hybrid_memory.facts.resolving import AT_ONCE, Trust
 from tests.faces import Face, Open
 from tests.world import rows
 
@@ -38,6 +39,19 @@ def claim(name: str, value: str, source: int, stance: Stance = Stance.HOLDS, **m
     about = attribute(name)
     subject = more.pop("subject", USER)
     return Claim(subject, name, value, about.category, source, stance, single=about.single, by="rule", **more)
+
+
+def knowing(*batches: list[Event], rule: ConflictRule = "newest", trust: Trust = lambda _: 1.0) -> Knowledge:
+    """What these come to, taken in one batch after the other."""
+    known = Knowledge((), (), rule, trust)
+    for number, batch in enumerate(batches):
+        given = [replace(event, position=1000 * number + event.position) for event in batch]
+        known.take(given, (1000 * (number + 1), ""))
+    return known
+
+
+def resolve(claims: list[Event], **options: Any) -> list[Fact]:
+    return knowing(claims, **options).facts
 
 
 def shown(facts: Sequence[Fact]) -> list[tuple[str, str]]:

@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, ScopedMemory, UserProfile, open_memory
+from hybrid_memory import Event, HybridMemory, MemoryConfig, ScopedMemory, UserProfile, open_memory
 from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.artifacts.reading import MAX_CHANGED, read_ledger
 from hybrid_memory.context.compact import MAX_STRETCHES
 from hybrid_memory.context.shortening import excerpt as shortened_to
-from hybrid_memory.facts.profiling import MAX_FACTS, own_facts, profile_of
-from hybrid_memory.facts.resolving import resolve
+from hybrid_memory.facts.profiling import MAX_FACTS, profile_of
 from hybrid_memory.facts.statements import Statements
 from hybrid_memory.recall.plan import MAX_TIMES, plan
 from hybrid_memory.text.asking import MAX_CHARS, about_now
@@ -104,24 +103,13 @@ def test_no_verb_reads_more_of_a_longer_log() -> None:
     assert not grew
 
 
-def claims_of(words: str) -> list[Event]:
-    turn = event(1, words)
-    return [
-        Event(number, f"c{number}", turn.scope, EventKind.CLAIM, turn.at, liking.as_payload(), (turn.id,))
-        for number, claim in enumerate(Statements().extract([turn], []), 2)
-        for liking in [replace(claim, attribute="likes", verbatim=False) if claim.verbatim else claim]
-    ]
-
-
 def test_a_field_looks_at_so_many_facts() -> None:
-    facts = own_facts(resolve(claims_of("I like tea.")))
-    many = [
-        fact.__class__(
-            **{name: getattr(fact, name) for name in fact.__slots__} | {"id": number, "value": f"tea{number}"}
-        )
-        for number in range(2 * MAX_FACTS)
-        for fact in facts[:1]
-    ]
+    with open_memory("memory://", embedder="none") as memory:
+        me = memory.scoped(user="u")
+        me.remember("I like tea.")
+        (fact,) = me.facts()
+    liking = replace(fact, attribute="likes", verbatim=False)
+    many = [replace(liking, id=number, value=f"tea{number}") for number in range(2 * MAX_FACTS)]
     made = profile_of(many, UserProfile)
     assert len(made.likes) == MAX_FACTS
     assert f"tea{2 * MAX_FACTS - 1}" in made.likes
@@ -138,7 +126,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "plan": lambda text: plan(text, now=NOW, candidates=48),
     "now": about_now,
     "clean": clean,
-    "rules": claims_of,
+    "rules": lambda text: Statements().extract([event(1, text)], []),
 }
 
 

@@ -10,7 +10,8 @@ from hybrid_memory.text.tokenize import cjk_share
 RULE = "rule: "
 """The prefix of standing instructions about the thing that follows; they hold one value."""
 
-_ORDERS = frozenset(("instruction", "communication_style"))
+ORDERS = ("instruction", "communication_style")
+"""Attributes that, like rules, tell the assistant how to work."""
 
 FAVOURITES = ("favorite_", "最喜欢的")
 """Prefixes of attributes for a favourite of a kind; they hold one value."""
@@ -147,7 +148,7 @@ def kin(name: str) -> tuple[str, ...]:
 
 def is_order(name: str) -> bool:
     """Whether facts with this attribute tell the assistant how to work."""
-    return name in _ORDERS or name.startswith(RULE)
+    return name in ORDERS or name.startswith(RULE)
 
 
 _WORDED = {

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from hybrid_memory.facts.attributes import is_order
 from hybrid_memory.facts.fact import USER, Claim, Fact, FactScope
@@ -17,7 +16,6 @@ from hybrid_memory.log.message import INSTRUCTING, Origin, Role
 from hybrid_memory.text import lazy
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.speakers import is_chinese, person_named, voice
-from hybrid_memory.text.tokenize import plain_terms
 
 NAMED_CHARS = 200
 """How much of the beginning of a turn is searched for a name."""
@@ -30,20 +28,14 @@ def heard(turns: Iterable[Event]) -> list[Event]:
     return [turn for turn in turns if turn.origin in _PEOPLE]
 
 
-def admitted(
-    claims: Iterable[tuple[Event, Claim]], before: Sequence[Event], origins: Sequence[str]
-) -> list[tuple[Event, Claim]]:
-    """The claims that the speakers of their turns may make, if facts are learned from these origins.
-
-    ``before`` are the turns before and among them.
-    """
-    return [
-        (turn, claim)
-        for turn, claim in claims
-        if ("user" in origins and (turn.origin in INSTRUCTING or _repeats_the_user(turn, claim, before)))
-        or ("assistant" in origins and _notes_of_the_user(turn, claim))
-        or ("person" in origins and turn.origin not in INSTRUCTING and _about_themselves(turn, claim))
-    ]
+def may_claim(turn: Event, claim: Claim, origins: Sequence[str]) -> bool:
+    """Whether the speaker of the turn may make the claim, if facts are learned from these origins."""
+    if turn.origin in INSTRUCTING:
+        return "user" in origins
+    note = turn.message.role is Role.USER and turn.origin is Origin.ASSISTANT and not turn.message.name
+    if "assistant" in origins and note and not is_order(claim.attribute) and person_of(claim.subject) == USER:
+        return True
+    return "person" in origins and _about_themselves(turn, claim)
 
 
 def _about_themselves(turn: Event, claim: Claim) -> bool:
@@ -57,23 +49,6 @@ def _about_themselves(turn: Event, claim: Claim) -> bool:
     shared = turn.scope.space is not None and (turn.origin is Origin.PERSON or subject != writer)
     own = subject == name != ""
     return turn.origin in _PEOPLE and not is_order(claim.attribute) and subject != USER and (own or shared)
-
-
-def _notes_of_the_user(turn: Event, claim: Claim) -> bool:
-    """Whether it is the assistant's note about the user, in the user's role, and not an instruction."""
-    if turn.message.role is not Role.USER or turn.origin is not Origin.ASSISTANT or turn.message.name:
-        return False
-    return not is_order(claim.attribute) and person_of(claim.subject) == USER
-
-
-def _repeats_the_user(turn: Event, claim: Claim, before: Sequence[Event]) -> bool:
-    """Whether a note about the user repeats what they have just said."""
-    if not _notes_of_the_user(turn, claim):
-        return False
-    earlier = [event.message.text for event in before if event.position < turn.position and event.origin in INSTRUCTING]
-    said = {term for text in earlier for term in plain_terms(text)}
-    wanted = plain_terms(claim.value)
-    return bool(wanted) and said.issuperset(wanted)
 
 
 def person_of(subject: str) -> str:
@@ -157,9 +132,9 @@ def scope_of(sentence: str) -> FactScope:
 
 
 def scope_in(claim: Claim, text: str) -> FactScope:
-    """The scope of a claim extracted from this text; claims other than instructions always apply."""
-    if not is_order(claim.attribute):
-        return FactScope.ALWAYS
+    """The scope of a claim extracted from this text, if it has none yet; only that of instructions is limited."""
+    if claim.scope is not FactScope.ALWAYS or not is_order(claim.attribute):
+        return claim.scope
     parts = sentences(text)
     value = " ".join(claim.value.rstrip("…").split()).casefold()
     place = next((number for number, part in enumerate(parts) if value in " ".join(part.split()).casefold()), None)
@@ -167,11 +142,6 @@ def scope_in(claim: Claim, text: str) -> FactScope:
     if len(said) > 1 and not (len(said[1]) <= MAX_ASIDE_CHARS and _ASIDE.match(said[1])):
         said.pop()
     return scope_of(" ".join(said))
-
-
-def scoped(claim: Claim, text: str) -> Claim:
-    """The claim with its scope, unless that is set already."""
-    return claim if claim.scope is not FactScope.ALWAYS else replace(claim, scope=scope_in(claim, text))
 
 
 def within_project(fact: Fact) -> str:

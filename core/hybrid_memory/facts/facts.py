@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import logging
-from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
-from itertools import count
+from dataclasses import replace
 from threading import RLock
 from typing import Any
 
@@ -41,13 +38,8 @@ Place = tuple[int, str]
 
 NOWHERE: Place = (0, "")
 
-
-@dataclass(slots=True)
-class _Known:
-    """A fact and its cached value."""
-
-    fact: Standing
-    made: Fact | None = None
+SHEETS = 8
+"""So many sheets of an owner and view are kept."""
 
 
 class Knowledge:
@@ -60,36 +52,29 @@ class Knowledge:
         last: the last claim added.
         hidden: stretches of the log whose claims are ignored.
         user: the owner of the facts; None in a space, which has no user.
-        number: unique within the process.
         passing: sessions with instructions that apply only there.
+        sheets: what prompts show of it, by `last`, and by the session if that is among these.
         speakers: the names under which the user spoke, empty for turns without one.
     """
-
-    _numbers = count()
 
     def __init__(
         self, mark: tuple[Place, ...], hidden: Stretches, rule: ConflictRule, trust: Trust, user: str | None = None
     ) -> None:
-        self.number = next(self._numbers)
         self.mark = mark
         self.last = NOWHERE
         self.hidden = hidden
         self.passing: set[str | None] = set()
+        self.sheets: LruCache[tuple[Place, str | None], Any] = LruCache(SHEETS)
         self.speakers: set[str] = set()
-        self._rule, self._trust = rule, trust
         self._lock = RLock()
         self._user = user
         self._own: set[str] = names_of_user((), user)
-        self._others: set[str] = set()
         self._decided: dict[tuple[int, str], Claim] = {}
-        self._groups: dict[tuple[str, str], Group] = {}
-        self._known: dict[int, _Known] = {}
-        self._order: list[tuple[datetime, int]] = []
+        self._groups = defaultdict[tuple[str, str], Group](lambda: Group(rule, trust))
 
     def names_the_user_anew(self, events: Sequence[Event]) -> bool:
-        """Whether these claims show that the user has a name others used before, whose claims then do not count."""
-        with self._lock:
-            return self._user is not None and not self._others.isdisjoint(names_of_user(events, self._user))
+        """Whether these claims show that the user has another name, under which what others claimed does not count."""
+        return self._user is not None and not names_of_user(events, self._user) <= self._own
 
     def _as_decided(self, claim: Claim) -> Claim:
         """The claim of a sentence that somebody decided on as what they saw then, however it is read now."""
@@ -114,11 +99,10 @@ class Knowledge:
             for event in events:
                 if event.position <= self.last[0]:
                     continue
-                if self._user is not None and not by_the_user(event):
-                    subject = person_of(event.payload["subject"])
-                    if subject in self._own:  # nobody else speaks about the user by name
-                        continue
-                    self._others.add(subject)
+                # Nobody else speaks about the user by name.
+                named = self._user is not None and person_of(event.payload["subject"]) in self._own
+                if named and not by_the_user(event):
+                    continue
                 if not visible(turn_of(event), self.hidden):
                     continue
                 claim = self._as_decided(Claim.of(event.payload))
@@ -128,51 +112,28 @@ class Knowledge:
                     self.passing.add(event.scope.session)
                 groups[group_of(claim)].append((replace(event, payload={}), claim))
             for key, pairs in groups.items():
-                group = self._groups.setdefault(key, Group(self._rule, self._trust))
-                self._note(group.take(pairs), group)
+                self._groups[key].take(pairs)
             self.last = max(self.last, last)
 
     @property
     def facts(self) -> list[Fact]:
         """All facts, oldest first."""
         with self._lock:
-            return [self._made(self._known[number]) for _, number in self._order]
+            return [each.as_fact() for each in self._ordered()]
 
     def statements(self) -> list[tuple[Fact, str]]:
         """The user's own sentences that no other one ended, oldest first, each with its vector as text."""
         with self._lock:
-            known = (self._known[number] for _, number in self._order)
-            return [
-                (self._made(each), each.fact.claim.vector)
-                for each in known
-                if each.fact.claim.sentence and each.fact.state.standing
-            ]
+            known = [each for each in self._ordered() if each.claim.sentence and each.state.standing]
+            return [(each.as_fact(), each.claim.vector) for each in known]
 
     def rejections(self) -> list[Fact]:
         """The sentences that somebody rejected or corrected."""
-        with self._lock:
-            known = (self._known[number] for _, number in self._order)
-            return [
-                self._made(each)
-                for each in known
-                if SETTLED in each.fact.by and each.fact.valid_to == each.fact.valid_from and each.fact.claim.sentence
-            ]
+        return [fact for fact in self.facts if fact.reviewed and fact.valid_to == fact.valid_from and fact.text]
 
-    def _note(self, changed: dict[int, Standing], group: Group) -> None:
-        for number in changed:
-            fact, known = group.facts.get(number), self._known.pop(number, None)
-            if fact is not None:
-                self._known[number] = _Known(fact)
-                if known is None:
-                    insort(self._order, (fact.at, number))
-            elif known is not None:
-                del self._order[bisect_left(self._order, (known.fact.at, number))]
-
-    @staticmethod
-    def _made(known: _Known) -> Fact:
-        if known.made is None:
-            known.made = known.fact.as_fact()
-        return known.made
+    def _ordered(self) -> list[Standing]:
+        known = [fact for group in self._groups.values() for fact in group.facts.values()]
+        return sorted(known, key=lambda each: (each.at, each.id))
 
 
 def place_of(event: Event) -> Place:
@@ -200,7 +161,7 @@ _log = logging.getLogger(__name__)
 
 
 class FactsProjection(Projection):
-    """The facts of each owner and view, their sheets, and the progress of extractors."""
+    """The facts of each owner and view, and the progress of extractors."""
 
     kinds = frozenset({EventKind.CLAIM, EventKind.LEARNED})
     progress = frozenset({EventKind.MESSAGE, EventKind.LEARNED})
@@ -209,12 +170,10 @@ class FactsProjection(Projection):
     def __init__(self, profile: type[UserProfile] = UserProfile) -> None:
         self.profile = profile
         self.known: LruCache[tuple[Any, ...], Knowledge] = LruCache(CACHED)
-        self.sheets: LruCache[tuple[Any, ...], Any] = LruCache(CACHED)
 
     def clear(self, owner: Scope | None = None) -> None:
         """Drop cached facts and sheets; they are derived from the log again."""
-        for cache in (self.known, self.sheets):
-            cache.clear(lambda key, _: owner in (None, key[0]))
+        self.known.clear(lambda key, _: owner in (None, key[0]))
 
     def sources(self, item: object) -> Sequence[str] | None:
         """Ids of the turns behind a fact."""
@@ -313,8 +272,8 @@ async def knowledge(run: Runner, view: View, state: LogState | None = None) -> K
         known = await _begun(run, view, mark)
     if known.last != newest:
         claims = await run.call(view.truth.read, view.owner, kinds=(EventKind.CLAIM,), after=max(0, known.last[0] - 1))
-        went_on = not known.last[0] or (bool(claims) and place_of(claims[0]) == known.last)
-        if not went_on or known.names_the_user_anew(_shown(claims, view)):
+        went_on = bool(claims) and place_of(claims[0]) == known.last
+        if known.last[0] and (not went_on or known.names_the_user_anew(_shown(claims, view))):
             known = await _begun(run, view, mark)
             claims = await run.call(view.truth.read, view.owner, kinds=(EventKind.CLAIM,))
         await run.call(known.take, _shown(claims, view), place_of(claims[-1]) if claims else newest)
@@ -356,21 +315,16 @@ async def settle(
         raise InvalidInputError(f"{scope.owner} has no such fact: {fact!r}")
     known = await knowledge(run, await in_view(run, services, scope))
     vector = next((vector for each, vector in known.statements() if each.id == fact.id), "")
-    claims = [
-        replace(claim, source=position)
-        for claim in _decisions(fact, value, vector, reject=reject)
-        for position in fact.positions
-    ]
     drafts = [
         services.draft(
             EventKind.CLAIM,
-            claim.as_payload(),
+            replace(claim, source=position).as_payload(),
             session=scope.session if fact.scope is FactScope.ALWAYS else fact.session,
             sources=(source, fact.asked) if fact.asked else (source,),
             author=services.author,
         )
-        for claim in claims
-        for source in [fact.sources[fact.positions.index(claim.source)]]
+        for claim in _decisions(fact, value, vector, reject=reject)
+        for position, source in zip(fact.positions, fact.sources, strict=True)
     ]
     try:
         appended = await run.call(services.truth.append, scope.owner, drafts, seen=seen)

@@ -104,7 +104,7 @@ def _shipped() -> Judge:
     if tuple(arrays["outputs"].tolist()) != OUTPUTS:
         raise ValueError("judge.npz was fitted for other kinds or attributes: run benchmarks/sentences --write")
     mean = arrays["mean"].astype(np.float32)
-    scale = arrays.get("scale", np.ones_like(mean)).astype(np.float32)
+    scale = arrays["scale"].astype(np.float32)
     count = sum(name.endswith(".0") for name in arrays)
     layers = tuple(tuple(arrays[f"{row}.{name}"].astype(np.float32) for name in range(4)) for row in range(count))
     return Judge(str(arrays["embedder"]), Network(mean, scale, layers), *arrays["calibration"].tolist())

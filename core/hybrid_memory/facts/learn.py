@@ -12,7 +12,7 @@ from datetime import timedelta
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.facts.attributes import statement
-from hybrid_memory.facts.authority import admitted, heard, scoped, speaker_of
+from hybrid_memory.facts.authority import heard, may_claim, scope_in, speaker_of
 from hybrid_memory.facts.fact import SETTLED, USER, Claim, FactExtractor, Stance
 from hybrid_memory.facts.statements import Statements, stated_in
 from hybrid_memory.log.event import Event, EventKind, principal_of
@@ -35,8 +35,8 @@ MODEL = "model "
 READ_BATCH, WAIT_BATCH = 128, 16
 """Turns read by rules in one step; the second while a prompt waits."""
 
-CALL_TURNS, CALL_TOKENS = 20, 2_000
-"""The most turns per call of a model, and their most tokens."""
+CALL_TURNS = 20
+"""Turns that a model reads in one step."""
 
 BEFORE = 8
 """Number of earlier turns given as context."""
@@ -171,8 +171,6 @@ async def _catch_up(
         if turns and until is not None and time.monotonic() > until:
             services.state(Extractors).left.add(owner)
             return count
-        last = not by_model and len(turns) < limit
-        turns = _within(services, turns) if by_model else turns
         if not turns:
             return count
         await services.state(TextIndex).go_on(run, services, owner)
@@ -194,7 +192,7 @@ async def _catch_up(
             if progress is not None:
                 left = await run.call(services.truth.count, owner, after=turns[-1].position)
                 progress(done, done + left)
-            if last:
+            if len(turns) < limit:
                 return count
 
 
@@ -218,18 +216,6 @@ async def cursors_of(
     return number_of(last), last.payload["cursors"]
 
 
-def _within(services: Services, turns: Sequence[Event]) -> list[Event]:
-    """The first turns, at least one, that fit into one call."""
-    total = 0
-    kept: list[Event] = []
-    for turn in turns:
-        total += services.count(turn.message.text)
-        if kept and total > CALL_TOKENS:
-            break
-        kept.append(turn)
-    return kept
-
-
 async def claims_of(
     run: Runner, services: Services, extractor: FactExtractor, turns: Sequence[Event]
 ) -> list[tuple[Event, Claim]]:
@@ -251,17 +237,15 @@ async def claims_of(
         # A scope without a session reads all sessions: the turns of others are no context.
         before = [turn for turn in before if turn.scope == session[0].scope]
         turns, before = heard(session), heard(before)
-        made = await _made(run, services, extractor, turns, before) if turns else []
-        mine: list[tuple[Event, Claim]] = []
-        for claim in made:
+        for claim in await _made(run, services, extractor, turns, before) if turns else []:
             if (event := by_position.get(claim.source)) is not None:
-                own = scoped(claim, event.message.text)
+                own = replace(claim, scope=scope_in(claim, event.message.text))
                 writer = principal_of(event.author).user if event.author else None
                 # In a shared space, the first person is the turn's author.
                 if writer is not None and (own.subject == USER or own.subject.startswith(f"{USER}'s ")):
                     own = replace(own, subject=writer + own.subject.removeprefix(USER))
-                mine.append((event, own))
-        claims += admitted(mine, [*before, *turns], services.config.learning.origins)
+                if may_claim(event, own, services.config.learning.origins):
+                    claims.append((event, own))
     return claims
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime
 from enum import Enum
 from typing import Any, Self
@@ -62,26 +62,21 @@ class ProfileEntry:
     confidence: float
     importance: float
 
+    @property
+    def days(self) -> str:
+        """The day from which it holds, and that until which it did."""
+        return f"{self.valid_from:%Y-%m-%d}{'' if self.valid_to is None else f' to {self.valid_to:%Y-%m-%d}'}"
+
     def __repr__(self) -> str:
-        until = "" if self.valid_to is None else f" to {self.valid_to:%Y-%m-%d}"
-        state = f"{self.state}, {self.confidence:.2f}, from {self.valid_from:%Y-%m-%d}{until}"
+        state = f"{self.state}, {self.confidence:.2f}, from {self.days}"
         return f"<ProfileEntry {shown(self.value)} ({state}, {display.counted(len(self.sources), 'turn')})>"
 
 
-@dataclass(frozen=True, slots=True)
-class _Origins:
-    """For each field: the current entries, all entries ever, and the Chinese name."""
-
-    standing: Mapping[str, tuple[ProfileEntry, ...]] = field(default_factory=dict)
-    history: Mapping[str, tuple[ProfileEntry, ...]] = field(default_factory=dict)
-    chinese: Mapping[str, str] = field(default_factory=dict)
+Entries = Mapping[str, tuple[ProfileEntry, ...]]
+"""The entries of each field that has some."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
-    label: str
-    text: str
-    importance: float
+_Item = tuple[float, str, str]
 
 
 def _text(about: str, chinese: str, *, importance: float = 0.0, title: str | None = None) -> Any:
@@ -135,24 +130,20 @@ class UserProfile(CheckedModel):
     goals: list[str] = _list("What they want to achieve.", "目标", "goal")
     notes: list[str] = _list("What else is good to know.", "备注", "note, experience, possession")
 
-    _origins: _Origins = PrivateAttr(default_factory=_Origins)
+    _standing: Entries = PrivateAttr(default_factory=dict)
+    _history: Entries = PrivateAttr(default_factory=dict)
+    _chinese: Mapping[str, str] = PrivateAttr(default_factory=dict)
 
-    def resting_on(
-        self,
-        standing: Mapping[str, tuple[ProfileEntry, ...]],
-        history: Mapping[str, tuple[ProfileEntry, ...]],
-        chinese: Mapping[str, str],
-    ) -> Self:
-        """The same profile, with the origins of each field's values and its Chinese name."""
-        profile = self.model_copy()
-        profile._origins = _Origins(standing, history, chinese)  # noqa: SLF001 - of the same class
-        return profile
+    def resting_on(self, standing: Entries, history: Entries, chinese: Mapping[str, str]) -> Self:
+        """This profile, with the present and all entries of each field, and its Chinese name."""
+        self._standing, self._history, self._chinese = standing, history, chinese
+        return self
 
     @property
     def sources(self) -> dict[str, tuple[ProfileEntry, ...]]:
         """The values of each field in order, with their facts and turns; values set by hand are not included."""
         kept = {}
-        for name, entries in self._origins.standing.items():
+        for name, entries in self._standing.items():
             values = frozenset(self._values(name))
             kept[name] = tuple(entry for entry in entries if entry.value in values)
         return {name: entries for name, entries in kept.items() if entries}
@@ -166,7 +157,7 @@ class UserProfile(CheckedModel):
         fields = type(self).model_fields
         if field not in fields:
             raise InvalidInputError(f"{type(self).__name__} has no field {field!r}: choose one of {', '.join(fields)}")
-        return self._origins.history.get(field, ())
+        return self._history.get(field, ())
 
     @property
     def text(self) -> str:
@@ -179,7 +170,7 @@ class UserProfile(CheckedModel):
     def render(self, max_tokens: int, count: Callable[[str], int]) -> str:
         """The `text` within a budget; the least important values are left out first."""
         items = self._items()
-        ranked = sorted(range(len(items)), key=lambda row: -items[row].importance)
+        ranked = sorted(range(len(items)), key=lambda row: -items[row][0])
 
         def best(number: int) -> str:
             kept = frozenset(ranked[:number])
@@ -215,12 +206,9 @@ class UserProfile(CheckedModel):
         """A row for each value; the first shows earlier values of the field."""
         entries = self.sources.get(name, ())
         former = [entry for entry in self.history(name) if not entry.state.standing]
-        spans = [
-            f"{one.valid_from:%Y-%m-%d}{'' if (to := one.valid_to) is None else f' to {to:%Y-%m-%d}'}" for one in former
-        ]
         before = "<br>".join(
-            display.text(f"{_shown(one.value, chinese)} ({one.state}, {span}; {', '.join(one.sources)})")
-            for one, span in zip(former, spans, strict=True)
+            display.text(f"{_shown(one.value, chinese)} ({one.state}, {one.days}; {', '.join(one.sources)})")
+            for one in former
         )
         label = self._label(name, chinese)
         values = [value for value in self._values(name) if first_said(earlier, name, _shown(value, chinese))]
@@ -237,29 +225,28 @@ class UserProfile(CheckedModel):
         if value is None or value == "":
             return ()
         if isinstance(value, set | frozenset):
-            entries = self._origins.standing.get(name, ())
+            entries = self._standing.get(name, ())
             order = {entry.value: place for place, entry in reversed([*enumerate(entries)])}
             return tuple(sorted(value, key=lambda each: (order.get(each, len(order)), str(each))))
         return tuple(value) if isinstance(value, list | tuple) else (value,)
 
     def _items(self) -> list[_Item]:
-        """All values in schema order, as a prompt shows them."""
+        """The importance, label and text of all values in schema order, as a prompt shows them."""
         chinese = self._is_chinese
         items = []
         told: set[tuple[str, str]] = set()
         for name in type(self).model_fields:
-            known = {entry.value: entry.importance for entry in self._origins.standing.get(name, ())}
+            known = {entry.value: entry.importance for entry in self._standing.get(name, ())}
             label = self._label(name, chinese) + ("：" if chinese else ": ")
             least = self._extra(name).get("importance", 0.0)
             for value in self._values(name):
                 text = _shown(value, chinese)
-                if not first_said(told, name, text):
-                    continue
-                items.append(_Item(label, text, max(least, known.get(value, NO_FACT_IMPORTANCE))))
+                if first_said(told, name, text):
+                    items.append((max(least, known.get(value, NO_FACT_IMPORTANCE)), label, text))
         return items
 
     def _label(self, name: str, chinese: bool) -> str:
-        label = (self._extra(name).get("chinese") or self._origins.chinese.get(name)) if chinese else None
+        label = (self._extra(name).get("chinese") or self._chinese.get(name)) if chinese else None
         return str(label or type(self).model_fields[name].title or name.replace("_", " "))
 
     def _extra(self, name: str) -> dict[str, Any]:
@@ -294,8 +281,8 @@ def is_chinese(values: Iterable[str]) -> bool:
 
 def _written(items: Iterable[_Item]) -> str:
     lines: dict[str, list[str]] = {}
-    for item in items:
-        lines.setdefault(item.label, []).append(item.text)
+    for _, label, text in items:
+        lines.setdefault(label, []).append(text)
     return "\n".join(label + ("；" if label.endswith("：") else "; ").join(texts) for label, texts in lines.items())
 
 

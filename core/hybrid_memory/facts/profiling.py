@@ -25,7 +25,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
-from hybrid_memory.facts.attributes import ATTRIBUTES, FAVOURITES, RULE, worded
+from hybrid_memory.facts.attributes import ATTRIBUTES, FAVOURITES, ORDERS, RULE, worded
 from hybrid_memory.facts.authority import within_project
 from hybrid_memory.facts.fact import USER, Fact
 from hybrid_memory.facts.profile import HAN, ProfileEntry, UserProfile, is_chinese
@@ -186,14 +186,10 @@ def _options(member: Any) -> dict[str, Any]:
 MAX_FACTS = 1000
 """The most facts that a field considers: current, important, well supported and new ones first."""
 
-FEW = 32
-"""If a field rejects a list, up to this many values are dropped one by one, then half of them at once."""
-
 P = TypeVar("P", bound=UserProfile)
 
 _AGAINST = frozenset(("dislikes", "avoids"))
-_ORDERS = frozenset(("instruction", "communication_style"))
-_PLAIN = frozenset(("likes", "prefers", "interest", *_ORDERS))
+_PLAIN = frozenset(("likes", "prefers", "interest", *ORDERS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +236,6 @@ def profile_of(facts: Iterable[Fact], schema: type[P]) -> P:
         before = [] if field.own else [other for other in fields if other.own]
         taken = [fact for attribute, held in by_attribute.items() if field.takes(attribute) for fact in held]
         if len(taken) > MAX_FACTS:
-            current = [fact for fact in taken if fact.state.standing]
-            taken = current if len(current) >= MAX_FACTS else taken
             taken = heapq.nlargest(
                 MAX_FACTS, taken, key=lambda one: (one.state.standing, one.importance, *_support(one))
             )
@@ -295,7 +289,7 @@ def _needs_words(fact: Fact, field: ProfileField) -> bool:
     others = field.besides(fact.attribute)
     if fact.attribute in _AGAINST:
         return not _AGAINST.issuperset(others)
-    if fact.attribute.startswith(RULE) and _ORDERS.issuperset(others):
+    if fact.attribute.startswith(RULE) and set(ORDERS).issuperset(others):
         return False
     known = fact.attribute in ATTRIBUTES or fact.attribute.startswith((RULE, *FAVOURITES))
     return known and bool(others) and field.many and fact.attribute not in _PLAIN
@@ -334,11 +328,7 @@ def _accepted(
     if field.many:
         # Rounded, as its day counts more than how sure it is.
         ranked = sorted(entries, key=lambda one: (round(one.importance, 2), one.valid_from, one.facts), reverse=True)
-        numbers, count = list[int](), len(ranked)
-        while count > FEW:
-            numbers.append(count)
-            count //= 2
-        choices = [tuple(ranked[:number]) for number in (*numbers, *range(count, 0, -1))]
+        choices = [tuple(ranked[:number]) for number in range(len(ranked), 0, -1)]
     for choice in choices:
         value = [entry.value for entry in choice] if field.many else choice[0].value
         try:

@@ -7,7 +7,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from hybrid_memory.errors import ModelError
@@ -108,20 +107,17 @@ class ModelExtractor:
         claims: list[Claim] = []
         earlier = list(before)
         for span in spans(turns):
-            claims.extend(self._claims(span, earlier))
+            asked = question(span, earlier, self._fields)
             earlier += span
+            if not asked.numbered:
+                continue
+            try:
+                claims += read(self._model.structured(prompt(asked), SCHEMA), asked, self.name)
+            except ModelError:
+                raise
+            except Exception as error:
+                raise ModelError(f"no facts by {self.name}: {type(error).__name__}: {error}") from error
         return claims
-
-    def _claims(self, span: Sequence[Event], earlier: Sequence[Event]) -> list[Claim]:
-        asked = question(span, earlier, self._fields)
-        if not asked.numbered:
-            return []
-        try:
-            return read(self._model.structured(prompt(asked), SCHEMA), asked, self.name)
-        except ModelError:
-            raise
-        except Exception as error:
-            raise ModelError(f"no facts by {self.name}: {type(error).__name__}: {error}") from error
 
 
 def spans(turns: Sequence[Event]) -> Iterator[list[Event]]:
@@ -287,8 +283,6 @@ MISCOUNTED = 2
 """By how many turns a model's turn number may be off."""
 
 MAX_PER_TURN = 8
-MAX_ITEMS = 200
-MAX_DEPTH = 8
 
 _SPOKEN = {
     spoken: known.name
@@ -311,12 +305,18 @@ def read(answer: Any, asked: Question, by: str) -> list[Claim]:
 
     Raises ValueError if nothing in the answer looks like facts.
     """
-    facts = list(islice(_facts(answer), MAX_ITEMS))
-    if not facts:  # it may say so, there or one level down: some models repeat the schema around them
-        holders = [answer, *answer.values()] if isinstance(answer, Mapping) else []
-        given = [holder["facts"] for holder in holders if isinstance(holder, Mapping) and "facts" in holder]
-        if not any(facts in (None, [], {}) for facts in given):
-            raise ValueError("the answer has no facts")
+    # There or one level down: some models repeat the schema around them.
+    holders = [answer, *answer.values()] if isinstance(answer, Mapping) else []
+    given = next((one["facts"] or [] for one in holders if isinstance(one, Mapping) and "facts" in one), None)
+    facts = [
+        one
+        for one in (given if isinstance(given, list) else ())
+        if isinstance(one, Mapping)
+        and isinstance(one.get("attribute"), str)
+        and type(one.get("value")) in {str, int, float}
+    ]
+    if not facts and given != []:
+        raise ValueError("the answer has no facts")
     context = "\n".join(map(_plain_line, asked.before))
     grounds: dict[int, Ground] = {}
     for turn in asked.turns:
@@ -327,7 +327,7 @@ def read(answer: Any, asked: Question, by: str) -> list[Claim]:
     lists = {name: kind.startswith("list") for name, kind, _ in asked.fields}
     found: dict[tuple[int, str, str, str], Claim] = {}
     for fact in facts:
-        for claim in _claims(fact, grounds, lists, by):
+        if (claim := _claim(fact, grounds, lists, by)) is not None:
             key = (claim.source, normalised(claim.subject), claim.attribute, normalised(claim.value))
             found.setdefault(key, claim)
     count = Counter[int]()
@@ -339,50 +339,19 @@ def read(answer: Any, asked: Question, by: str) -> list[Claim]:
     return sorted(claims, key=lambda claim: claim.source)
 
 
-def _facts(answer: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
-    """Everything in the answer with an attribute and a value, however deeply nested."""
-    if depth > MAX_DEPTH:
-        return
-    if isinstance(answer, Mapping):
-        if isinstance(answer.get("attribute"), str) and _texts(answer.get("value")):
-            yield answer
-        else:
-            for inner in answer.values():
-                yield from _facts(inner, depth + 1)
-    elif isinstance(answer, list):
-        for inner in answer:
-            yield from _facts(inner, depth + 1)
-
-
-def _whole(value: Any) -> int | None:
-    """The number, in any notation: 2, 2.0, "2", "[2]", "turn 2"."""
-    if isinstance(value, str) and (found := re.fullmatch(r"\D{0,8}(\d{1,9})\D{0,3}", value)):
-        return int(found[1])
-    number = type(value) in {int, float} and 0 < value < 10**9 and value == int(value)
-    return int(value) if number else None
-
-
-def _texts(value: Any) -> list[str]:
-    if isinstance(value, list):
-        return [text for item in value if not isinstance(item, list) for text in _texts(item)]
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**15:
-        return [str(value)]
-    if isinstance(value, float):
-        return [f"{value:g}"]
-    return [value] if isinstance(value, str) else []
-
-
 def _plain_line(turn: Shown) -> str:
     return unicodedata.normalize("NFKC", f"{turn.subject or ''}: {turn.words}").casefold()
 
 
-def _claims(fact: Mapping[str, Any], grounds: Mapping[int, Ground], lists: Mapping[str, bool], by: str) -> list[Claim]:
-    """The claims of one fact in the answer; none if any part of it is unusable."""
-    number = 1 if len(grounds) == 1 and fact.get("turn") is None else _whole(fact.get("turn"))
+def _claim(fact: Mapping[str, Any], grounds: Mapping[int, Ground], lists: Mapping[str, bool], by: str) -> Claim | None:
+    """The claim of one fact in the answer; None if any part of it is unusable."""
+    turn = 1 if len(grounds) == 1 and fact.get("turn") is None else fact.get("turn")
+    numbered = re.fullmatch(r"\D{0,8}(\d{1,9})(?:\.0)?\D{0,3}", str(turn))  # 2, 2.0, "2", "[2]", "turn 2"
+    number = int(numbered[1]) if numbered else 0
     about = _attribute(fact["attribute"], lists)
     stance = next((stance for stance in STANCES if stance.value == fact.get("stance", Stance.HOLDS.value)), None)
-    if number is None or number not in grounds or not about or stance is None:
-        return []
+    if number not in grounds or not about or stance is None:
+        return None
     known = attribute(about, single=not lists.get(about, True))
     task = known.category is Category.TASK
     if stance is not Stance.HOLDS and not task:
@@ -395,22 +364,17 @@ def _claims(fact: Mapping[str, Any], grounds: Mapping[int, Ground], lists: Mappi
     speaker = named[0].speaker if named else cited.speaker
     around = [number + off for step in range(1, MISCOUNTED + 1) for off in (step, -step)]
     others = [grounds[near] for near in around if near in grounds and grounds[near].speaker == speaker]
-    claims = []
-    for text in _texts(fact["value"]):
-        for ground in (cited, *others):
-            subject, value = ground.subject(person), ground.value(text, about)
-            if subject and value and ground.speaks_of(about):
-                since = ground.instant(fact.get("since")) if stance is Stance.HOLDS else None
-                due = ground.instant(fact.get("due")) if task else None
-                due = due if due is None or due.date() >= ground.at.date() else None
-                claims.append(
-                    Claim(
-                        subject, about, value, known.category, ground.position, stance, known.single, CONFIDENCE,
-                        known.importance, since=since, due=due, by=by,
-                    )
-                )  # fmt: skip
-                break
-    return claims
+    for ground in (cited, *others):
+        subject, value = ground.subject(person), ground.value(str(fact["value"]), about)
+        if subject and value and ground.speaks_of(about):
+            since = ground.instant(fact.get("since")) if stance is Stance.HOLDS else None
+            due = ground.instant(fact.get("due")) if task else None
+            due = due if due is None or due.date() >= ground.at.date() else None
+            return Claim(
+                subject, about, value, known.category, ground.position, stance, known.single, CONFIDENCE,
+                known.importance, since=since, due=due, by=by,
+            )  # fmt: skip
+    return None
 
 
 def _attribute(given: str, lists: Mapping[str, bool]) -> str:

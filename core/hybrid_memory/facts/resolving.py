@@ -6,12 +6,10 @@ applied incrementally; a late one, or one that calls an earlier one wrong, reapp
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from itertools import islice
 
 from hybrid_memory.config import ConflictRule
 from hybrid_memory.facts.attributes import kin
@@ -35,7 +33,8 @@ class Standing:
     Attributes:
         key: its value, normalised as claims of its attribute are compared.
         seen: when it was last stated.
-        sources: ids of the turns that state it, by position; last: the highest of these.
+        sources: ids of the turns that state it, by position.
+        made: what it comes to, until it changes.
     """
 
     id: int
@@ -57,9 +56,9 @@ class Standing:
     supersedes: int | None = None
     superseded_by: int | None = None
     rivals: dict[int, None] = field(default_factory=dict)
-    last: int = 0
     verbatim: bool = False
     session: str | None = None
+    made: Fact | None = None
 
     def support(self, claim: Claim, event: Event) -> None:
         """Add a claim that states it too; a turn counts once, however many extractors have read it."""
@@ -74,7 +73,6 @@ class Standing:
 
     def back(self, claim: Claim, event: Event) -> None:
         """Add the turn of a claim that states it, or states its end."""
-        self.last = max(self.last, claim.source)
         self.sources[claim.source] = event.sources[0] if event.sources else event.id
         self.by[claim.by] = None
         if claim.stance is Stance.HOLDS and not claim.sentence:
@@ -100,8 +98,10 @@ class Standing:
 
     def as_fact(self) -> Fact:
         """The fact in its current state."""
+        if self.made is not None:
+            return self.made
         places = sorted(self.sources)
-        return Fact(
+        self.made = Fact(
             id=self.id,
             subject=self.claim.subject,
             attribute=self.claim.attribute,
@@ -127,67 +127,23 @@ class Standing:
             text=self.claim.sentence,
             asked=self.claim.asked,
         )
+        return self.made
 
 
-class Shelf:
-    """The current facts for one attribute of one subject, in the order in which they were added."""
+Shelf = dict[str, Standing]
+"""The current facts for one attribute of one subject, by their keys."""
 
-    def __init__(self) -> None:
-        self._facts: dict[int, Standing] = {}
-        self._by_key: dict[str, int] = {}
 
-    def __iter__(self) -> Iterator[Standing]:
-        return iter(self._facts.values())
-
-    def get(self, number: int) -> Standing | None:
-        """The fact with this id, if it is current."""
-        return self._facts.get(number)
-
-    def keyed(self, key: str) -> Standing | None:
-        """The fact with this value."""
-        return self._facts.get(self._by_key.get(key, 0))
-
-    def add(self, fact: Standing) -> None:
-        """Add a current fact."""
-        self._facts[fact.id] = fact
-        self._by_key[fact.key] = fact.id
-
-    def remove(self, fact: Standing) -> None:
-        """Remove a fact that is no longer current."""
-        del self._facts[fact.id]
-        self._unkey(fact)
-
-    def reword(self, fact: Standing, value: str, key: str) -> None:
-        """Add words to a fact."""
-        self._unkey(fact)
-        fact.value, fact.key = value, key
-        self._by_key[key] = fact.id
-
-    def _unkey(self, fact: Standing) -> None:
-        if self._by_key.get(fact.key) == fact.id:
-            del self._by_key[fact.key]
-
-    def worded(self, claim: Claim, key: str) -> Standing | None:
-        """The first fact that the claim states in more words, or in fewer."""
-        if claim.attribute in GROWS:
-            same = next((fact for fact in self if within(fact.key, key) or within(key, fact.key)), None)
-            if same is not None:
-                return same
-        if claim.category is not Category.TASK or claim.verbatim:  # a sentence says only what all its words say
-            return None
-        return next((fact for fact in self if not fact.verbatim and overlap(fact.value, claim.value) == 1.0), None)
-
-    def about(self, claim: Claim) -> list[Standing]:
-        """The facts that a retraction or a task update is about."""
-        same, plain = self.keyed(value_key(claim)), normalised(claim.value)
-        return [
-            fact
-            for fact in self
-            if not claim.value
-            or fact is same
-            or normalised(fact.value) == plain
-            or overlap(fact.value, claim.value) >= SAME_TASK
-        ]
+def worded(shelf: Shelf, claim: Claim, key: str) -> Standing | None:
+    """The first fact that the claim states in more words, or in fewer."""
+    if claim.attribute in GROWS:
+        same = next((fact for fact in shelf.values() if within(fact.key, key) or within(key, fact.key)), None)
+        if same is not None:
+            return same
+    if claim.category is not Category.TASK or claim.verbatim:  # a sentence says only what all its words say
+        return None
+    facts = (fact for fact in shelf.values() if not fact.verbatim)
+    return next((fact for fact in facts if overlap(fact.value, claim.value) == 1.0), None)
 
 
 AT_ONCE = timedelta(minutes=1)
@@ -204,28 +160,15 @@ _OPPOSITE: dict[str, tuple[str, ...]] = {
 
 _TASTES = frozenset((*kin("likes"), *kin("dislikes")))
 
+ANY_VALUE = 0
+"""In place of a value, where all of an attribute are called wrong; no turn has this position."""
+
 _Place = tuple[str, FactScope, str]
 """An attribute, its scope, and the session if it applies in one only."""
 
 Pair = tuple[Event, Claim]
 Trust = Callable[[str], float]
-
-
-def resolve(claims: Iterable[Event], *, rule: ConflictRule = "newest", trust: Trust = lambda _: 1.0) -> list[Fact]:
-    """The facts that follow from these claim events, oldest first, by the time of their turns, whatever the order.
-
-    The rule decides who wins if two authors disagree, ``trust`` is an author's trust in [0, 1]; the same author's newer
-    claim always wins.
-    """
-    groups: dict[tuple[str, str], list[Pair]] = defaultdict(list)
-    for event in claims:
-        pair = event, Claim.of(event.payload)
-        groups[group_of(pair[1])].append(pair)
-    resolved = [Group(rule, trust) for _ in groups]
-    for group, pairs in zip(resolved, groups.values(), strict=True):
-        group.take(pairs)
-    facts = [fact for group in resolved for fact in group.facts.values()]
-    return [fact.as_fact() for fact in sorted(facts, key=lambda fact: (fact.at, fact.id))]
+"""An author's trust in [0, 1]."""
 
 
 def group_of(claim: Claim) -> tuple[str, str]:
@@ -241,62 +184,46 @@ def moment(pair: Pair) -> tuple[datetime, int, bool, int]:
     return event.at, claim.source, claim.stance is Stance.HOLDS, event.position
 
 
-def _places_of(name: str, claim: Claim, event: Event) -> list[_Place]:
-    """The places of facts that a claim may replace or end: its own first, then those of narrower scope.
-
-    What applies in one project or session changes nothing elsewhere.
-    """
-    scopes = list(FactScope)
-    return [
-        (name, scope, (event.scope.session or "") if scope is FactScope.SESSION else "")
-        for scope in scopes[scopes.index(claim.scope) :]
-    ]
-
-
 class _Wrong:
     """The claims that call others wrong, by what those said; of decisions about a value, the last one counts."""
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
-        decided = [pair for pair in pairs if pair[1].by == SETTLED]
-        decisions = {(claim.attribute, normalised(claim.value)): claim.stance for _, claim in decided}
-        self._by_value: dict[tuple[str, str | None], list[tuple[int, Pair]]] = defaultdict(list)
-        self._by_turn: dict[tuple[str, int], list[tuple[int, Pair]]] = defaultdict(list)
-        for number, pair in enumerate(pairs):
-            claim = pair[1]
+        decided = [claim for _, claim in pairs if claim.by == SETTLED]
+        decisions = {(claim.attribute, normalised(claim.value)): claim.stance for claim in decided}
+        self._claims: dict[tuple[str, str | int], list[tuple[int, Pair]]] = defaultdict(list)
+        for number, (event, claim) in enumerate(pairs):
+            value = normalised(claim.value)
             if claim.stance is Stance.WRONG and (
-                claim.by != SETTLED or decisions[claim.attribute, normalised(claim.value)] is Stance.WRONG
+                claim.by != SETTLED or decisions[claim.attribute, value] is Stance.WRONG
             ):
-                value = normalised(claim.value) if claim.value else None  # None for any
-                self._by_value[claim.attribute, value].append((number, pair))
-                self._by_turn[claim.attribute, claim.source].append((number, pair))
-
-    def __bool__(self) -> bool:
-        return bool(self._by_turn)
+                for about in {value if claim.value else ANY_VALUE, claim.source}:
+                    self._claims[claim.attribute, about].append((number, (event, claim)))
 
     def of(self, pair: Pair) -> Pair | None:
         """The first claim that calls this one wrong: a later one, or one extracted after it from the same turn."""
         event, claim = pair
-        if claim.stance is Stance.WRONG:
-            return None
-        found: list[tuple[int, Pair]] = []
         value = normalised(claim.value)
-        for number, (later, wrong) in self._by_turn.get((claim.attribute, claim.source), ()):
+
+        def is_denied(later: Event, wrong: Claim) -> bool:
+            if wrong.source != claim.source:
+                return (later.at, wrong.source) > (event.at, claim.source)
             rejected = normalised(wrong.value)
             grown = claim.attribute in GROWS and (within(value, rejected) or within(rejected, value))
             # Somebody rejected what this claim of the same turn says, also if the turn was read again since.
             decided = wrong.by == SETTLED and claim.by != SETTLED and (rejected == value or grown)
-            if decided or (later.position > event.position and value_key(wrong) == value_key(claim)):
-                found.append((number, (later, wrong)))
-                break
-        for which in {value, None}:
-            told = self._by_value.get((claim.attribute, which), ())
-            first = bisect_right(told, (event.at, claim.source), key=lambda one: (one[1][0].at, one[1][1].source))
-            found += islice((one for one in told[first:] if one[1][1].source != claim.source), 1)
-        return min(found, key=lambda one: one[0])[1] if found else None
+            return decided or (later.position > event.position and value_key(wrong) == value_key(claim))
+
+        if claim.stance is Stance.WRONG:
+            return None
+        near = [self._claims.get((claim.attribute, about), ()) for about in (value, ANY_VALUE, claim.source)]
+        denied = [each for group in near for each in group if is_denied(*each[1])]
+        return min(denied, key=lambda each: each[0])[1] if denied else None
 
 
 class Group:
     """The claims about one subject that may concern each other, and the facts that follow from them.
+
+    The rule decides who wins if two authors disagree; the same author's newer claim always wins.
 
     Attributes:
         pairs: the claims, ordered by their moments.
@@ -308,25 +235,21 @@ class Group:
         self.facts: dict[int, Standing] = {}
         self._rule = rule
         self._trust = trust
-        self._shelves: dict[_Place, Shelf] = defaultdict(Shelf)
-        self._changed: dict[int, Standing] = {}
+        self._shelves: dict[_Place, Shelf] = defaultdict(dict)
         self._rejecting = False
 
-    def take(self, pairs: Sequence[Pair]) -> dict[int, Standing]:
-        """Add claims; returns the facts that may have changed or disappeared, by id."""
-        self._changed = {}
+    def take(self, pairs: Sequence[Pair]) -> None:
+        """Add claims."""
         new = sorted(pairs, key=moment)
         late = bool(new and self.pairs) and moment(new[0]) < moment(self.pairs[-1])
         self.pairs += new
         self._rejecting |= any(claim.stance is Stance.WRONG and claim.by == SETTLED for _, claim in new)
         if not late and not self._rejecting and not any(claim.stance is Stance.WRONG for _, claim in new):
             self._fold(new, None)
-            return self._changed
-        before = self.facts
+            return
         self.pairs.sort(key=moment)
-        self.facts, self._shelves = {}, defaultdict(Shelf)
+        self.facts, self._shelves = {}, defaultdict(dict)
         self._fold(self.pairs, _Wrong(self.pairs))
-        return {**before, **self._changed}
 
     def _fold(self, pairs: Sequence[Pair], wrong: _Wrong | None) -> None:
         for event, claim in pairs:
@@ -340,29 +263,35 @@ class Group:
             elif claim.stance is Stance.HOLDS:
                 if normalised(claim.value) not in NOT_SAID:
                     self._hold(claim, event)
-            elif claim.stance is Stance.ENDED:
-                self._finish(claim, event, FactState.ENDED, keep=bool(claim.value))
-            elif claim.stance in {Stance.DONE, Stance.DROPPED}:
-                state = FactState.DONE if claim.stance is Stance.DONE else FactState.DROPPED
-                self._finish(claim, event, state, keep=claim.stance is Stance.DONE)
+            elif claim.stance is not Stance.WRONG:
+                self._finish(claim, event, FactState(claim.stance.value))
 
-    def _kept(self, places: Iterable[_Place]) -> list[Shelf]:
-        return [self._shelves[place] for place in places if place in self._shelves]
+    def _reached(self, name: str, claim: Claim, event: Event) -> list[Shelf]:
+        """Where the facts are that a claim may replace or end: its own place first, then those of narrower scope.
+
+        What applies in one project or session changes nothing elsewhere.
+        """
+        scopes = list(FactScope)
+        return [
+            self._shelves[name, scope, (event.scope.session or "") if scope is FactScope.SESSION else ""]
+            for scope in scopes[scopes.index(claim.scope) :]
+        ]
 
     def _note(self, *facts: Standing) -> None:
         for fact in facts:
-            self.facts[fact.id] = self._changed[fact.id] = fact
+            self.facts[fact.id], fact.made = fact, None
 
     def _hold(self, claim: Claim, event: Event) -> None:
-        places = _places_of(claim.attribute, claim, event)
-        standing, key = self._shelves[places[0]], value_key(claim)
-        same = standing.keyed(key) or standing.worded(claim, key)
+        reached = self._reached(claim.attribute, claim, event)
+        standing, key = reached[0], value_key(claim)
+        same = standing.get(key) or worded(standing, claim, key)
         if same is not None:
             same.support(claim, event)
             longer = len(claim.value) > len(same.value) and claim.attribute in GROWS and not claim.verbatim
             if longer or (same.verbatim and not claim.verbatim):
-                same.verbatim = False
-                standing.reword(same, claim.value, key)
+                del standing[same.key]
+                same.verbatim, same.value, same.key = False, claim.value, key
+                standing[key] = same
             self._note(same)
             if event.at - same.at > AT_ONCE or claim.by == SETTLED:
                 self._decide(same, standing)
@@ -371,15 +300,15 @@ class Group:
         self._note(fact)
         if not fact.state.standing:
             return
-        for shelf in self._kept(places) if claim.single else ():
-            for other in [each for each in shelf if not each.verbatim]:  # a sentence says more than one value
+        for shelf in reached if claim.single else ():
+            for other in [each for each in shelf.values() if not each.verbatim]:  # a sentence says more than one value
                 self._contradict(fact, other, shelf)
         for opposite in _OPPOSITE.get(claim.attribute, ()):
             opposites = self._shelves[opposite, FactScope.ALWAYS, ""]
-            if (liked := opposites.keyed(fact.key)) is not None:  # a like ends when the same person dislikes the thing
+            if (liked := opposites.get(fact.key)) is not None:  # a like ends when the same person dislikes the thing
                 self._supersede(fact, liked, opposites)
         if fact.state.standing:
-            standing.add(fact)
+            standing[key] = fact
 
     def _contradict(self, new: Standing, old: Standing, standing: Shelf) -> None:
         decided = new.claim.by == SETTLED
@@ -401,32 +330,35 @@ class Group:
     def _supersede(self, new: Standing, old: Standing, standing: Shelf) -> None:
         old.end(FactState.SUPERSEDED, new.valid_from)
         old.superseded_by, new.supersedes = new.id, old.id
-        standing.remove(old)
+        del standing[old.key]
         self._note(old, new)
 
     def _decide(self, fact: Standing, standing: Shelf) -> None:
         """Resolve a dispute in favour of a claim that is repeated later."""
-        for rival in [rival for rival in map(standing.get, fact.rivals) if rival is not None]:
-            if self._rule != "ask" or SETTLED in fact.by:
+        for rival in map(self.facts.__getitem__, fact.rivals):
+            if standing.get(rival.key) is rival and (self._rule != "ask" or SETTLED in fact.by):
                 rival.end(FactState.SUPERSEDED, fact.seen)
                 rival.superseded_by = fact.id
-                standing.remove(rival)
+                del standing[rival.key]
                 fact.state = FactState.CURRENT
                 self._note(rival, fact)
 
-    def _finish(self, claim: Claim, event: Event, state: FactState, *, keep: bool) -> None:
+    def _finish(self, claim: Claim, event: Event, state: FactState) -> None:
         """End the facts that a retraction or a task update is about; if there are none, keep it as history."""
         ended = False
-        names = kin(claim.attribute)
-        for standing in self._kept(place for name in names for place in _places_of(name, claim, event)):
-            for fact in standing.about(claim):
+        key, plain = value_key(claim), normalised(claim.value)
+        for standing in [shelf for name in kin(claim.attribute) for shelf in self._reached(name, claim, event)]:
+            for fact in list(standing.values()):
+                same = fact.key == key or normalised(fact.value) == plain
+                if claim.value and not same and overlap(fact.value, claim.value) < SAME_TASK:
+                    continue
                 task = fact.claim.category is Category.TASK
                 fact.end(state if task else FactState.ENDED, claim.until or event.at)
                 fact.back(claim, event)
-                standing.remove(fact)
+                del standing[fact.key]
                 self._note(fact)
                 ended = True
-        if keep and not ended:
+        if not ended and (state is FactState.DONE or (state is FactState.ENDED and claim.value)):
             fact = Standing.of(claim, event, state)
             fact.valid_to = max(claim.until or event.at, fact.valid_from)
             self._note(fact)

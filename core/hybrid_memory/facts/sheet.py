@@ -19,7 +19,7 @@ from hybrid_memory.facts.attributes import AT_STAKE, is_order
 from hybrid_memory.facts.authority import applying
 from hybrid_memory.facts.fact import OTHERS, USER, Fact
 from hybrid_memory.facts.facts import FactsProjection, Knowledge, is_lasting, knowledge
-from hybrid_memory.facts.learn import Extractors, learn, learn_before_reading, left_for_later
+from hybrid_memory.facts.learn import learn, learn_before_reading, left_for_later
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profiling import own_facts, profile_of
 from hybrid_memory.facts.statements import unpacked
@@ -146,26 +146,23 @@ class Sheet:
 
 
 async def sheet(run: Runner, services: Services, scope: Scope, state: LogState | None = None) -> Sheet:
-    """The statements of the owner that apply in this session; new turns are read first, if they are few.
+    """The statements of the owner that apply in this session; new turns are read first, some in the background.
 
     ``state`` is that of the owner's log with the kinds of `knowledge` and of what was learned, if known.
     """
     view = await in_view(run, services, scope)
-    if view.horizon is None and await _read_newest(run, services, scope, state):
-        state = None
+    if view.horizon is None:
+        learned = 1  # perhaps, if something fails
+        with left_for_later(scope):
+            wait = services.config.orchestration.model_timeout if services.config.learning.background else None
+            learned = await learn(run, services, scope, state=state, wait=wait)
+        state = None if learned else state
     known = await knowledge(run, view, state)
-    cache = services.state(FactsProjection).sheets
-    key = (
-        view.owner,
-        known.number,
-        known.last,
-        known.hidden,
-        scope.session if scope.session in known.passing else None,
-    )
-    made: Sheet | None = cache.get(key)
+    key = known.last, scope.session if scope.session in known.passing else None
+    made: Sheet | None = known.sheets.get(key)
     if made is None:
         made = await run.call(_sheet_of, known, scope.session)
-        cache.put(key, made)
+        known.sheets.put(key, made)
     return made
 
 
@@ -182,18 +179,6 @@ def _sheet_of(known: Knowledge, session: str | None) -> Sheet:
             table[row] = vector
     size = np.log1p([1.5 * len(set(plain_terms(fact.text))) for fact, _ in rows])
     return Sheet([fact for fact, _ in rows], table, size, withdrawn)
-
-
-async def _read_newest(run: Runner, services: Services, owner: Scope, state: LogState | None) -> bool:
-    """Read new turns, those that take too long in the background; returns whether something may have been learned."""
-    extractors = services.state(Extractors)
-    if extractors.rules is None or services.read_only:
-        return False
-    learned = 1  # perhaps, if something fails
-    with left_for_later(owner):
-        wait = services.config.orchestration.model_timeout if services.config.learning.background else None
-        learned = await learn(run, services, owner, state=state, wait=wait)
-    return bool(learned)
 
 
 def is_safety(fact: Fact) -> bool:

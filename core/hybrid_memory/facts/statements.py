@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.facts.attributes import AT_STAKE, FAVOURITE_KINDS, FAVOURITES, attribute
+from hybrid_memory.facts.attributes import AT_STAKE, FAVOURITE_KINDS, FAVOURITES, ORDERS, attribute
 from hybrid_memory.facts.authority import scope_of
 from hybrid_memory.facts.fact import OTHERS, Category, Claim, FactScope
 from hybrid_memory.facts.judge import CLAIMS, KINDS, LEARNED, MARKS, Judge, Judged, asked, judge_of
@@ -122,7 +122,7 @@ Of 590 sentences that may harm and that nothing was learned from they take 491, 
 (benchmarks/sentences). Chosen with these totals in view.
 """
 
-ORDERS, ORDERED = ("instruction", "communication_style"), 0.3
+ORDERED = 0.3
 """The least probability that a sentence states anything, times that of an instruction in it, for one that always holds.
 
 Chosen on 40 instructions and 50 requests for one answer, remarks and others' rules, in five languages: all 23 that it
@@ -212,9 +212,8 @@ class Statements:
 
     def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
         """The statements of these turns of one session, not judged by meaning."""
-        return [
-            claim for sentence in own_sentences(turns, before) for claim in _claims(sentence, harm=_worded(sentence))
-        ]
+        claims = [_claim(sentence, harm=_worded(sentence)) for sentence in own_sentences(turns, before)]
+        return [claim for claim in claims if claim is not None]
 
 
 async def stated_in(
@@ -232,18 +231,12 @@ async def stated_in(
     vectors = await _embedded(run, embedder, list(map(asked, texts, questions)))
     judge = await run.call(judge_of, embedder)
     if judge is None:
-        return [
-            claim
-            for one, row in zip(own, vectors, strict=True)
-            for claim in _claims(one, harm=_worded(one), vector=packed(row))
-        ]
-    judged = await run.call(judge, texts, questions, vectors)
-    harms = await _harms(run, embedder, judge, own, judged)
-    return [
-        claim
-        for row, sentence in enumerate(own)
-        for claim in _claims(sentence, judged[row], harms.get(row), packed(vectors[row]))
-    ]
+        claims = [_claim(one, None, _worded(one), packed(row)) for one, row in zip(own, vectors, strict=True)]
+    else:
+        judged = await run.call(judge, texts, questions, vectors)
+        harms = await _harms(run, embedder, judge, own, judged)
+        claims = [_claim(one, judged[row], harms.get(row), packed(vectors[row])) for row, one in enumerate(own)]
+    return [claim for claim in claims if claim is not None]
 
 
 async def _embedded(run: Runner, embedder: Embedder, texts: Sequence[str]) -> Floats:
@@ -303,19 +296,19 @@ def unpacked(text: str) -> Floats:
     return np.asarray(row / max(float(np.linalg.norm(row)), 1e-9), dtype=np.float32)
 
 
-def _claims(
+def _claim(
     sentence: Sentence, judged: Judged | None = None, harm: Harm | None = None, vector: str = ""
-) -> list[Claim]:
-    """The statement as one claim; none if it is rather a joke, a story or a greeting."""
+) -> Claim | None:
+    """The statement as a claim; None if it is rather a joke, a story or a greeting."""
     text = sentence.text
     if (says_nothing(text) and not sentence.question) or (sentence.request and not harm and not sentence.order):
-        return []
+        return None
     value = None if sentence.question else cut_value(text)
     name = "instruction" if sentence.order and judged is None else "note"
     likely, other, certain = UNJUDGED, 0.0, 0.0
     if judged is not None:
         if not (harm or sentence.order or value) and float(judged.kinds[_NO_STATEMENTS].sum()) >= UNREAL:
-            return []
+            return None
         other = float(judged.kinds[_OTHER])
         likely = max(float(judged.claims), other)
         name, certain = _topic(sentence, judged)
@@ -342,21 +335,19 @@ def _claims(
         asked=sentence.asked,
     )
     if value is None:
-        return [claim]
+        return claim
     about = attribute(value[0])
-    return [
-        replace(
-            claim,
-            subject=sentence.owner,
-            attribute=value[0],
-            value=value[1],
-            category=about.category,
-            single=about.single,
-            importance=max(about.importance, claim.importance),
-            verbatim=False,
-            confidence=max(likely, SURE),
-        )
-    ]
+    return replace(
+        claim,
+        subject=sentence.owner,
+        attribute=value[0],
+        value=value[1],
+        category=about.category,
+        single=about.single,
+        importance=max(about.importance, claim.importance),
+        verbatim=False,
+        confidence=max(likely, SURE),
+    )
 
 
 def _topic(sentence: Sentence, judged: Judged) -> tuple[str, float]:
