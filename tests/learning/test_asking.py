@@ -178,6 +178,13 @@ def test_a_model_extracts_what_the_turns_say(turns: list[Event], city: str, owne
     assert f"[2] user: {turns[2].message.text}" in prompt[-1]["content"]
 
 
+def test_several_values_of_one_fact_are_as_many_claims() -> None:
+    answer = {"facts": [{**fact("", "likes", 1), "value": ["figs", "tea"]}]}
+    for given_answer in (answer, {"properties": answer}):  # some models repeat the schema
+        claims = extractor(ScriptedModel([given_answer])).extract([event(1, "I love figs and tea.")], [])
+        assert [(claim.attribute, claim.value) for claim in claims] == [("likes", "figs"), ("likes", "tea")]
+
+
 def test_the_model_is_asked_for_fields_of_the_profile() -> None:
     fields = [("shoe_size", "whole number", "European size of their shoes")]
     model = ScriptedModel([{"facts": [fact("43", "shoe_size", 1)]}])

@@ -309,11 +309,11 @@ def read(answer: Any, asked: Question, by: str) -> list[Claim]:
     holders = [answer, *answer.values()] if isinstance(answer, Mapping) else []
     given = next((one["facts"] or [] for one in holders if isinstance(one, Mapping) and "facts" in one), None)
     facts = [
-        one
+        {**one, "value": value}
         for one in (given if isinstance(given, list) else ())
-        if isinstance(one, Mapping)
-        and isinstance(one.get("attribute"), str)
-        and type(one.get("value")) in {str, int, float}
+        if isinstance(one, Mapping) and isinstance(one.get("attribute"), str)
+        for value in (one["value"] if isinstance(one.get("value"), list) else [one.get("value")])
+        if type(value) in {str, int, float}
     ]
     if not facts and given != []:
         raise ValueError("the answer has no facts")
