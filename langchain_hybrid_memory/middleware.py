@@ -123,8 +123,12 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         remember: bool = True,
         spaces: Collection[str] | Literal["all"] = (),
     ) -> None:
-        self._given = {argument: value for argument, value in locals().items() if argument not in ("self", "__class__")}
         super().__init__()
+        self._given = {
+            "memory": memory, "user": user, "session": session, "agent": agent, "tenant": tenant,
+            "max_tokens": max_tokens, "k": k, "blocks": blocks, "profile": profile, "paging": paging, "reader": reader,
+            "model": model, "beside": beside, "name": name, "remember": remember, "spaces": spaces,
+        }  # fmt: skip
         if max_tokens is not None and max_tokens < LEAST_TOKENS:
             raise InvalidInputError(f"max_tokens must be {LEAST_TOKENS} or more, got {max_tokens}")
         if k is not None and k < 0:

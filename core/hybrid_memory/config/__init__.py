@@ -439,8 +439,8 @@ class MemoryConfig(Settings):
         Every setting is optional.
 
         Raises:
-            InvalidConfigError: the file cannot be read or has mistakes; one line for each, with the
-                setting, its value and what is allowed, or the place of what is no YAML.
+            InvalidConfigError: the file cannot be read or has mistakes; one line for each, with the setting,
+                its value and what is allowed, or the place of what is no YAML.
         """
         from hybrid_memory.config import yaml  # noqa: PLC0415 - only who reads YAML pays for it
 

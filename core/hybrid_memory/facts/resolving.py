@@ -34,7 +34,7 @@ class Standing:
         key: its value, normalised as claims of its attribute are compared.
         seen: when it was last stated.
         sources: ids of the turns that state it, by position.
-        made: what it comes to, until it changes.
+        fact: as users see it; None until somebody asks for it, and after each change.
     """
 
     id: int
@@ -58,7 +58,7 @@ class Standing:
     rivals: dict[int, None] = field(default_factory=dict)
     verbatim: bool = False
     session: str | None = None
-    made: Fact | None = None
+    fact: Fact | None = None
 
     def support(self, claim: Claim, event: Event) -> None:
         """Add a claim that states it too; a turn counts once, however many extractors have read it."""
@@ -98,10 +98,10 @@ class Standing:
 
     def as_fact(self) -> Fact:
         """The fact in its current state."""
-        if self.made is not None:
-            return self.made
+        if self.fact is not None:
+            return self.fact
         places = sorted(self.sources)
-        self.made = Fact(
+        self.fact = Fact(
             id=self.id,
             subject=self.claim.subject,
             attribute=self.claim.attribute,
@@ -127,7 +127,7 @@ class Standing:
             text=self.claim.sentence,
             asked=self.claim.asked,
         )
-        return self.made
+        return self.fact
 
 
 Shelf = dict[str, Standing]
@@ -272,14 +272,15 @@ class Group:
         What applies in one project or session changes nothing elsewhere.
         """
         scopes = list(FactScope)
-        return [
-            self._shelves[name, scope, (event.scope.session or "") if scope is FactScope.SESSION else ""]
+        own, *narrower = (
+            (name, scope, (event.scope.session or "") if scope is FactScope.SESSION else "")
             for scope in scopes[scopes.index(claim.scope) :]
-        ]
+        )
+        return [self._shelves[own], *(self._shelves[place] for place in narrower if place in self._shelves)]
 
     def _note(self, *facts: Standing) -> None:
-        for fact in facts:
-            self.facts[fact.id], fact.made = fact, None
+        for each in facts:
+            self.facts[each.id], each.fact = each, None
 
     def _hold(self, claim: Claim, event: Event) -> None:
         reached = self._reached(claim.attribute, claim, event)

@@ -371,7 +371,7 @@ def _index(field: str, kind: str, metric: str) -> IndexParams:
 PORT = 19530
 PREFIX = "hybrid_memory"
 _FORMS = "milvus://[user:password@]host[:19530][/database][?prefix=name], milvus+tls://..., or milvus:///folder.db"
-_DATABASE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,7 +400,7 @@ class Address:
         prefix = options.pop("prefix", [PREFIX])[-1]
         if parts.scheme not in ("milvus", "milvus+tls") or options:
             raise InvalidConfigError(f"cannot read the URL {shown!r}: write {_FORMS}")
-        if not _DATABASE.fullmatch(prefix):
+        if not _IDENTIFIER.fullmatch(prefix):
             raise InvalidConfigError(f"prefix must be letters, digits and underscores, got {prefix!r} in {shown!r}")
         path, secure = unquote(parts.path[1:]), parts.scheme == "milvus+tls"
         host, port = parts.hostname or "", parts.port or PORT
@@ -408,7 +408,7 @@ class Address:
             if secure or not path.endswith(".db"):
                 raise InvalidConfigError(f"the folder of Milvus Lite must end in .db, got {shown!r}: write {_FORMS}")
             return cls(uri=path, prefix=prefix)
-        if path and not _DATABASE.fullmatch(path):
+        if path and not _IDENTIFIER.fullmatch(path):
             raise InvalidConfigError(f"a database's name is letters, digits and underscores, got {shown!r}; {ENCODE}")
         name = f"[{host}]" if ":" in host else host
         uri = f"{'https' if secure else 'http'}://{name}:{port}"
