@@ -91,6 +91,7 @@ def test_a_users_medium_is_shown_until_answered_and_for_one_turn_more(alice: Sco
         assert len(shown) < 2_000
     assert 'memory_fetch(\\"#1\\") shows it again' in prompt(alice, "So?")
     assert alice.history()[0].content[1] == DATA[kind], "the log keeps it"
+    assert block in json.dumps(alice.assemble("So?").as_dicts(), ensure_ascii=False), "no tool could show it again"
 
 
 @pytest.mark.parametrize("made", [
@@ -129,8 +130,7 @@ def test_a_line_is_in_the_language_of_its_message(alice: ScopedMemory) -> None:
     alice.remember([say("这是什么？", image(filename="假期.png")), answer("一只猫。"), say("颜色呢？"), answer("红。")])
     line = '<media>[image/png 假期.png, 60 kB, 1024x768 — 用 memory_fetch(\\"#1\\") 可再次查看]</media>'
     assert line in prompt(alice, "还有呢？")
-    context = alice.assemble("还有呢？")
-    assert "[image/png 假期.png, 60 kB, 1024x768]" in context.text, "without a reader, only what it was"
+    context = alice.assemble("还有呢？", reader="memory_fetch")
     assert next(piece for piece in context.plan if piece.handle == "#1").reason == "whole, but for media behind handles"
 
 

@@ -176,7 +176,7 @@ class _Portions(Part):
             kept: list[Fact] = []
             if rows is not None and profile is None:
                 earlier = [fact for fact in rows.always if ids.isdisjoint(fact.sources) and fact.text not in notes]
-                profile, kept = await run.call(standing_text, earlier, most, count)
+                profile, kept = await run.call(standing_text, earlier, [*shown, words], most, count)
             asked = Asking(
                 scope=scope,
                 words=words,

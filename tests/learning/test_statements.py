@@ -92,6 +92,11 @@ def test_safety_stands_in_every_prompt(memory: HybridMemory, words: str) -> None
     later = memory.scoped(user="ann", session="later")
     assert words in later.assemble("Plan a dinner.").standing
     assert words in later.assemble("Plan a dinner.", max_tokens=400).standing
+    assert words not in later.assemble("hi").text, "who greets is told of no illness"
+    later.remember({"role": "user", "content": "hi"})
+    later.remember({"role": "assistant", "content": "Hello! What can I do?"})
+    assert words not in later.assemble("thanks").text
+    assert words in later.assemble("What shall we cook?").standing
 
 
 @pytest.mark.parametrize(("question", "answer", "together"), cases("learning/statements.json", "answers"))

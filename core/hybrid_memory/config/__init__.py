@@ -107,7 +107,7 @@ class PromptConfig(Settings):
         min_confidence: recalled turns with less are left out.
         memory_tokens: most for the user's own sentences and recalled turns together; 0 shows neither.
         media_turns: turns after its own in which a user's image, sound, video or file is shown; then a line with a
-            handle. None: always.
+            handle, if the model has a tool that shows it again. None: always.
     """
 
     memories: str = "<memory>\n{memories}\n</memory>"

@@ -109,19 +109,21 @@ def shortened(
     return message.model_copy(update=changes) if changes else message
 
 
-def faded(messages: Sequence[Message], turns: int | None, *, asking: bool) -> dict[int, frozenset[int]]:
+def faded(
+    messages: Sequence[Message], turns: int | None, *, asking: bool, users: bool = True
+) -> dict[int, frozenset[int]]:
     """Which blocks of which messages, by index, a prompt shows as a line: media that the model need not see again.
 
-    A user's are shown until answered, and in this many turns after; those of tools and of the model until it spoke
-    again. Links are treated like data, as a provider loads what is behind them for each request. ``asking``: whether
-    the question follows these messages.
+    A user's are shown until answered, and in this many turns after, or always if ``users`` is false; those of tools
+    and of the model until it spoke again. Links are treated like data, as a provider loads what is behind them for
+    each request. ``asking``: whether the question follows these messages.
     """
     age, spoke, lines = 0, False, dict[int, frozenset[int]]()
     for number in reversed(range(len(messages))) if turns is not None else ():
         message = messages[number]
         if asking and message.role is Role.ASSISTANT and not message.tool_calls:
             age, asking = age + 1, False  # it answered what comes before it
-        is_old = spoke if message.role in (Role.ASSISTANT, Role.TOOL) else turns is not None and age > turns
+        is_old = spoke if message.role in (Role.ASSISTANT, Role.TOOL) else users and turns is not None and age > turns
         if is_old and (media := media_blocks(message.content)):
             lines[number] = frozenset(media)
         asking, spoke = asking or message.opens, spoke or message.role is Role.ASSISTANT

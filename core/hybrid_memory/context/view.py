@@ -201,7 +201,9 @@ async def look(
         own, cursor = session.scope.session, session.state.cursor
         earlier = [fact for fact in rows.always if own is None or fact.session != own or max(fact.positions) <= cursor]
         room = min(marks.memory_tokens, int(PROFILE_RATIO * request.max_tokens))
-        text, kept = await run.call(standing_text, earlier, room, services.count)
+        said = [unit.messages[0].text for unit in session.queue.visible if unit.opens]
+        said += [*filter(None, [request.query]), *(line.text for line in session.state.summary.lines)]
+        text, kept = await run.call(standing_text, earlier, said, room, services.count)
         request = replace(request, profile=text)
     shown_session, lines, among = session, session.state.summary.lines, request.host.among
     left_out = frozenset[str]()
@@ -245,7 +247,9 @@ def view(
     reader = "" if request.reader is None else request.reader.name
     events = [event for unit in units for event in unit.events]
     said = [event.message for event in events]
-    lines_of = faded(said, request.marks.media_turns, asking=asked is None and query is not None)
+    # Without a tool that shows it again, what a user sent would be lost.
+    asking = asked is None and query is not None
+    lines_of = faded(said, request.marks.media_turns, asking=asking, users=bool(reader))
     handles = {events[number].position: blocks for number, blocks in lines_of.items()}
     costs = replace(costs, handles=handles, reader=reader)
 

@@ -28,6 +28,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view
+from hybrid_memory.text.asking import asks_nothing
 from hybrid_memory.text.speakers import is_chinese, within_line
 from hybrid_memory.text.tokenize import plain_terms
 from hybrid_memory.text.tokens import TokenCounter
@@ -195,12 +196,17 @@ def always(facts: Iterable[Fact]) -> list[Fact]:
     return sorted(chosen, key=lambda fact: (fact.id in named, fact.importance, fact.confidence, fact.id), reverse=True)
 
 
-def standing_text(facts: Sequence[Fact], max_tokens: int, count: TokenCounter) -> tuple[str, list[Fact]]:
+def standing_text(
+    facts: Sequence[Fact], said: Sequence[str], max_tokens: int, count: TokenCounter
+) -> tuple[str, list[Fact]]:
     """The text of name, safety and instructions, by day, and which these are.
 
-    Each part has a share of ``max_tokens``, a larger one of few; the surest, then the newest come first.
+    Each part has a share of ``max_tokens``, a larger one of few; the surest, then the newest come first. While the
+    user has ``said`` nothing but greetings and the like in this conversation, their illnesses are nobody's business.
     """
     chosen = always(facts)
+    if any(said) and all(map(asks_nothing, said)):
+        chosen = [fact for fact in chosen if not is_safety(fact)]
     orders = [fact for fact in chosen if is_order(fact.attribute)]
     # A user who gives their name speaks under it; so does each of several who share one memory.
     others = [fact for fact in chosen if fact.subject == OTHERS and not is_order(fact.attribute)]
