@@ -182,6 +182,8 @@ test-full: test-oldest $(FULL_STAMP)
 	@$(BIN)/python -m pytest -q $(SPREAD) $(LONG) $(ARGS)
 	@echo "== what is recalled and what an agent can do with it, not worse than expected: benchmarks/lives"
 	@$(BIN)/python benchmarks/lives --only en_bernie zh3_yiming --check
+	@echo "== what an agent must finish: benchmarks/acting"
+	@$(BIN)/python benchmarks/acting --systems ours --check
 	@echo "== the tests with real models: pytest tests/full"
 	@$(FULL)/bin/python -m pytest -q $(SPREAD) --dist load --maxschedchunk 1 --timeout 1200 -o faulthandler_timeout=1300 --durations=5 tests/full tests/models/test_by_name.py $(ARGS)
 

@@ -3,6 +3,7 @@
     python benchmarks/acting --json acting.json
     python benchmarks/acting --tasks regenerate small-talk-hi --systems ours bare
     python benchmarks/acting --show order-idle-en-agent
+    python benchmarks/acting --systems ours --check        (fails if a task is not finished)
 
 The model is a policy that reads its prompt and its bound tools, and knows nothing of what a memory writes: see
 ``policies.py``. A task is what a user says over one or more threads and what must come of it; it runs in an empty store
@@ -74,16 +75,21 @@ def main() -> None:
     command.add_argument(
         "--show", metavar="TASK", choices=TASKS, help="print the prompts of a task as the first system sent them"
     )
+    command.add_argument("--check", action="store_true", help="exit with 1 if a task is not finished with this memory")
     command.add_argument("--embedder", choices=("local", "hashing"), default="local")
     chosen = command.parse_args()
     quiet()
     kept = KeptVectors(chosen.cache)
     embedder = kept if chosen.embedder == "local" else HashingEmbedder()
+    outcomes = list[Outcome]()
     if chosen.show:
         show(run(TASKS[chosen.show], chosen.systems[0], embedder))
     else:
-        tell(chosen, ran(chosen, embedder))
+        outcomes = ran(chosen, embedder)
+        tell(chosen, outcomes)
     kept.save()
+    if chosen.check and any(outcome.system == "ours" and not outcome.finished for outcome in outcomes):
+        sys.exit(1)
 
 
 def ran(chosen: argparse.Namespace, embedder: Any) -> list[Outcome]:
