@@ -13,11 +13,11 @@ RUN = re.compile(rf"[{CJK}]+|[^\W{CJK}]+")
 
 
 class Words(System):
-    """bm25s as it is, or with an English stemmer and pairs of CJK characters."""
+    """bm25s with an English stemmer and pairs of CJK characters."""
 
-    def __init__(self, _embedder: Embedder, _folder: Path, *, stemmed: bool = False) -> None:
+    def __init__(self, _embedder: Embedder, _folder: Path) -> None:
         self._bm25s: Any = importlib.import_module("bm25s")
-        self._stemmer: Any = importlib.import_module("Stemmer").Stemmer("english") if stemmed else None
+        self._stemmer: Any = importlib.import_module("Stemmer").Stemmer("english")
         self._stop = set(self._bm25s.stopwords.STOPWORDS_EN)
         self._ids: list[str] = []
         self._texts: list[str] = []
@@ -33,14 +33,12 @@ class Words(System):
     def search(self, query: str, k: int) -> list[str]:
         """What shares a word with the query."""
         tokens = self._tokens([query])
-        if self._stemmer is not None and not tokens[0]:
+        if not tokens[0]:
             return []
         rows, scores = self._index.retrieve(tokens, k=min(k, len(self._ids)), show_progress=False)
         return [self._ids[row] for row, score in zip(rows[0], scores[0], strict=True) if score > 0]
 
-    def _tokens(self, texts: list[str]) -> Any:
-        if self._stemmer is None:
-            return self._bm25s.tokenize(texts, show_progress=False)
+    def _tokens(self, texts: list[str]) -> list[list[str]]:
         return [self._stemmer.stemWords(split(text, self._stop)) for text in texts]
 
 

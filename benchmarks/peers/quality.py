@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measures import grade
-from benchmarks.peers.systems import SYSTEMS, Entry, System, Turn, chosen
+from benchmarks.peers.servers import serving
+from benchmarks.peers.systems import SYSTEMS, Embedder, Entry, Turn, chosen
 from benchmarks.retrieval import DEPTH
 from benchmarks.sets import load, messages
 from benchmarks.tables import Table
@@ -47,13 +48,16 @@ def asked(conversation: dict[str, Any]) -> list[dict[str, Any]]:
     return [question for question in conversation["questions"] if not question.get("bad") and question.get("evidence")]
 
 
-def answers(opened: Callable[[Path], System], conversations: Sequence[dict[str, Any]]) -> list[list[list[str]]]:
-    """For every question of every conversation the turn ids that come back."""
+def answers(entry: Entry, embedder: Embedder, conversations: Sequence[dict[str, Any]]) -> list[list[list[str]]]:
+    """For every question of every conversation the turn ids that come back; each has a server of its own."""
     found = []
     for conversation in conversations:
         turns, ids = turns_of(conversation)
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            system = opened(Path(folder))
+        with (
+            tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+            serving(entry.server, Path(folder) / "server") as server,
+        ):
+            system = entry.open(embedder, Path(folder), server)
             try:
                 system.add(turns)
                 questions = [question["question"] for question in asked(conversation)]
@@ -70,7 +74,7 @@ def work(job: dict[str, Any], entry: Entry) -> dict[str, Any]:
     for name in job["sets"]:
         conversations = list(load(Path(job["data"]), name, job["limit"]))
         try:
-            found[name] = {"answers": answers(lambda folder: entry.open(embedder, folder), conversations)}
+            found[name] = {"answers": answers(entry, embedder, conversations)}
         except Exception as error:  # noqa: BLE001 - whatever a peer raises is its row of this set
             found[name] = {"failed": f"{type(error).__name__}: {error}"[:300]}
         embedder.save()
@@ -91,7 +95,8 @@ def run(job: dict[str, Any], ask: Callable[[dict[str, Any], Entry], dict[str, An
     """A table for each set, then the means over all of them."""
     sets = job["sets"] or SETS
     asking = {**job, "sets": sets, "measure": "quality", "of": " ".join(sets)}
-    answered = {entry.name: ask(asking, entry) for entry in chosen(job["only"])}
+    entries = [entry for entry in chosen(job["only"]) if not entry.server or not entry.ours]
+    answered = {entry.name: ask(asking, entry) for entry in entries}
     every: dict[str, list[dict[str, float]]] = {}
     for name in sets:
         conversations = list(load(Path(job["data"]), name, job["limit"]))

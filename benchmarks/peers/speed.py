@@ -5,13 +5,12 @@ Sizes are turns of one owner, or owners with so many turns each (10000x1000) in 
 process of its own, one after the other, one thread for its arithmetic; a server that it needs is started for it
 alone, on the same machine.
 
-search: k = 5, after a warm-up, up to 300 questions or ten seconds, of one owner, or of twenty of the many. Ours of one
-kind of work (vector or text) gives the other signals no weight, but still searches by both. found: the share of
-questions whose turn came back. first: the first question of an owner that nobody asked about before, ours with the
-store opened anew. writes: turns a second that are written one by one and acknowledged; the peers index them at once,
-ours with the next search. bulk: turns a second with all the work until they are found, a thousand in a call, ours with
-the facts that are read from them, which the peers do not read. client: the memory of this process above what it had
-before the first turn; disk: of the files, those of the server too.
+search: k = 5, after a warm-up, up to 300 questions or ten seconds, of one owner, or of twenty of the many. found: the
+share of questions whose turn came back. first: the first question of an owner that nobody asked about before, ours
+with the store opened anew. writes: turns a second that are written one by one and acknowledged; the peers index them
+at once, ours with the next search. bulk: turns a second with all the work until they are found, a thousand in a call,
+ours with the facts that are read from them, which the peers do not read. client: the memory of this process above what
+it had before the first turn; disk: of the files, those of the server too.
 """
 
 import gc
@@ -75,7 +74,7 @@ class Clock:
 
 
 def work(job: dict[str, Any], entry: Entry) -> dict[str, Any]:
-    """In the memory's own process: its figures at one size, by the name of the row; ours has several over one store."""
+    """In the memory's own process: its figures at one size."""
     shape, embedder = Shape.of(job["of"]), Timed()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         files = Path(folder) / "files"
@@ -83,39 +82,25 @@ def work(job: dict[str, Any], entry: Entry) -> dict[str, Any]:
         with serving(entry.server, Path(folder) / "server") as server:
             system = entry.open(embedder, files, server)
             try:
-                found = measured(system, entry, Clock(embedder), shape)
+                found = measured(system, Clock(embedder), shape)
             finally:
                 system.close()
             taken = bytes_in(files) + (bytes_in(Path(folder) / "server") if server else 0)
-    if "failed" not in found:
-        for row in found.values():
-            row["disk MB"] = round(taken / 2**20)
-    return found
+    return {**found, "disk MB": round(taken / 2**20)}
 
 
-def measured(system: System, entry: Entry, clock: Clock, shape: Shape) -> dict[str, Any]:
-    """The figures of a store that is filled here, by row."""
+def measured(system: System, clock: Clock, shape: Shape) -> dict[str, Any]:
+    """The figures of a store that is filled here."""
     corpus = Corpus()
     before = own_memory()
     stopped = filled(system, shape, corpus, clock)
     if stopped:
         return {"failed": stopped}
-    figures: dict[str, float] = {"bulk/s": round(shape.total / clock.spent)}
+    figures: dict[str, Any] = {"bulk/s": round(shape.total / clock.spent)}
     figures["first ms"] = first_questions(system, corpus, shape)
-    rows = {}
-    for row in rows_of(entry):
-        if isinstance(system, Own):
-            system.only = row.options.get("only")
-        rows[row.name] = searched(system, corpus, shape)
+    figures |= searched(system, corpus, shape)
     figures["writes/s"] = written(system, corpus, shape)
-    figures["client MB"] = round((own_memory() - before) / 2**20)
-    return {name: row | figures for name, row in rows.items()}
-
-
-def rows_of(entry: Entry) -> list[Entry]:
-    """Itself; of ours all kinds of work over the same store."""
-    same = [one for one in chosen((), servers=True) if one.ours and one.server == entry.server]
-    return same if entry.ours else [entry]
+    return figures | {"client MB": round((own_memory() - before) / 2**20)}
 
 
 def filled(system: System, shape: Shape, corpus: Corpus, clock: Clock) -> str | None:
@@ -209,16 +194,14 @@ def run(job: dict[str, Any], ask: Callable[[dict[str, Any], Entry], dict[str, An
     for size in job["sizes"]:
         shape = Shape.of(size)
         figures: dict[str, dict[str, Any]] = {}
-        for entry in chosen(job["only"], servers=True):
-            if entry.name in figures or not fits(entry, shape):
-                continue
-            answer = ask({**job, "measure": "speed", "of": size}, entry)
-            figures |= {entry.name: answer} if "failed" in answer else answer
+        for entry in chosen(job["only"]):
+            if fits(entry, shape):
+                figures[entry.name] = ask({**job, "measure": "speed", "of": size}, entry)
         yield table(shape, figures)
 
 
 def fits(entry: Entry, shape: Shape) -> bool:
-    """Whether it can be measured with so much; ours by one kind alone is a row of ours whole."""
+    """Whether it is measured with so much; ours by one kind of work is not."""
     alone = entry.ours and "only" in entry.options
     return not alone and (entry.owners or shape.owners == 1) and shape.total <= (entry.most or shape.total)
 
@@ -226,7 +209,7 @@ def fits(entry: Entry, shape: Shape) -> bool:
 def table(shape: Shape, figures: dict[str, dict[str, Any]]) -> Table:
     """The rows class by class, the fastest first."""
     made = Table(f"Speed over {shape}", COLUMNS)
-    entries = [entry for entry in chosen((), servers=True) if entry.name in figures]
+    entries = [entry for entry in chosen(()) if entry.name in figures]
     measured = [entry for entry in entries if "failed" not in figures[entry.name]]
     order = list(OURS)
     for entry in sorted(measured, key=lambda entry: (order.index(entry.work), figures[entry.name]["search p50 ms"])):

@@ -2,7 +2,7 @@
 
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -80,7 +80,7 @@ class Entry:
     @property
     def ours(self) -> bool:
         """Whether it is this library."""
-        return self.group == "library"
+        return self.factory == "own:Own"
 
     def open(self, embedder: Embedder, folder: Path, url: str | None = None) -> System:
         """An empty store in an empty folder, or on the server under the URL."""
@@ -102,21 +102,27 @@ FEW = 100_000
 """Turns that Milvus Lite, which reads all rows in Python, is measured with."""
 
 
-def _on(server: str) -> tuple[Entry, Entry]:
-    """Ours on a server, whole and by vectors alone."""
-    name, most = f"ours on {SERVERS[server]}", FEW if server == "milvus" else None
-    whole = Entry(name, "hybrid", "library", "own:Own", server=server, owners=True, most=most)
-    alone = replace(whole, name=f"{name}, vectors alone", work="vector", options={"only": "vector"})
-    return whole, alone
+def _on(server: str) -> Entry:
+    """Ours on a server."""
+    most = FEW if server == "milvus" else None
+    return Entry(f"ours on {SERVERS[server]}", "hybrid", "library", "own:Own", server=server, owners=True, most=most)
 
 
 SYSTEMS = (
     Entry(OURS["hybrid"], "hybrid", "library", "own:Own", owners=True),
     Entry(OURS["vector"], "vector", "library", "own:Own", {"only": "vector"}, owners=True),
     Entry(OURS["text"], "text", "library", "own:Own", {"only": "text"}, owners=True),
-    *_on("postgres"),
-    *_on("redis"),
-    *_on("milvus"),
+    _on("postgres"),
+    _on("redis"),
+    _on("milvus"),
+    Entry(
+        "one table of SQL (pgvector+tsvector, RRF)", "hybrid", "library", "sql_table:SqlTable",
+        server="postgres", owners=True, note="all vectors of an owner are compared",
+    ),
+    Entry(
+        "one table of SQL (HNSW+tsvector, RRF)", "hybrid", "library", "sql_table:SqlTable", {"hnsw": True},
+        server="postgres", owners=True, note="the index made when all is stored",
+    ),
     Entry(
         "LangChain PGVectorStore (HNSW)", "vector", "pgvector", "pgvector_store:Pgvector",
         server="postgres", owners=True, note="the index made when all is stored, its defaults: not exact",
@@ -132,7 +138,6 @@ SYSTEMS = (
     Entry("LangChain InMemoryVectorStore", "vector", "langchain", "langchain_stores:InMemory"),
     Entry("LangChain FAISS", "vector", "langchain", "langchain_stores:Faiss"),
     Entry("LangChain Ensemble (BM25+FAISS)", "hybrid", "langchain", "langchain_stores:Ensemble"),
-    Entry("LangGraph InMemoryStore", "vector", "langgraph", "langgraph_store:Store"),
     Entry("LlamaIndex QueryFusion (BM25+vector)", "hybrid", "llamaindex", "llamaindex_stores:Fusion"),
     Entry("mem0 (dense)", "vector", "mem0", "mem0_store:Mem0", note="infer=False; as installed offline"),
     Entry(
@@ -141,16 +146,14 @@ SYSTEMS = (
     ),
     Entry("Chroma", "vector", "chroma", "chroma_store:Chroma", owners=True, note="HNSW: not exact"),
     Entry("LanceDB (FTS+vector, RRF)", "hybrid", "lancedb", "lancedb_store:Lance", owners=True),
-    Entry("bm25s", "text", "bm25s", "lexical:Words", note="its defaults: English stop words, no stemmer"),
-    Entry("bm25s (stemmer, CJK bigrams)", "text", "bm25s", "lexical:Words", {"stemmed": True}),
+    Entry("bm25s (stemmer, CJK bigrams)", "text", "bm25s", "lexical:Words"),
 )  # fmt: skip
 
 
-def chosen(words: Sequence[str], *, servers: bool = False) -> list[Entry]:
+def chosen(words: Sequence[str]) -> list[Entry]:
     """The memories with one of the words in their name; all of them without words. Ours in a file is always there."""
     return [
         entry
         for entry in SYSTEMS
-        if (servers or not entry.server)
-        and (not words or entry.name in OURS.values() or any(word.lower() in entry.name.lower() for word in words))
+        if not words or entry.name in OURS.values() or any(word.lower() in entry.name.lower() for word in words)
     ]
