@@ -6,8 +6,7 @@ Two values are the same if one holds the other, after NFKC, in lower case, witho
 
 PersonaBench asks 133 questions about three people who chat with others: the values of the answers that a fact about the
 person carries, current ones unless the question asks for the past; questions about their character are left out. Where
-the conversations are limited, so are the questions, and only the sessions that answer them are read. PrefEval states
-one preference in a turn: a fact holds at least half of the words that say what it is about, its reason aside.
+the conversations are limited, so are the questions, and only the sessions that answer them are read.
 
 Facts are read once by wording alone, and once with the local embedder.
 """
@@ -22,26 +21,26 @@ from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its folder, only that is on the path
 
-from benchmarks.learning import persona, preferences
+from benchmarks.learning import persona
 from benchmarks.sets import load, messages, undisturbed
 from benchmarks.tables import Table, parser, write
 from benchmarks.vectors import KeptVectors
 from hybrid_memory import Fact
 
-SETS = {"personabench": persona, "prefeval_explicit": preferences}
+NAME = "personabench"
 COLUMNS = ("read by", "known", "found", "turns", "seconds")
 
 
-def measured(data: Path, name: str, limit: int | None, embedder: KeptVectors) -> Iterator[dict[str, Any]]:
+def measured(data: Path, limit: int | None, embedder: KeptVectors) -> Iterator[dict[str, Any]]:
     """A row by wording alone, and one with the embedder."""
-    conversations = [SETS[name].asked(one, limit) for one in load(data, name, limit)]
+    conversations = [persona.asked(one, limit) for one in load(data, NAME, limit)]
     for reader, used in {"wording": None, "wording and vectors": embedder}.items():
         known: list[bool] = []
         turns, seconds = 0, 0.0
-        for person, said, questions in tqdm(conversations, desc=f"{name}, {reader}", disable=None):
+        for person, said, questions in tqdm(conversations, desc=reader, disable=None):
             facts, spent = learned(said, used)
             turns, seconds = turns + len(said), seconds + spent
-            known += SETS[name].found(facts, person, questions)
+            known += persona.found(facts, person, questions)
         yield {
             "read by": reader, "known": len(known), "found": sum(known) / len(known), "turns": turns,
             "seconds": round(seconds, 1),
@@ -63,13 +62,10 @@ def main() -> None:
     """Print the tables, and write the JSON if asked."""
     options = parser(__doc__, "--data", "--limit", "--cache", "--json").parse_args()
     embedder = KeptVectors(options.cache)
-    results = {}
-    for name in SETS:
-        table = Table(f"Facts: {name}", COLUMNS, list(measured(options.data, name, options.limit, embedder)))
-        table.show()
-        results[name] = table.rows
-        embedder.save()
-    write(options.json, results, limit=options.limit)
+    table = Table("Facts: PersonaBench", COLUMNS, list(measured(options.data, options.limit, embedder)))
+    table.show()
+    embedder.save()
+    write(options.json, {NAME: table.rows}, limit=options.limit)
 
 
 if __name__ == "__main__":
