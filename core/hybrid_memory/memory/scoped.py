@@ -158,7 +158,9 @@ class ScopedMemory(Prompts):
             InvalidInputError: the datetime has no time zone, or it is neither. A position behind the end of the log is
                 refused by the verbs of the view.
         """
-        return type(self)(self._runtime, self.scope, rolling.horizon(moment), remember=self.remembers)
+        view = copy(self)
+        view._horizon = rolling.horizon(moment)  # noqa: SLF001 - a copy of this one
+        return view
 
     @verb(Right.ADMIN)
     async def rollback(self, run: Runner, to: datetime | int) -> Receipt:
@@ -350,13 +352,6 @@ class SpaceMemory(ScopedMemory):
         )
         await super(SpaceMemory, handle)._admitted(run, asked)
         return handle
-
-    @checked
-    def as_of(self, moment: datetime | int) -> Self:
-        """A read-only view of this space as it was, see `ScopedMemory.as_of`; rights are checked at every call."""
-        return type(self)(
-            self._runtime, self.scope, rolling.horizon(moment), principal=self._principal, remember=self.remembers
-        )
 
     @verb()
     async def create(self, run: Runner) -> SpaceMemory:
