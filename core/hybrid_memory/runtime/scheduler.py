@@ -194,7 +194,7 @@ class Scheduler:
             self._fail_late(job)
             return
         self._timer.cancel(job.expiry)
-        self.statistics.started(kind)
+        self.statistics.count(kind, queued=-1, running=1)
         try:
             result = job.run()
         except BaseException as error:  # noqa: BLE001 - it is the caller's, whatever it is
