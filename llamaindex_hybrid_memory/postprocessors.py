@@ -10,7 +10,7 @@ from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, Query
 from pydantic import ConfigDict, Field, field_validator
 
 from hybrid_memory import Condensed, HybridMemory
-from hybrid_memory.adapters import IN_MEMORY, Runner, checked_text, faces, held, opened, url_of
+from hybrid_memory.adapters import IN_MEMORY, Runner, checked_text, faces, held, memory_at, url_of
 from hybrid_memory.errors import InvalidConfigError
 from llamaindex_hybrid_memory.bound import checked_url
 
@@ -74,7 +74,7 @@ class CompressionPostprocessor(BaseNodePostprocessor):
 
     def _store(self) -> HybridMemory:
         if self.memory is None:
-            self.memory = opened(self.url)
+            self.memory = memory_at(self.url)
         return self.memory
 
     async def _astore(self) -> HybridMemory:

@@ -31,31 +31,18 @@ Space: TypeAlias = tuple[str, str]
 class Shared:
     """What a space holds and who may do what in it, as it should be."""
 
-    grants: dict[tuple[str | None, str | None], tuple[Level, float]] = field(default_factory=dict)
+    grants: dict[tuple[str | None, str | None], Level] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
-    waiting: list[str] = field(default_factory=list)
     refused: int = 0
 
-    def may(self, person: Person, right: Level, *, trusted: bool = False) -> bool:
+    def may(self, person: Person, right: Level) -> bool:
         """Whether somebody has this right."""
         _, user, agent = person
-        there = [
-            (named, level, trust)
-            for named, (level, trust) in self.grants.items()
+        return any(
+            RANKS.index(level) >= RANKS.index(right)
+            for named, level in self.grants.items()
             if named in ((user, None), (None, agent), (user, agent))
-        ]
-        if not any(RANKS.index(level) >= RANKS.index(right) for _, level, _ in there):
-            return False
-        return not trusted or self.trusts(person)
-
-    def trusts(self, person: Person) -> bool:
-        """Whether what somebody writes needs no approval."""
-        _, user, agent = person
-        writing = {named: trust for named, (level, trust) in self.grants.items() if level != "read"}
-        if user and agent and (user, agent) in writing:
-            return writing[user, agent] >= 0.5
-        near = [writing[named] for named in ((user, None), (None, agent)) if named != (None, None) and named in writing]
-        return bool(near) and min(near) >= 0.5
+        )
 
 
 class Town:
@@ -92,7 +79,7 @@ class Town:
         """Do so many things at random, and look at all audits in the end."""
         steps = {
             self.write: 22, self.write_shared: 24, self.search: 14, self.search_shared: 14, self.search_together: 6,
-            self.search_all: 5, self.read_shared: 5, self.give: 10, self.take: 5, self.decide: 3, self.look_again: 3,
+            self.search_all: 5, self.read_shared: 5, self.give: 10, self.take: 5, self.look_again: 3,
             self.found: 1,
         }  # fmt: skip
         chosen = self.chance.choices(list(steps), weights=list(steps.values()), k=operations)
@@ -100,10 +87,10 @@ class Town:
             self.done[step.__name__] += 1
             step(self.chance.choice(self.people), f"mark{number}x")
         for space, shared in self.spaces.items():
-            named = next(named for named, (level, _) in shared.grants.items() if level == "admin")
+            named = next(named for named, level in shared.grants.items() if level == "admin")
             admin = self.enter((space[0], *named), space)
             assert len(admin.audit()) == shared.refused, space
-            assert sorted(grant.right for grant in admin.grants()) == sorted(r for r, _ in shared.grants.values())
+            assert sorted(grant.right for grant in admin.grants()) == sorted(shared.grants.values())
 
     def handle(self, person: Person) -> ScopedMemory:
         """Their memory, in one process or the other."""
@@ -128,10 +115,10 @@ class Town:
         """A space of their tenant, whether it is there or not."""
         return person[0], self.chance.choice(NAMES)
 
-    def asks(self, person: Person, space: Space, right: Level, call: Any, *, trusted: bool = False) -> Any:
+    def asks(self, person: Person, space: Space, right: Level, call: Any) -> Any:
         """What the call gives; None where it is refused, as it must be without the right."""
         shared = self.spaces.get(space, Shared())
-        if shared.may(person, right, trusted=trusted):
+        if shared.may(person, right):
             return call()
         with pytest.raises(AccessDeniedError):
             call()
@@ -164,10 +151,7 @@ class Town:
         receipt = self.asks(person, space, "write", lambda: there.remember(text))
         if receipt is None:
             return
-        shared = self.spaces[space]
-        trusted = shared.trusts(person)
-        assert bool(receipt.quarantined) is not trusted
-        (shared.said if trusted else shared.waiting).append(mark)
+        self.spaces[space].said.append(mark)
 
     def search(self, person: Person, _: str) -> None:
         marks = self.own[person]
@@ -240,7 +224,7 @@ class Town:
                 self.handle(person).space(space[1]).create()
             return
         self.handle(person).space(space[1]).create()
-        self.spaces[space] = Shared({person[1:]: ("admin", 1.0)})
+        self.spaces[space] = Shared({person[1:]: "admin"})
 
     def leader(self, person: Person) -> tuple[Person, Space] | None:
         """An admin of a space of the tenant, seldom somebody who is none."""
@@ -250,7 +234,7 @@ class Town:
         space = self.chance.choice(spaces)
         if self.chance.random() < 0.2:
             return person, space
-        admins = [named for named, (level, _) in self.spaces[space].grants.items() if level == "admin"]
+        admins = [named for named, level in self.spaces[space].grants.items() if level == "admin"]
         return (space[0], *self.chance.choice(admins)), space
 
     def give(self, person: Person, _: str) -> None:
@@ -260,12 +244,8 @@ class Town:
         admin, space = chosen
         named = person[1:]
         right = self.chance.choices(RANKS, weights=[5, 5, 1])[0]
-        trust = 1.0 if right == "admin" else self.chance.choice([0.1, 0.49, 0.5, 1.0])
         there = self.enter(admin, space)
-        self._change(
-            admin, space, named, lambda: there.grant(user=named[0], agent=named[1], right=right, trust=trust),
-            (right, trust),
-        )  # fmt: skip
+        self._change(admin, space, named, lambda: there.grant(user=named[0], agent=named[1], right=right), right)
 
     def take(self, person: Person, _: str) -> None:
         chosen = self.leader(person)
@@ -276,37 +256,20 @@ class Town:
         there = self.enter(admin, space)
         self._change(admin, space, named, lambda: there.revoke(user=named[0], agent=named[1]), None)
 
-    def _change(self, admin: Person, space: Space, named: tuple[str | None, str | None], call: Any, grant: Any) -> None:
+    def _change(
+        self, admin: Person, space: Space, named: tuple[str | None, str | None], call: Any, grant: Level | None
+    ) -> None:
         shared = self.spaces[space]
-        admins = [who for who, (level, _) in shared.grants.items() if level == "admin"]
-        if shared.may(admin, "admin", trusted=True) and admins == [named] and (grant is None or grant[0] != "admin"):
+        admins = [who for who, level in shared.grants.items() if level == "admin"]
+        if shared.may(admin, "admin") and admins == [named] and grant != "admin":
             with pytest.raises(InvalidInputError, match="last admin"):
                 call()
             return
-        if self.asks(admin, space, "admin", call, trusted=True) is None:
+        if self.asks(admin, space, "admin", call) is None:
             return
         shared.grants.pop(named, None)
         if grant is not None:
             shared.grants[named] = grant
-
-    def decide(self, person: Person, _: str) -> None:
-        """Let in what waits, or throw it away."""
-        chosen = self.leader(person)
-        if chosen is None:
-            return
-        admin, space = chosen
-        there, shared = self.enter(admin, space), self.spaces[space]
-        waiting = self.asks(admin, space, "admin", there.quarantined, trusted=True)
-        if not waiting:
-            return
-        assert [event.message.text.split()[0] for event in waiting] == shared.waiting
-        count = self.chance.randrange(1, len(waiting) + 1)
-        if self.chance.random() < 0.8:
-            there.approve(waiting[:count])
-            shared.said += shared.waiting[:count]
-        else:
-            there.reject(waiting[:count])
-        del shared.waiting[:count]
 
 
 @pytest.mark.parametrize("processes", [0, 2], ids=["memory", "sqlite"])

@@ -148,7 +148,7 @@ def test_bad_requests_change_nothing(face: Face, memory: HybridMemory) -> None:
 def test_in_a_space_it_holds_for_every_member(face: Face, memory: HybridMemory) -> None:
     team = memory.scoped(user="alice").space("team").create()
     team.grant(user="bob", right="write")
-    team.grant(user="eve", right="write", trust=0.1)
+    team.grant(user="eve", right="write")
     team.remember(PIN)
     bob = memory.scoped(user="bob").space("team")
     with pytest.raises(AccessDeniedError):
@@ -158,8 +158,7 @@ def test_in_a_space_it_holds_for_every_member(face: Face, memory: HybridMemory) 
     face(team).forget(query="44089917", keep_out=True)
     bob.remember("Is it 44089917?")
     memory.scoped(user="eve").space("team").remember("44089917!")
-    assert [event.message.text for event in team.quarantined()] == [f"{MASK}!"]
-    assert [message.text for message in team.history()] == [f"Is it {MASK}?"]
+    assert [message.text for message in team.history()] == [f"Is it {MASK}?", f"{MASK}!"]
 
 
 def test_no_bytes_of_the_words_remain(tmp_path: Path, opened: Open) -> None:
@@ -258,11 +257,6 @@ def block(memory: HybridMemory) -> None:
     block.edit(value=SECRET)
 
 
-def quarantined(memory: HybridMemory) -> None:
-    memory.scoped(user="u").space("team").create().grant(user="v", right="write", trust=0.1)
-    memory.scoped(user="v").space("team").remember(SECRET)
-
-
 WRITES: dict[str, Callable[[HybridMemory], Any]] = {
     "text": lambda memory: memory.scoped(user="u").remember(SECRET),
     "name": lambda memory: memory.scoped(user="u").remember({"content": "Hi", "name": MAIL}),
@@ -277,7 +271,6 @@ WRITES: dict[str, Callable[[HybridMemory], Any]] = {
     "item": items,
     "block": block,
     "file": lambda memory: memory.scoped(user="u").files().write("/notes/ann.md", SECRET),
-    "quarantined": quarantined,
     "mirror": lambda memory: memory.scoped(user="u", session="s").mirror([Message(content=SECRET, name=MAIL, id="1")]),
 }  # fmt: skip
 

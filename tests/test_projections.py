@@ -42,7 +42,7 @@ def test_every_kind_of_event_is_claimed_once() -> None:
 def test_what_may_repeat_words_is_a_projections_own_and_every_other_kind_is_known_to_hold_none() -> None:
     repeats = {kind for projection in projections() for kind in projection.repeats}
     assert all(projection.repeats <= projection.kinds for projection in projections())
-    said = {EventKind.MESSAGE, EventKind.PAYLOAD, EventKind.QUARANTINED}
+    said = {EventKind.MESSAGE, EventKind.PAYLOAD}
     assert repeats | said | HOLDS_NO_WORDS == set(EventKind)
 
 

@@ -3,13 +3,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hybrid_memory import Block, Category, Event, EventKind, HybridMemory, Right, Scope, ScopedMemory, SpaceMemory
-from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError
+from hybrid_memory.errors import AccessDeniedError, InvalidInputError
 from hybrid_memory.facts.fact import Claim
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.memory.faces import BlockHandle
@@ -45,7 +44,7 @@ BLOCK_VERBS = {
 RIGHTS = rights(SpaceMemory) | rights(BlockHandle)
 READING = "block_history blocks expand facts fetch flush grants history profile recall summary why"
 WRITING = "assemble compact edit_block learn mirror offload put_block remember remove_block reset resolve undo_block"
-DECIDING = "approve audit events forget grant kept_out quarantined reject revoke rollback"
+DECIDING = "audit events forget grant kept_out revoke rollback"
 
 
 def ask(owner: SpaceMemory, verb: str, values: Sequence[Any], named: dict[str, Any]) -> None:
@@ -56,10 +55,10 @@ def ask(owner: SpaceMemory, verb: str, values: Sequence[Any], named: dict[str, A
         getattr(owner, verb)(*values, **named)
 
 
-def seat(memory: HybridMemory, team: SpaceMemory, right: Right | None, *, trust: float = 1.0) -> SpaceMemory:
+def seat(memory: HybridMemory, team: SpaceMemory, right: Right | None) -> SpaceMemory:
     """Bob's handle of the space, with this right."""
     if right is not None:
-        team.grant(user="bob", right=right, trust=trust)
+        team.grant(user="bob", right=right)
     return memory.scoped(user="bob").space(str(team.scope.space))
 
 
@@ -78,8 +77,6 @@ def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, 
         "edit_block": {"append": "Order cake."}, "forget": {"ids": team.history()[0].id},
         "grant": {"user": "carol", "right": "read"}, "revoke": {"user": "carol"},
     }  # fmt: skip
-    if verb in ("approve", "reject"):
-        return (team.quarantined(),), {}
     if verb == "resolve":
         return (team.facts()[0],), {}
     return named.get(verb, ()), keyed.get(verb, {})
@@ -99,7 +96,7 @@ class ClaimsFriday:
 
 
 def prepared(memory: HybridMemory, name: str) -> SpaceMemory:
-    """A space with turns, a fact and a block, a grant of Carol's, and a message of Dave's in quarantine."""
+    """A space with turns, a fact and a block, and a grant of Carol's."""
     services = memory._runtime.services
     services.state(Extractors).rules = ClaimsFriday()
     team = memory.scoped(user="alice").space(name).create()
@@ -107,8 +104,6 @@ def prepared(memory: HybridMemory, name: str) -> SpaceMemory:
     team.block("task").put()
     team.block("task").edit(append="Book a room.")
     team.grant(user="carol", right="read")
-    team.grant(user="dave", right="write", trust=0.1)
-    memory.scoped(user="dave").space(name).remember("Let me in.")
     return team
 
 
@@ -128,22 +123,7 @@ def test_a_verb_takes_its_right(face: Face, opened: Open, held: Right) -> None:
             ask(face(bob), verb, values, named)
         (denial,) = team.audit()
         assert (denial.who, denial.verb, denial.needed, denial.held) == ("user='bob'", verb, needed, held)
-        assert (team.history(), team.grants(), len(team.quarantined())) == (said, settled, 1)
-
-
-def test_who_is_not_trusted_may_read_and_remember_only(face: Face, opened: Open) -> None:
-    memory = opened(url="memory://", embedder="none")
-    for verb, needed in RIGHTS.items():
-        team = prepared(memory, f"team for {verb}")
-        team.grant(user="bob", right="admin")
-        team.grant(user="bob", agent="planner", right="write", trust=0.4)
-        planner = memory.scoped(user="bob", agent="planner").space(f"team for {verb}")
-        values, named = arguments(verb, team)
-        if needed is Right.READ or verb == "remember":
-            ask(face(planner), verb, values, named)
-        else:
-            with pytest.raises(AccessDeniedError, match=r"it takes a trust of 0\.5 or more"):
-                ask(face(planner), verb, values, named)
+        assert (team.history(), team.grants()) == (said, settled)
 
 
 def test_blocks_to_begin_with_take_the_right_to_write(face: Face, opened: Open) -> None:
@@ -173,10 +153,10 @@ def test_a_verb_that_does_not_ask_reaches_nothing(opened: Open) -> None:
 
 def test_the_last_word_for_somebody_counts(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     for right in ("read", "write", "read"):
-        face(team).grant(user="bob", right=right, trust=0.75)
+        face(team).grant(user="bob", right=right)
     first, second = face(team).grants()
     assert (first.user, first.right, first.by) == ("alice", Right.ADMIN, "user='alice'")
-    assert (second.user, second.agent, second.right, second.trust) == ("bob", None, Right.READ, 0.75)
+    assert (second.user, second.agent, second.right) == ("bob", None, Right.READ)
     face(team).revoke(user="bob")
     assert face(team).grants() == [first]
     with pytest.raises(InvalidInputError, match="no grant for user='bob'"):
@@ -187,7 +167,7 @@ def test_the_last_admin_stays(face: Face, memory: HybridMemory, team: SpaceMemor
     for change in ("revoke", "grant"):
         with pytest.raises(InvalidInputError, match="the last admin"):
             getattr(face(team), change)(user="alice", **({"right": "write"} if change == "grant" else {}))
-    face(team).grant(user="alice", right="admin", trust=0.6)
+    face(team).grant(user="alice", right="admin")
     face(team).grant(agent="keeper", right="admin")
     face(team).revoke(user="alice")
     assert [grant.agent for grant in memory.scoped(agent="keeper").space("team").grants()] == ["keeper"]
@@ -198,8 +178,7 @@ def test_the_last_admin_stays(face: Face, memory: HybridMemory, team: SpaceMemor
 def test_a_grant_that_makes_no_sense_is_refused(face: Face, team: SpaceMemory) -> None:
     wrong: list[dict[str, Any]] = [
         {"right": "read"}, {"user": "bob", "right": "owner"}, {"user": "bob", "right": None},
-        {"user": "", "right": "read"}, {"agent": 7, "right": "read"}, {"user": "bob", "right": "admin", "trust": 0.4},
-        *({"user": "bob", "right": "read", "trust": trust} for trust in (1.1, float("nan"), "much", True)),
+        {"user": "", "right": "read"}, {"agent": 7, "right": "read"},
     ]  # fmt: skip
     for named in wrong:
         with pytest.raises(InvalidInputError):
@@ -291,125 +270,6 @@ def test_what_a_hit_shows_is_not_taken_on_trust(face: Face, memory: HybridMemory
         face(memory.scoped(tenant="north", user="alice")).why(shared)
 
 
-@pytest.fixture
-def stranger(memory: HybridMemory, team: SpaceMemory) -> SpaceMemory:
-    """Somebody who may write, and is not trusted."""
-    team.grant(agent="crawler", right="write", trust=0.2)
-    return memory.scoped(agent="crawler").space("team")
-
-
-def test_quarantine_is_seen_nowhere(face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory) -> None:
-    memory._runtime.services.state(Extractors).rules = ClaimsFriday()
-    receipt = face(stranger).remember("The launch is never, says Zanzibar.", id="m1")
-    assert receipt.ids == receipt.quarantined
-    for handle in (face(team), face(stranger)):
-        said = (
-            texts(handle.history())
-            + texts(handle.history(current=True))
-            + texts(handle.recall("Zanzibar launch", k=50))
-        )
-        assert "Zanzibar" not in str([said, [fact.value for fact in handle.facts(history=True)]])
-        for verb in (handle.expand, handle.fetch):
-            for name in ("m1", receipt.ids[0], f"#{receipt.positions[0]}"):
-                with pytest.raises(InvalidInputError):
-                    verb(name)
-    assert "Zanzibar" not in face(team).assemble(query="When is the launch?").text
-    (waiting,) = face(team).quarantined()
-    assert (waiting.author, waiting.message.text) == ("agent='crawler'", "The launch is never, says Zanzibar.")
-
-
-def test_approval_makes_a_turn(face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory) -> None:
-    memory._runtime.services.state(Extractors).rules = ClaimsFriday()
-    said = {"content": "The launch needs a permit.", "role": "assistant", "at": NOON, "metadata": {"page": 3}}
-    for text in (said, "Buy gold now!", "The park closes at eight."):
-        face(stranger).remember(text)
-    permit, spam, park = face(team).quarantined()
-    receipt = face(team).approve(permit)
-    assert texts(face(team).history())[3:] == ["The launch needs a permit."]
-    turn = face(team).history()[-1]
-    assert (turn.id, turn.at, turn.role, turn.metadata) == (receipt.ids[0], NOON, "assistant", {"page": 3})
-    assert permit.id == f"quarantined:{turn.id}"
-    (hit,) = face(team).recall("permit", kinds=["turn"], k=1)
-    assert hit.record.author == "agent='crawler'"
-    assert "agent='crawler'" in {fact.author for fact in face(team).facts(history=True)}
-    assert face(team).quarantined() == [spam, park]
-    face(team).reject(spam.id)
-    assert face(team).quarantined() == [park]
-    assert all("gold" not in hit.record.text for hit in face(team).recall("gold", k=50))
-    face(team).approve([park.id])
-    assert face(team).quarantined() == []
-
-
-def test_only_what_waits_can_be_decided(face: Face, team: SpaceMemory, stranger: SpaceMemory) -> None:
-    face(stranger).remember("Let me in.", id="m1")
-    (waiting,) = face(team).quarantined()
-    told = team.history()[0].id
-    for verb in ("approve", "reject"):
-        for wrong in ([], "m1", told, ["quarantined:m1", "other"], 7, None):
-            with pytest.raises(InvalidInputError):
-                getattr(face(team), verb)(wrong)
-    assert face(team).quarantined() == [waiting]
-    assert len(face(team).history()) == 3
-    face(team).approve(waiting)
-    for verb in ("approve", "reject"):
-        with pytest.raises(InvalidInputError):
-            getattr(face(team), verb)(waiting)
-    assert len(face(team).history()) == 4
-
-
-@pytest.mark.parametrize("waited", [False, True])
-def test_what_was_approved_is_forgotten_in_both_forms(face: Face, opened: Open, tmp_path: Path, waited: bool) -> None:
-    memory = opened()
-    team = memory.scoped(user="alice").space("team").create()
-    team.grant(agent="crawler", right="write", trust=0.2)
-    crawler = memory.scoped(agent="crawler").space("team")
-    face(crawler).remember(["The park closes at eight.", "Zanzibar7391 is the password."], at=NOON)
-    face(team).approve(face(team).quarantined())
-    assert len(face(team).recall("Zanzibar7391", k=9)) == 2
-    name = next(event.id for event in memory._runtime.services.log.read(team.scope) if "Zanzibar" in str(event.payload))
-    receipt = face(team).forget(ids=name if waited else name.removeprefix("quarantined:"))
-    assert len(receipt.ids) == 2
-    assert texts(face(team).history()) == ["The park closes at eight."]
-    assert face(team).quarantined() == []
-    memory.close()
-    assert all(b"Zanzibar7391" not in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
-
-
-def test_an_id_given_twice_waits_once_and_takes_no_other(face: Face, team: SpaceMemory, stranger: SpaceMemory) -> None:
-    first = face(stranger).remember("The same words.", id="m1")
-    again = face(stranger).remember("The same words.", id="m1")
-    assert again.duplicates == again.ids == first.ids
-    with pytest.raises(IdConflictError):
-        face(stranger).remember("Other words.", id="m1")
-    face(team).remember("A member takes this id.", id="m1")
-    with pytest.raises(IdConflictError):
-        face(team).approve("quarantined:m1")
-    assert [event.id for event in face(team).quarantined()] == ["quarantined:m1"]
-    face(team).remember("The same words.", id="m2")
-    face(stranger).remember("The same words.", id="m2")
-    assert face(team).approve("quarantined:m2").duplicates == ("m2",)
-    assert texts(face(team).history())[3:] == ["A member takes this id.", "The same words."]
-
-
-def test_the_more_trusted_word_stands_and_follows_the_grants(face: Face, opened: Open) -> None:
-    memory = opened(learning={"conflicts": "trusted"})
-    memory._runtime.services.state(Extractors).rules = ClaimsFriday()
-    team = memory.scoped(user="alice").space("team").create()
-    for agent, trust in (("clerk", 0.9), ("intern", 0.6)):
-        team.grant(agent=agent, right="write", trust=trust)
-    face(memory.scoped(agent="clerk").space("team")).remember("The launch is on Friday.", at=NOON)
-    face(memory.scoped(agent="intern").space("team")).remember("The launch is on Monday.")
-
-    def standing() -> list[str]:
-        return [fact.value for fact in face(team).facts(attribute="day")]
-
-    assert standing() == ["The launch is on Friday."]
-    face(team).grant(agent="intern", right="write", trust=0.95)
-    assert standing() == ["The launch is on Monday."]
-    face(team).revoke(agent="intern")
-    assert standing() == ["The launch is on Friday."]
-
-
 def test_threads_and_processes_that_grant_at_once_lose_nothing(opened: Open, store: str, child: Child) -> None:
     memory = opened()
     team = memory.scoped(user="alice").space("team").create()
@@ -436,20 +296,6 @@ def test_of_two_admins_who_revoke_each_other_one_stays(memory: HybridMemory, tea
     with pytest.raises(AccessDeniedError):
         team.revoke(user="bob")
     assert [grant.user for grant in bob.grants()] == ["bob"]
-
-
-@pytest.mark.parametrize("reads", range(5))
-def test_two_approvals_at_once_add_one_turn(
-    memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory, reads: int
-) -> None:
-    team.grant(user="bob", right="admin")
-    bob = memory.scoped(user="bob").space("team")
-    stranger.remember("Let me in.")
-    waiting = team.quarantined()
-    after_read(line_to(memory, "log"), reads, partial(bob.approve, waiting))
-    with pytest.raises(InvalidInputError):
-        team.approve(waiting)
-    assert len(team.history()) == 4
 
 
 def test_a_member_cannot_speak_as_another(face: Face, memory: HybridMemory) -> None:

@@ -60,11 +60,11 @@ class Stage:
         """The model calls a tool of the memory; what it refuses is no attack any more."""
         _TOOLS[tool].run(self.owner, arguments)
 
-    def space(self, *, trust: float = 1.0) -> SpaceMemory:
+    def space(self) -> SpaceMemory:
         """A space of the user's, as mallory sees it who may write; the user reads it from now on."""
         self.owner.space("team").create()
         self.reader = mine = self.owner.space("team", session="main")
-        mine.grant(user="mallory", right="write", trust=trust)
+        mine.grant(user="mallory", right="write")
         mine.remember(OPENING[self.language])
         return self.memory.scoped(user="mallory").space("team", session="main")
 
@@ -266,20 +266,6 @@ def members_tool(stage: Stage) -> None:
     ])  # fmt: skip
 
 
-def quarantined(stage: Stage) -> None:
-    """A member whose words wait for an admin."""
-    mallory = stage.space(trust=0.2)
-    for role in ("user", "system"):
-        _tried(mallory, {"role": role, "content": stage.text})
-
-
-def approved(stage: Stage) -> None:
-    """The same, and the admin lets them out."""
-    quarantined(stage)
-    space = stage.owner.space("team")
-    space.approve(space.quarantined())
-
-
 def space_block(stage: Stage) -> None:
     """A block of a space that a member writes into, read by the user."""
     mallory = stage.space()
@@ -317,10 +303,10 @@ CARRIERS: dict[str, Carrier] = {
     for made in (
         page, tool, failure, long_result, long_json, tool_name, arguments, assistant, other_session, person, speaker,
         persons_name, metadata, file_name, pasted, imported, note, correction, mcp, block, rethought, archive,
-        put_aside, member, members_system, first_in_space, members_tool, quarantined, approved, space_block,
+        put_aside, member, members_system, first_in_space, members_tool, space_block,
         own_block_in_space, other_user,
     )
 }  # fmt: skip
 
-UNSEEN = frozenset(("quarantined", "other_user"))
+UNSEEN = frozenset(("other_user",))
 """Of which nothing may stand in a prompt at all."""

@@ -1,26 +1,7 @@
 """Everything this library raises, split by who must act.
 
-::
-
-    HybridMemoryError
-    ├── InvalidInputError (ValueError)      the caller: an argument is wrong, nothing was changed
-    │   ├── InvalidScopeError               the owner is missing or malformed
-    │   ├── InvalidMessageError             a message cannot be stored
-    │   ├── IdConflictError                 an id is taken by a different message
-    │   ├── FileError                       a file is not there, or cannot be changed so; its reason tells which
-    │   └── InvalidConfigError              a setting, URL or YAML file is wrong
-    ├── AccessDeniedError                   the caller: not allowed to do this
-    ├── MemoryClosedError                   the caller: the memory was closed
-    ├── StoreError                          the operator: disk or engine
-    │   ├── StoreUnavailableError           cannot be opened, written or locked
-    │   │   └── OutcomeUnknownError         a write was not answered: repeat it with the same ids
-    │   ├── WrongKeyError                   the key is wrong or missing, or the store is not encrypted
-    │   ├── StoreVersionError               written by another version of this library
-    │   ├── OutdatedError                   the write was based on events that have been erased
-    │   └── EmbedderMismatchError           indexed by another embedder: rebuild
-    ├── ModelError                          an embedder or model failed or gave an invalid answer
-    ├── DeadlineExceededError (TimeoutError)  scheduled work did not begin in time
-    └── MissingDependencyError (ImportError)  an optional package is not installed
+The caller: `InvalidInputError` and its kinds, `AccessDeniedError`, `MemoryClosedError`, `MissingDependencyError`. The
+operator: `StoreError` and its kinds, of disk or engine. Whoever runs the model: `ModelError`.
 """
 
 from __future__ import annotations

@@ -169,7 +169,6 @@ KINDS = {
     EventKind.ERASED: "forgotten",
     EventKind.GRANT: "grant",
     EventKind.DENIED: "access denied",
-    EventKind.QUARANTINED: "in quarantine",
     EventKind.ITEM: "item",
     EventKind.USED: "recall count",
     EventKind.BLOCK: "block edit",

@@ -2,7 +2,7 @@
 
 import contextvars
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import timedelta
 from functools import partial
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import Scope, Task
+from hybrid_memory import Task
 from hybrid_memory.errors import DeadlineExceededError, InvalidInputError, MemoryClosedError, StoreUnavailableError
 from hybrid_memory.models.batching import BatchingEmbedder
 from hybrid_memory.models.embedders import HashingEmbedder
@@ -80,8 +80,7 @@ def test_nothing_is_lost_or_done_twice_under_threads_that_schedule_and_cancel(ma
     def crowd(start: int) -> list[tuple[int, Any]]:
         jobs = []
         for number in range(start, start + 300):
-            scope = Scope(user=f"u{number % 7}")
-            task = Task(partial(work, number), f"kind {number % 3}", 1 + number % 10, scope=scope)
+            task = Task(partial(work, number), f"kind {number % 3}", 1 + number % 10)
             jobs.append((number, scheduler.schedule(task)))
             if number % 4 == 0:
                 jobs[-1][1].cancel()
@@ -204,7 +203,6 @@ def test_whoever_embeds_may_be_interrupted() -> None:
     assert len(kept) > 20
 
 
-SCOPES = [None, Scope(user="alice"), Scope(user="bob"), Scope(user="bob", session="s")]
 KINDS = ["recall", "maintenance", "indexing"]
 
 fields = st.fixed_dictionaries(
@@ -212,7 +210,6 @@ fields = st.fixed_dictionaries(
         "kind": st.sampled_from(KINDS),
         "priority": st.integers(1, 10),
         "deadline": st.none() | st.integers(60, 70).map(lambda minutes: timedelta(minutes=minutes)),
-        "scope": st.sampled_from(SCOPES),
     }
 )
 
@@ -230,22 +227,17 @@ class Model:
 
     def __init__(self) -> None:
         self.jobs: list[tuple[tuple[Any, ...], Job[Any]]] = []
-        self.last: dict[Hashable, int] = {}
-        self.round: dict[int, int] = {}
         self.number = 0
 
     def put(self, job: Job[Any]) -> None:
-        priority, turn = job.task.priority, (job.task.priority, job.task.scope)
-        self.last[turn] = max(self.last.get(turn, 0), self.round.get(priority, 0)) + 1
         self.number += 1
-        self.jobs.append(((-priority, job.expires, self.last[turn], self.number), job))
+        self.jobs.append(((-job.task.priority, job.expires, self.number), job))
 
     def take(self, kinds: set[str]) -> Job[Any] | None:
         best = min((entry for entry in self.jobs if entry[1].task.kind in kinds), default=None)
         if best is None:
             return None
         self.jobs.remove(best)
-        self.round[best[1].task.priority] = best[0][2]
         return best[1]
 
 
@@ -253,7 +245,7 @@ class Model:
 @given(st.lists(fields, max_size=40))
 def test_what_was_queued_before_a_worker_was_free_begins_in_the_order_of_the_rule(drawn: list[dict[str, Any]]) -> None:
     scheduler, order = Scheduler(workers=1, clock=lambda: 5.0), list[int]()
-    held = Hold(scheduler, 1, scope=Scope(user="holder"))
+    held = Hold(scheduler, 1)
     tasks = [Task(partial(order.append, number), **drawn[number]) for number in range(len(drawn))]
     jobs = [scheduler.schedule(task) for task in tasks]
     held.release()
@@ -367,7 +359,7 @@ def test_asked_for_often_a_task_is_done_once_after_the_last_time(make: Make, clo
     wait_until(lambda: done == [(4, "user 4")])
     clock.advance(9)
     wait_until(lambda: done == [(4, "user 4"), "other"])
-    wait_until(lambda: not scheduler._debounced._keys)
+    wait_until(lambda: not scheduler._debounced._planned and not scheduler._debounced._active)
 
 
 def test_asked_for_while_it_runs_it_is_done_once_more_and_never_twice_at_a_time(make: Make, clock: Clock) -> None:
@@ -386,7 +378,7 @@ def test_asked_for_while_it_runs_it_is_done_once_more_and_never_twice_at_a_time(
     for number in (2, 3):
         ask(number)
         clock.advance(1)
-        wait_until(lambda: scheduler._debounced._keys["a"].again and scheduler._debounced._keys["a"].planned is None)
+        wait_until(lambda: scheduler._debounced._waiting and not scheduler._debounced._planned)
     assert begun == [1]
     go.release()
     wait_until(lambda: begun == [1, 3])

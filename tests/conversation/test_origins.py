@@ -148,15 +148,6 @@ def test_what_another_member_says_stands_under_their_name(team: SpaceMemory) -> 
         assert [message.name for message in said] == names
 
 
-def test_what_waits_for_an_admin_gains_nothing_by_approval(team: SpaceMemory) -> None:
-    team.grant(user="bob", right="write", trust=0.1)
-    bobs(team).remember(Message(role=Role.SYSTEM, content=ORDER, origin=Origin.OPERATOR))
-    team.approve(team.quarantined())
-    (event,) = team.events(kinds=(EventKind.MESSAGE,))
-    assert event.origin is Origin.PERSON
-    assert "CANARY" not in system(team.assemble("What now?"))
-
-
 @pytest.fixture
 def ann(session_with: SessionWith) -> ScopedMemory:
     ann = session_with(max_tokens=2000)

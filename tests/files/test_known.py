@@ -79,9 +79,6 @@ def test_files_of_a_space_take_rights(face: Face, memory: HybridMemory) -> None:
     assert theirs.read("/plan.md") == "Ship in May.\n"
     with pytest.raises(AccessDeniedError, match="write_file"):
         theirs.write("/plan.md", "x")
-    space.grant(user="bob", right="write", trust=0.2)
-    with pytest.raises(AccessDeniedError, match="trust"):
-        theirs.write("/plan.md", "x")
     space.grant(user="bob", right="write")
     theirs.insert("/plan.md", 1, "Test in April.")
     assert [one.author for one in face(space.files()).history("/plan.md")] == ["user='ann'", "user='bob'"]

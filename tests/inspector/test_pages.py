@@ -55,9 +55,8 @@ def every_kind(memory: HybridMemory) -> None:
     memory.scoped(user="alice", session="cleared").remember("A word.")
     memory.scoped(user="alice", session="cleared").reset()
     services = memory._runtime.services
-    held = {"role": "user", "content": "Held back."}
     drafts = [
-        services.draft(kind, held if kind is EventKind.QUARANTINED else {"by": "version 9"}, session=TRIP.session)
+        services.draft(kind, {"by": "version 9"}, session=TRIP.session)
         for kind in set(EventKind) - {event.kind for event in memory.scoped(user="alice").events()} - HIDING
     ]
     services.log.append(alice.scope.owner, drafts)

@@ -10,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import Event, EventKind, Fact, FactState, HybridMemory, Scope, ScopedMemory
-from hybrid_memory.config import ConflictRule
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.attributes import attribute
-from hybrid_memory.facts.fact import SETTLED, USER, Claim, Stance
+from hybrid_memory.facts.fact import USER, Claim, Stance
 from hybrid_memory.facts.facts import Knowledge
 from hybrid_memory.facts.learn import Extractors
-from hybrid_memory.facts.resolving import AT_ONCE, Trust
+from hybrid_memory.facts.resolving import AT_ONCE
 from tests.faces import Face, Open
 from tests.world import rows
 
@@ -41,17 +40,17 @@ def claim(name: str, value: str, source: int, stance: Stance = Stance.HOLDS, **m
     return Claim(subject, name, value, about.category, source, stance, single=about.single, by="rule", **more)
 
 
-def knowing(*batches: list[Event], rule: ConflictRule = "newest", trust: Trust = lambda _: 1.0) -> Knowledge:
+def knowing(*batches: list[Event]) -> Knowledge:
     """What these come to, taken in one batch after the other."""
-    known = Knowledge((), (), rule, trust)
+    known = Knowledge((), ())
     for number, batch in enumerate(batches):
         given = [replace(event, position=1000 * number + event.position) for event in batch]
         known.take(given, (1000 * (number + 1), ""))
     return known
 
 
-def resolve(claims: list[Event], **options: Any) -> list[Fact]:
-    return knowing(claims, **options).facts
+def resolve(claims: list[Event]) -> list[Fact]:
+    return knowing(claims).facts
 
 
 def shown(facts: Sequence[Fact]) -> list[tuple[str, str]]:
@@ -142,15 +141,9 @@ def test_agents_who_disagree_at_once_are_disputed_until_one_says_so_again() -> N
     assert shown(facts) == [("Paris", "superseded"), ("Berlin", "current")]
 
 
-def test_the_rule_decides_between_authors() -> None:
-    told = said(claim("home", "Paris", 1), claim("home", "Berlin", 2), authors=["agent='a'", "agent='b'"])
-    trust = {"agent='a'": 1.0, "agent='b'": 0.2}.__getitem__
-    assert [fact.value for fact in resolve(told) if fact.current] == ["Berlin"]
-    assert [fact.value for fact in resolve(told, rule="trusted", trust=trust) if fact.current] == ["Paris"]
-    assert {fact.state for fact in resolve(told, rule="ask")} == {FactState.DISPUTED}
-    word = replace(claim("home", "Paris", 1), by=SETTLED)
-    settled = [*told, replace(said(word)[0], position=200, at=START + timedelta(days=2), author="agent='a'")]
-    assert [fact.value for fact in resolve(settled, rule="ask") if fact.current] == ["Paris"]
+def test_of_authors_who_disagree_later_the_newer_counts() -> None:
+    facts = resolve(said(claim("home", "Paris", 1), claim("home", "Berlin", 2), authors=["agent='a'", "agent='b'"]))
+    assert [fact.value for fact in facts if fact.current] == ["Berlin"]
 
 
 VALUES = st.sampled_from(["Paris", "Berlin", "Rome", "杭州"])
@@ -177,7 +170,7 @@ def test_the_order_of_the_claims_in_the_log_does_not_matter(claims: list[Claim],
 @given(st.lists(CLAIMS, max_size=5))
 @settings(max_examples=80)
 def test_facts_kept_up_are_those_made_anew(batches: list[list[Claim]]) -> None:
-    known, together = Knowledge((), (), "newest", lambda _: 1.0), list[Event]()
+    known, together = Knowledge((), ()), list[Event]()
     for row, claims in enumerate(batches):
         batch = [replace(one, position=1000 * row + one.position) for one in said(*claims)]
         known.take(batch, (1000 * (row + 1), ""))

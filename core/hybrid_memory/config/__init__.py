@@ -6,12 +6,12 @@ from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
-from pydantic import AfterValidator, Field, InstanceOf, field_validator, model_validator
+from pydantic import Field, InstanceOf, field_validator, model_validator
 
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
-from hybrid_memory.validation import Duration, Settings, shown, storable
+from hybrid_memory.validation import Duration, Settings, shown
 
 DEFAULT_TOKENS = 30_000
 """Of a prompt for a model whose window is unknown: room for an agent with twenty tools and a long document."""
@@ -174,21 +174,6 @@ OriginName: TypeAlias = Literal["operator", "user", "person", "assistant", "tool
 """A value of `hybrid_memory.log.message.Origin`."""
 
 
-ConflictRule: TypeAlias = Literal["newest", "trusted", "ask"]
-
-
-def _clean_url(url: str) -> str:
-    if len(url) > MAX_URL_CHARS or "\x00" in url:
-        raise ValueError(f"a URL must have no NUL and at most {MAX_URL_CHARS:,} characters")
-    return str(storable(url))
-
-
-MAX_URL_CHARS = 4096
-
-StoreUrl: TypeAlias = Annotated[str, AfterValidator(_clean_url)]
-"""Where an engine is."""
-
-
 class IndexConfig(Settings):
     """Where the semantic index (L2) is, if not with the log, and how its vectors are searched.
 
@@ -199,7 +184,7 @@ class IndexConfig(Settings):
         nlist: inverted lists of ``ivf_flat``.
     """
 
-    url: StoreUrl | None = None
+    url: str | None = None
     algorithm: Literal["flat", "hnsw", "ivf_flat"] | None = None
     nlist: int = Field(default=1024, ge=1, le=65_536)
 
@@ -212,7 +197,7 @@ class ArchiveConfig(Settings):
         after: the age at which messages are archived.
     """
 
-    url: StoreUrl | None = None
+    url: str | None = None
     after: Duration = Field(default=timedelta(days=30), gt=timedelta(0))
 
     @model_validator(mode="after")
@@ -252,8 +237,6 @@ class LearningConfig(Settings):
     """How facts are learned.
 
     Attributes:
-        conflicts: what counts when two authors disagree about something with one value: the ``newest``, the more
-            ``trusted`` author, or none until resolved (``ask``).
         extractor: ``statements`` takes the user's own sentences; or an installed extractor.
         model: let the language model extract facts too, if there is one.
         origins: whose words teach facts; a ``person`` only about themselves. With ``assistant`` also notes that a model
@@ -263,7 +246,6 @@ class LearningConfig(Settings):
         delay: how long a pause is.
     """
 
-    conflicts: ConflictRule = "newest"
     extractor: str = "statements"
     model: bool = True
     origins: tuple[Literal["user", "person", "assistant"], ...] = ("user", "person")
@@ -414,7 +396,7 @@ class MemoryConfig(Settings):
         InvalidConfigError: a setting is unknown or out of range.
     """
 
-    url: StoreUrl = "sqlite:///memory.db"
+    url: str = "sqlite:///memory.db"
     index: IndexConfig = IndexConfig()
     archive: ArchiveConfig = ArchiveConfig()
     outbox: str | None = None

@@ -7,11 +7,10 @@ applied incrementally; a late one, or one that calls an earlier one wrong, reapp
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from hybrid_memory.config import ConflictRule
 from hybrid_memory.facts.attributes import kin
 from hybrid_memory.facts.fact import SETTLED, Category, Claim, Fact, FactScope, FactState, Stance
 from hybrid_memory.facts.values import NOT_SAID, normalised, overlap, value_key, within
@@ -167,8 +166,6 @@ _Place = tuple[str, FactScope, str]
 """An attribute, its scope, and the session if it applies in one only."""
 
 Pair = tuple[Event, Claim]
-Trust = Callable[[str], float]
-"""An author's trust in [0, 1]."""
 
 
 def group_of(claim: Claim) -> tuple[str, str]:
@@ -230,11 +227,9 @@ class Group:
         facts: by id.
     """
 
-    def __init__(self, rule: ConflictRule, trust: Trust) -> None:
+    def __init__(self) -> None:
         self.pairs: list[Pair] = []
         self.facts: dict[int, Standing] = {}
-        self._rule = rule
-        self._trust = trust
         self._shelves: dict[_Place, Shelf] = defaultdict(dict)
         self._rejecting = False
 
@@ -313,18 +308,11 @@ class Group:
 
     def _contradict(self, new: Standing, old: Standing, standing: Shelf) -> None:
         decided = new.claim.by == SETTLED
-        if new.author != old.author and not decided:
-            at_once = abs(new.at - old.seen) <= AT_ONCE
-            more, less = self._trust(new.author), self._trust(old.author)
-            if self._rule == "trusted" and more < less:
-                new.end(FactState.SUPERSEDED, new.valid_from)
-                new.superseded_by = old.id
-                return
-            if self._rule == "ask" or (at_once and not (self._rule == "trusted" and more > less)):
-                new.state = old.state = FactState.DISPUTED
-                new.rivals[old.id] = old.rivals[new.id] = None
-                self._note(old)
-                return
+        if new.author != old.author and not decided and abs(new.at - old.seen) <= AT_ONCE:
+            new.state = old.state = FactState.DISPUTED
+            new.rivals[old.id] = old.rivals[new.id] = None
+            self._note(old)
+            return
         if new.state.standing:
             self._supersede(new, old, standing)
 
@@ -337,7 +325,7 @@ class Group:
     def _decide(self, fact: Standing, standing: Shelf) -> None:
         """Resolve a dispute in favour of a claim that is repeated later."""
         for rival in map(self.facts.__getitem__, fact.rivals):
-            if standing.get(rival.key) is rival and (self._rule != "ask" or SETTLED in fact.by):
+            if standing.get(rival.key) is rival:
                 rival.end(FactState.SUPERSEDED, fact.seen)
                 rival.superseded_by = fact.id
                 del standing[rival.key]

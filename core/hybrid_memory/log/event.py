@@ -34,8 +34,8 @@ class EventKind(StrEnum):
     which restarts the conversation; recalled, the memories that were added to a turn's prompt; a payload, an offloaded
     text. Of facts: a claim, extracted from a turn; learned, how far turns were read. Of the log: a rollback, which
     hides what follows a position, or shows it again; superseded, which names messages that were edited or regenerated;
-    erased, which records what was forgotten. In a shared space: a grant, which changes a right or releases messages
-    from quarantine; a denial, a refused access; a quarantined message, from an author who is not trusted yet. Others:
+    erased, which records what was forgotten. In a shared space: a grant, which changes a right; a denial, a
+    refused access. Others:
     an item, a value that an application put, refreshed or deleted under its own key; used, how often records were
     recalled; a block, a change of an agent's working context; a file, a change of a file.
     """
@@ -52,7 +52,6 @@ class EventKind(StrEnum):
     ERASED = "erased"
     GRANT = "grant"
     DENIED = "denied"
-    QUARANTINED = "quarantined"
     ITEM = "item"
     USED = "used"
     BLOCK = "block"
@@ -96,7 +95,7 @@ class Event:
 
         In a shared space nobody speaks as operator or user to the others, except for admins' messages that say so.
         """
-        if self.kind in (EventKind.MESSAGE, EventKind.QUARANTINED):
+        if self.kind is EventKind.MESSAGE:
             spoken = self.message.spoken_by
             shared = self.scope.space is not None and self.message.origin is None
             return lowest((spoken, Origin.PERSON)) if shared else spoken
@@ -128,9 +127,6 @@ def principal_of(author: str) -> Scope:
 
 
 _PART = re.compile(r"(\w+)=('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")")
-
-QUARANTINE = "quarantined:"
-"""The prefix of ids of quarantined messages; the rest is the id after approval."""
 
 MAX_COUNTER = 0xFFF
 """The 12 bits of rand_a in a UUID of version 7."""

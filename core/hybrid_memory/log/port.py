@@ -291,7 +291,6 @@ class Receipt:
         ids, positions: of the events, in the order given.
         duplicates: ids that were already in the log.
         forgotten: ids of messages that were forgotten, and are not stored again under their ids.
-        quarantined: ids that await approval by an admin of the space.
         waiting: ids that are in the outbox because the log is unreachable; they have no position yet.
         indexed, embedded: how many records and vectors were made.
         compacted: how many messages went into the summary.
@@ -312,7 +311,6 @@ class Receipt:
     learned: int = 0
     erased: Mapping[str, int] = field(default_factory=dict)
     dry_run: bool = False
-    quarantined: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
     archived: int = 0
     turns: tuple[str, ...] = ()
@@ -321,7 +319,7 @@ class Receipt:
     kept_out: int = 0
 
     def __repr__(self) -> str:
-        names = ("duplicates", "forgotten", "quarantined", "waiting")
+        names = ("duplicates", "forgotten", "waiting")
         lists = {name: getattr(self, name) for name in names}
         counts = {
             **{name: len(ids) for name, ids in lists.items()},

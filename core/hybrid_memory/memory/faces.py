@@ -111,20 +111,18 @@ class Verb(Generic[V, P, T]):
 def verb(
     needs: Right | None = None,
     *,
-    trusted: bool | None = None,
     called: str = "",
     refusal: type[InvalidInputError] = InvalidInputError,
 ) -> Callable[[Flow[V, P, T]], Verb[V, P, T]]:
     """Make the blocking verb of a flow, with the async one as its ``twin``; both take the arguments behind ``run``.
 
-    ``needs`` is the right that it takes in a shared space; with None a space refuses it, if it needs the services. It
-    takes trust there too, by default if it does more than read. ``called`` is its name in the audit of a space,
-    ``refusal`` the error of an argument that is not what the signature says.
+    ``needs`` is the right that it takes in a shared space; with None a space refuses it, if it needs the services.
+    ``called`` is its name in the audit of a space, ``refusal`` the error of an argument that is not what the signature
+    says.
     """
-    trust = needs is not Right.READ if trusted is None else trusted
 
     def made(flow: Flow[V, P, T]) -> Verb[V, P, T]:
-        asked = None if needs is None else Asked(called or flow.__name__, needs, trusted=trust)
+        asked = None if needs is None else Asked(called or flow.__name__, needs)
         arguments = Arguments(flow, refusal)
 
         @wraps(flow)

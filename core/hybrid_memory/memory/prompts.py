@@ -131,7 +131,7 @@ class Prompts(Turns):
             InvalidInputError: one of them is not a valid block. Nothing was written.
         """
         if begin:
-            await self._admitted(run, Asked("begin_blocks", Right.WRITE, trusted=True))
+            await self._admitted(run, Asked("begin_blocks", Right.WRITE))
             await editing.begin(run, self._owned, begin)
         return await editing.blocks(run, self._owned)
 

@@ -115,7 +115,7 @@ class Runtime:
         """Take up what an earlier process left undone, and what is done again and again."""
         if self._services.read_only or not self._services.config.orchestration.background:
             return
-        self._pause("resume", _loosely(self._resume), "indexing", None)
+        self._pause("resume", _loosely(self._resume), "indexing")
         if self._services.archive is not None:
             self._again(ARCHIVE_EVERY, archive)
         if self._services.outbox is not None:
@@ -125,25 +125,25 @@ class Runtime:
         """Something was written: let it be indexed and read, by rules and the model, once the conversation pauses."""
         config = self._services.config
         if config.orchestration.background:
-            self._pause(("index", scope.owner), _loosely(self._index, scope.owner), "indexing", scope.owner)
+            self._pause(("index", scope.owner), _loosely(self._index, scope.owner), "indexing")
         if config.learning.background:
-            self._pause(("learn", scope.owner), _loosely(self._learn, scope.owner), "learning", scope.owner)
+            self._pause(("learn", scope.owner), _loosely(self._learn, scope.owner), "learning")
             if scope in self._behind:
-                self._pause(("compact", scope), _loosely(self._compact, scope), "summarization", scope.owner)
+                self._pause(("compact", scope), _loosely(self._compact, scope), "summarization")
 
     def make_vectors(self) -> None:
         """Let the vectors be made now that a recall did without."""
         if self._services.read_only or not self._services.config.orchestration.background:
             return
         for owner in self._services.state(TextIndex).left.copy():
-            self._pause(("index", owner), _loosely(self._index, owner), "indexing", owner, timedelta(0))
+            self._pause(("index", owner), _loosely(self._index, owner), "indexing", timedelta(0))
 
     def learn_left(self) -> None:
         """Let the turns be read now that a prompt did without; a language model reads in the pause."""
         left = self._services.state(Extractors).left
         for owner in left.copy():
             left.discard(owner)
-            self._pause(("read", owner), _loosely(self._learn, owner, False), "learning", owner, timedelta(0))
+            self._pause(("read", owner), _loosely(self._learn, owner, False), "learning", timedelta(0))
 
     def after_recall(self) -> None:
         """Something was found: count its uses in the background."""
@@ -171,12 +171,10 @@ class Runtime:
         if request is not None and await compact_ahead(run, self.services, scope, request):
             self._behind.pop(scope, None)
 
-    def _pause(
-        self, key: object, work: Callable[[], object], kind: str, scope: Scope | None, delay: timedelta | None = None
-    ) -> None:
+    def _pause(self, key: object, work: Callable[[], object], kind: str, delay: timedelta | None = None) -> None:
         """Do the work once nobody has asked for it for so long, by default as configured."""
         delay = self._services.config.learning.delay if delay is None else delay
-        self.scheduler.debounced(key, delay, Task(work, kind=kind, priority=BACKGROUND, scope=scope))
+        self.scheduler.debounced(key, delay, Task(work, kind=kind, priority=BACKGROUND))
 
     def _again(self, interval: timedelta, flow: Callable[[Runner, Services], Coroutine[Any, Any, object]]) -> None:
         services = self._services
@@ -191,7 +189,7 @@ class Runtime:
     def _learn(self, owner: Scope, model: bool = True) -> None:
         if owner in self._learning:
             if model:
-                self._pause(("learn", owner), _loosely(self._learn, owner), "learning", owner, BUSY)
+                self._pause(("learn", owner), _loosely(self._learn, owner), "learning", BUSY)
             return
         self._learning.add(owner)
         try:
@@ -214,8 +212,7 @@ class Runtime:
         services = self._services
         newest = services.truth.newest([None])
         for owner in drive(services.state(TextIndex).unfinished(INLINE, services, newest)):
-            work = _loosely(self._index, owner)
-            self.scheduler.schedule(Task(work, kind="indexing", priority=BACKGROUND, scope=owner))
+            self.scheduler.schedule(Task(_loosely(self._index, owner), kind="indexing", priority=BACKGROUND))
 
     def _unless_closing(self, *_: int) -> None:
         """Called after every batch: what is left is taken up after the next opening."""

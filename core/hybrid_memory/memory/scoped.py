@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
@@ -21,7 +21,7 @@ from hybrid_memory.facts.fact import Category, Explanation, Fact, Facts
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.sheet import profile as profile_of_user
 from hybrid_memory.index.record import Record, RecordKind
-from hybrid_memory.log.event import QUARANTINE, Event, EventKind
+from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import Origin
 from hybrid_memory.log.port import Draft, Receipt, receipt_of
 from hybrid_memory.log.views import Horizon
@@ -34,19 +34,15 @@ from hybrid_memory.recall.plan import Intent, Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tasks import PATIENT, at_priority
 from hybrid_memory.scope import Scope
-from hybrid_memory.sharing import TRUSTED, Asked, Denial, Grant, Member, Right, Standing
+from hybrid_memory.sharing import Asked, Denial, Grant, Member, Right, Standing
 from hybrid_memory.store import forget as forgetting
 from hybrid_memory.store import keepout as keeping
 from hybrid_memory.store import view as rolling
-from hybrid_memory.store.projection import append_revision, erased_since, head, revision_id
+from hybrid_memory.store.projection import append_revision, revision_id
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import in_view, present
-from hybrid_memory.validation import checked_share, shown
+from hybrid_memory.store.view import present
 
 Forgettable = str | Hit | Fact | Line | Record
-Decision = Callable[[Standing], tuple[dict[str, Any], list[Draft]]]
-"""Given the current decisions: the new one and the events to write with it; may raise `InvalidInputError`."""
-
 RACES = 100
 """How many decisions of other admins may interfere before the call fails."""
 
@@ -162,7 +158,9 @@ class ScopedMemory(Prompts):
             InvalidInputError: the datetime has no time zone, or it is neither. A position behind the end of the log is
                 refused by the verbs of the view.
         """
-        return type(self)(self._runtime, self.scope, rolling.horizon(moment), remember=self.remembers)
+        view = copy(self)
+        view._horizon = rolling.horizon(moment)  # noqa: SLF001 - a copy of this one
+        return view
 
     @verb(Right.ADMIN)
     async def rollback(self, run: Runner, to: datetime | int) -> Receipt:
@@ -322,8 +320,7 @@ class SpaceMemory(ScopedMemory):
     authenticating them is the application's task.
 
     Reading needs the right ``read``. Writing, and `assemble`, which keeps notes, needs ``write``. Forgetting, rolling
-    back and managing others needs ``admin``. What a member with a trust below 0.5 writes waits in quarantine: it is not
-    found, shown or learned from until an admin approves it. Such a member can only remember.
+    back and managing others needs ``admin``. Whom you do not trust may write into a space of their own.
 
     Attributes:
         scope: the space.
@@ -356,13 +353,6 @@ class SpaceMemory(ScopedMemory):
         await super(SpaceMemory, handle)._admitted(run, asked)
         return handle
 
-    @checked
-    def as_of(self, moment: datetime | int) -> Self:
-        """A read-only view of this space as it was, see `ScopedMemory.as_of`; rights are checked at every call."""
-        return type(self)(
-            self._runtime, self.scope, rolling.horizon(moment), principal=self._principal, remember=self.remembers
-        )
-
     @verb()
     async def create(self, run: Runner) -> SpaceMemory:
         """Create the space, with this user and agent as its admin, and return it.
@@ -374,7 +364,7 @@ class SpaceMemory(ScopedMemory):
             raise InvalidInputError("create: nothing is stored with remember=False: use scoped() without it")
         services = present(replace(self._runtime.services, horizon=self._horizon))
         principal = self._member.principal
-        first = {"user": principal.user, "agent": principal.agent, "right": Right.ADMIN, "trust": 1.0}
+        first = {"user": principal.user, "agent": principal.agent, "right": Right.ADMIN}
         revision = self._revision(services, Standing(), first)
         if await append_revision(run, services, self._member.space, revision) is None:
             raise InvalidInputError(
@@ -390,25 +380,21 @@ class SpaceMemory(ScopedMemory):
         user: str | None = None,
         agent: str | None = None,
         right: Right | Literal["read", "write", "admin"],
-        trust: float = 1.0,
     ) -> Receipt:
         """Give a right to a user, to an agent, or to a user with a certain agent; replaces an earlier such grant.
 
-        If several grants cover someone, the highest right applies, with the trust of the most specific grant.
+        If several grants cover someone, the highest right applies.
 
         Args:
             user: the user; None means any.
             agent: the agent; None means any, or none.
             right: ``read``; ``write``, which includes it; or ``admin``, which includes both.
-            trust: in [0, 1]; below 0.5, what they write waits for an admin. With ``conflicts="trusted"``, the more
-                trusted author wins a conflict.
 
         Raises:
             AccessDeniedError: this user and agent are not an admin.
-            InvalidInputError: neither is named, the right does not exist, an admin would have too little trust, or the
-                space would have no admin.
+            InvalidInputError: neither is named, the right does not exist, or the space would have no admin.
         """
-        return await self._give(run, user, agent, right, trust)
+        return await self._give(run, user, agent, Right(right))
 
     @verb(Right.ADMIN)
     async def revoke(self, run: Runner, *, user: str | None = None, agent: str | None = None) -> Receipt:
@@ -440,108 +426,31 @@ class SpaceMemory(ScopedMemory):
             for event in events
         ]
 
-    @verb(Right.ADMIN)
-    async def quarantined(self, run: Runner) -> list[Event]:
-        """The messages that await approval, oldest first, each an event with ``id``, ``author`` and ``message``."""
-        return await self._pending(run)
+    async def _give(self, run: Runner, user: str | None, agent: str | None, right: Right | None) -> Receipt:
+        """Give a right, or with None revoke it; the last decision for a grantee counts.
 
-    @verb(Right.ADMIN)
-    async def approve(self, run: Runner, which: str | Event | Collection[str | Event]) -> Receipt:
-        """Release messages from quarantine: they become turns of their authors, with their original time.
-
-        Args:
-            which: events that `quarantined` returned, or their ids.
-
-        Raises:
-            InvalidInputError: one of them is not in quarantine. Nothing was approved.
-            IdConflictError: another message has taken its id. Nothing was approved.
+        It is based on the current ones, and repeated if another admin was faster.
         """
-        seen = await head(run, present(self._services), self.scope)
-        chosen = await self._chosen(run, which)
-
-        def decision(known: Standing) -> tuple[dict[str, Any], list[Draft]]:
-            drafts = []
-            for event in chosen:
-                if event.position in known.approved:
-                    raise InvalidInputError(f"{event.id!r} was approved by another admin meanwhile")
-                name = event.id.removeprefix(QUARANTINE)
-                drafts.append(replace(Draft.of(event), id=name, kind=EventKind.MESSAGE, sources=(event.id,)))
-            return {"approved": [event.position for event in chosen]}, drafts
-
-        return await self._decide(run, "approve", decision, seen=seen)
-
-    @verb(Right.ADMIN)
-    async def reject(self, run: Runner, which: str | Event | Collection[str | Event]) -> Receipt:
-        """Destroy messages in quarantine.
-
-        Raises:
-            InvalidInputError: one of them is not in quarantine. Nothing was destroyed.
-        """
-        handles = tuple(f"#{event.position}" for event in await self._chosen(run, which))
-        request = forgetting.ForgetRequest(ids=handles)
-        return await forgetting.forget(run, present(self._services), self.scope, request)
-
-    async def _give(
-        self, run: Runner, user: str | None, agent: str | None, right: str | None, trust: float = 1.0
-    ) -> Receipt:
-        """Give a right, or with None revoke it; the last decision for a grantee counts."""
         if user is None and agent is None:
             raise InvalidInputError("no member given: give user=, agent= or both")
-        grantee, share = Scope(user=user, agent=agent), checked_share("trust", trust)
-        if right == Right.ADMIN and share < TRUSTED:
-            raise InvalidInputError(f"an admin needs a trust of {TRUSTED} or more, got {trust}")
-
-        def decision(known: Standing) -> tuple[dict[str, Any], list[Draft]]:
+        services, space, grantee = present(self._services), self._member.space, Scope(user=user, agent=agent)
+        for _ in range(RACES):
+            asked = Asked("revoke" if right is None else "grant", Right.ADMIN)
+            known = await sharing.admitted(run, services, self._member, asked)
             current = known.grants.get((user, agent))
             if right is None and current is None:
                 raise InvalidInputError(f"there is no grant for {grantee}: see grants()")
             admins = [one for one in known.grants.values() if one.right is Right.ADMIN]
             if admins == [current] and right != Right.ADMIN:
                 raise InvalidInputError(f"{grantee} is the last admin: appoint another one first")
-            return {"user": user, "agent": agent, "right": right, "trust": share}, []
-
-        return await self._decide(run, "revoke" if right is None else "grant", decision)
-
-    async def _decide(self, run: Runner, name: str, decision: Decision, *, seen: int | None = None) -> Receipt:
-        """Write a decision, based on the current ones; repeated if another admin was faster.
-
-        ``seen`` is the space's last position before the data that the decision copies was read.
-        """
-        services, space = present(self._services), self._member.space
-        for _ in range(RACES):
-            known = await sharing.admitted(run, services, self._member, Asked(name, Right.ADMIN, trusted=True))
-            payload, drafts = decision(known)
-            revision = self._revision(services, known, payload)
-            appended = await append_revision(run, services, space, revision, [revision, *drafts], seen=seen)
-            if appended is not None:
-                return receipt_of(appended[1:] or appended)
-            if seen is not None and await erased_since(run, services, space, seen):
-                raise InvalidInputError(f"{space} forgot something in the meantime: call quarantined() again")
+            revision = self._revision(services, known, {"user": user, "agent": agent, "right": right})
+            if (appended := await append_revision(run, services, space, revision)) is not None:
+                return receipt_of(appended)
         raise StoreUnavailableError(f"other admins kept changing {space} at the same time: try again")
 
     def _revision(self, services: Services, known: Standing, payload: dict[str, Any]) -> Draft:
         name = revision_id("grant", known.number + 1)
         return services.draft(EventKind.GRANT, payload, id=name, author=self._member.author)
-
-    async def _pending(self, run: Runner) -> list[Event]:
-        """Messages that were neither approved nor rejected, oldest first."""
-        view = await in_view(run, present(self._services), self.scope)
-        known = await sharing.standing(run, present(self._services), self.scope.owner)
-        events = await run.call(view.log.read, self.scope, kinds=(EventKind.QUARANTINED,))
-        return [event for event in events if event.position not in known.approved]
-
-    async def _chosen(self, run: Runner, which: str | Event | Collection[str | Event]) -> list[Event]:
-        pending = await self._pending(run)
-        chosen: dict[int, Event] = {}
-        for item in [which] if isinstance(which, str | Event) else which:
-            matching = [event for event in pending if item in (event.id, event)]
-            if len(matching) != 1:
-                advice = "several messages have this id, give events of" if matching else "see"
-                raise InvalidInputError(f"which one is {shown(item)}? {advice} quarantined()")
-            chosen[matching[0].position] = matching[0]
-        if not chosen:
-            raise InvalidInputError("no message given: give ids, or events from quarantined()")
-        return [chosen[position] for position in sorted(chosen)]
 
     def __repr__(self) -> str:
         past = "" if self._horizon is None else f" as of {self._horizon}"
@@ -552,6 +461,3 @@ class SpaceMemory(ScopedMemory):
     arevoke = revoke.twin
     agrants = grants.twin
     aaudit = audit.twin
-    aquarantined = quarantined.twin
-    aapprove = approve.twin
-    areject = reject.twin

@@ -46,8 +46,7 @@ async def _recalled(run: Runner, services: Services, request: Request, principal
 class Turns(Handle):
     """Writing and recalling the turns of one owner."""
 
-    # Takes no trust: what is written without it waits for an admin.
-    @verb(Right.WRITE, trusted=False, refusal=InvalidMessageError)
+    @verb(Right.WRITE, refusal=InvalidMessageError)
     async def remember(
         self,
         run: Runner,

@@ -1,4 +1,4 @@
-"""Scheduled work: by priority, deadline and scope, within limits, on its own threads; at intervals and after pauses."""
+"""Scheduled work: by priority and deadline, within limits, on its own threads; at intervals and after pauses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import random
 import threading
 import time
 from collections.abc import Callable, Hashable
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from itertools import count
@@ -26,9 +25,6 @@ T = TypeVar("T")
 
 PER_KIND = 10
 
-SWEPT = 64
-"""Cancelled actions of the timer are removed when there are more than this, and more than half of all."""
-
 LONGEST_WAIT = 3600.0
 """Seconds after which the timer checks again, as locks cannot wait as long as a timedelta."""
 
@@ -40,11 +36,14 @@ _log = logging.getLogger(__name__)
 Start = Callable[[Task[Any]], AnyJob | None]
 """Queues a task; None when nothing is started any more."""
 
+Run = Callable[[], AnyJob | None]
+"""The same for a certain task, in the context of who asked for it."""
+
 
 class Scheduler:
     """Runs tasks on its own threads, which start with the first task and do not keep the process alive.
 
-    Higher priorities run first; among equals the earlier deadline, then scopes take turns, then arrival order decides.
+    Higher priorities run first; among equals the earlier deadline, then arrival order decides.
     Interactive tasks, of priority 8 and above, have a reserved worker. At most ``concurrency`` tasks of a kind run at
     once, and ``workers`` of all: by default 4 plus one per core, at most 32. Work of a language model, which waits for
     the network, does not count: reasoning, summarization and learning.
@@ -195,7 +194,7 @@ class Scheduler:
             self._fail_late(job)
             return
         self._timer.cancel(job.expiry)
-        self.statistics.started(kind)
+        self.statistics.count(kind, queued=-1, running=1)
         try:
             result = job.run()
         except BaseException as error:  # noqa: BLE001 - it is the caller's, whatever it is
@@ -255,7 +254,6 @@ class Timer:
         self._clock = clock
         self._heap: list[tuple[float, int, Planned]] = []
         self._numbers = count()
-        self._cancelled = 0
         self._changed = Condition()
         self._thread: threading.Thread | None = None
         self._closed = False
@@ -276,14 +274,8 @@ class Timer:
     def cancel(self, planned: Planned | None) -> None:
         """Cancel the action, unless it was already called."""
         with self._changed:
-            if planned is None or planned.action is None:
-                return
-            planned.action = None
-            self._cancelled += 1
-            if self._cancelled > max(SWEPT, len(self._heap) // 2):
-                self._heap = [entry for entry in self._heap if entry[2].action is not None]
-                heapq.heapify(self._heap)
-                self._cancelled = 0
+            if planned is not None:
+                planned.action = None
 
     def close(self) -> None:
         """Cancel all actions."""
@@ -307,11 +299,9 @@ class Timer:
                     continue
                 planned = heapq.heappop(self._heap)[2]
                 action, planned.action = planned.action, None
-                if action is None:
-                    self._cancelled -= 1
-                    continue
             try:
-                action()
+                if action is not None:
+                    action()
             except Exception:  # noqa: BLE001 - the next one is due all the same
                 _log.exception("an action failed; the timer continues")
 
@@ -324,72 +314,51 @@ def joined(thread: threading.Thread, until: float | None) -> bool:
     return not thread.is_alive()
 
 
-class _Key:
-    """The pending work of one key.
-
-    Attributes:
-        active: whether a job is queued or running; again: whether it became due again since that job started.
-    """
-
-    def __init__(self, task: Task[Any]) -> None:
-        self.task = task
-        self.context = contextvars.copy_context()
-        self.planned: Planned | None = None
-        self.active = False
-        self.again = False
-
-
 class Debounced:
     """Tasks that wait for a pause in requests for their key; two of one key never run at the same time."""
 
     def __init__(self, timer: Timer, start: Start) -> None:
         self._timer = timer
         self._start = start
-        self._keys: dict[Hashable, _Key] = {}
+        self._planned: dict[Hashable, Planned | None] = {}
+        self._active: set[Hashable] = set()
+        self._waiting: dict[Hashable, Run] = {}
         self._lock = threading.Lock()
 
-    def ask(self, name: Hashable, delay: float, task: Task[Any]) -> None:
+    def ask(self, key: Hashable, delay: float, task: Task[Any]) -> None:
         """Request the task after the next pause; of several for one key, the last counts."""
+        run = partial(contextvars.copy_context().run, self._start, task)
         with self._lock:
-            key = self._keys.setdefault(name, _Key(task))
-            key.task, key.context = task, contextvars.copy_context()
-            self._timer.cancel(key.planned)
-            key.planned = self._timer.later(delay, partial(self._due, name, key, task))
+            self._timer.cancel(self._planned.get(key))
+            self._planned[key] = self._timer.later(delay, partial(self._due, key, run))
 
-    def _due(self, name: Hashable, key: _Key, task: Task[Any]) -> None:
+    def _due(self, key: Hashable, run: Run) -> None:
         with self._lock:
-            if key.task is not task:  # asked for again at the moment when the pause was over
+            self._planned.pop(key, None)
+            if key in self._active:
+                self._waiting[key] = run
                 return
-            key.planned = None
-            key.again = key.active
-            if key.active:
-                return
-            key.active = True
-        self._begin(name, key)
+            self._active.add(key)
+        self._begin(key, run)
 
-    def _begin(self, name: Hashable, key: _Key) -> None:
+    def _begin(self, key: Hashable, run: Run) -> None:
         job = None
         try:
-            job = key.context.run(self._start, replace(key.task, work=partial(self._work, key)))
+            job = run()
         finally:
             if job is None:
-                key.active = False
+                self._active.discard(key)
         if job is not None:
-            job.add_done_callback(partial(self._ended, name, key))
+            job.add_done_callback(partial(self._ended, key))
 
-    def _work(self, key: _Key) -> Any:
-        with self._lock:
-            key.again, task = False, key.task
-        return task.work()
-
-    def _ended(self, name: Hashable, key: _Key, job: AnyJob | Any) -> None:
+    def _ended(self, key: Hashable, job: AnyJob | Any) -> None:
         _log_failure(job)
         with self._lock:
-            key.active = key.again
-            if not key.active and key.planned is None:
-                self._keys.pop(name, None)
-        if key.active:
-            self._begin(name, key)
+            run = self._waiting.pop(key, None)
+            if run is None:
+                self._active.discard(key)
+        if run is not None:
+            self._begin(key, run)
 
 
 def _log_failure(job: AnyJob) -> None:

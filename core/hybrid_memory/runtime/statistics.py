@@ -34,13 +34,6 @@ class Statistics:
             for name, change in changes.items():
                 counts[name] += change
 
-    def started(self, kind: str) -> None:
-        """Count a queued task that started."""
-        with self._lock:
-            counts = self._kinds[kind]
-            counts.queued -= 1
-            counts.running += 1
-
     def ended(self, kind: str, seconds: float, *, failed: bool = False, late: bool = False) -> None:
         """Count a started task that ended after this many seconds; late means after its deadline."""
         with self._lock:

@@ -7,7 +7,7 @@ import contextvars
 import heapq
 import logging
 import threading
-from collections.abc import Callable, Generator, Hashable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +17,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.scope import Scope
 from hybrid_memory.validation import positive_seconds, shown, whole
 
 T = TypeVar("T")
@@ -50,7 +49,6 @@ class Task(Generic[T]):
             learning, indexing and maintenance.
         priority: 1 to 10, highest first; 8 and above is interactive.
         deadline: the longest time between scheduling and starting.
-        scope: the owner of the work; owners take turns.
 
     Raises:
         InvalidInputError: an argument is out of range.
@@ -60,7 +58,6 @@ class Task(Generic[T]):
     kind: str
     priority: int = 5
     deadline: timedelta | None = None
-    scope: Scope | None = None
 
     def __post_init__(self) -> None:
         _check("work", self.work, callable(self.work), "callable without arguments")
@@ -69,7 +66,6 @@ class Task(Generic[T]):
         whole("priority", self.priority, LOWEST, HIGHEST)
         if self.deadline is not None:
             positive_seconds("deadline", self.deadline)
-        _check("scope", self.scope, self.scope is None or isinstance(self.scope, Scope), "a Scope")
 
     @property
     def interactive(self) -> bool:
@@ -180,11 +176,8 @@ class Planned:
         self.action: Callable[[], object] | None = action
 
 
-SWEPT = 64
-"""Outdated entries are removed when there are this many more of them than of queued jobs."""
-
-Entry = tuple[int, float, int, int, AnyJob]
-"""A queued job in starting order: priority (negative), deadline, round, arrival."""
+Entry = tuple[int, float, int, AnyJob]
+"""A queued job in starting order: priority (negative), deadline, arrival."""
 
 Allowed = Callable[[str, bool], bool]
 """Whether one more job of a kind, interactive or not, may start."""
@@ -193,38 +186,28 @@ Allowed = Callable[[str, bool], bool]
 class PriorityQueue:
     """Jobs in the order in which to start them. Its owner locks it.
 
-    Higher priority first; then the earlier deadline, jobs without one last; then in rounds with one job per scope; then
-    by arrival.
+    Higher priority first; then the earlier deadline, jobs without one last; then by arrival. A removed job stays in its
+    heap until it would be the first.
     """
 
     def __init__(self) -> None:
         self._heaps: dict[tuple[str, bool], list[Entry]] = {}
         self._queued: dict[AnyJob, None] = {}
-        self._stale = 0
         self._numbers = count()
-        self._round: dict[int, int] = {}
-        self._rounds: dict[tuple[int, Hashable], int] = {}
 
     def put(self, job: AnyJob) -> None:
         """Add the job to the queue."""
         task = job.task
-        turn = task.priority, task.scope
-        # The round after the last job of this scope, but not one that is over.
-        self._rounds[turn] = max(self._rounds.get(turn, 0), self._round.get(task.priority, 0)) + 1
-        entry = (-task.priority, job.expires, self._rounds[turn], next(self._numbers), job)
+        entry = (-task.priority, job.expires, next(self._numbers), job)
         heapq.heappush(self._heaps.setdefault((task.kind, task.interactive), []), entry)
         self._queued[job] = None
-        if len(self._rounds) > SWEPT + 2 * len(self._queued):
-            queued = {(job.task.priority, job.task.scope) for job in self._queued}
-            self._rounds = {turn: last for turn, last in self._rounds.items() if turn in queued}
 
     def take(self, allowed: Allowed) -> AnyJob | None:
         """The next job among those that may start; removes it from the queue."""
         heap = self._first(allowed)
         if heap is None:
             return None
-        _, _, round_, _, job = heap[0]
-        self._round[job.task.priority] = round_
+        job = heap[0][-1]
         del self._queued[job]
         heapq.heappop(heap)
         return job
@@ -238,12 +221,6 @@ class PriorityQueue:
         if job not in self._queued:
             return False
         del self._queued[job]
-        self._stale += 1
-        if self._stale > SWEPT + len(self._queued):
-            for heap in self._heaps.values():
-                heap[:] = [entry for entry in heap if entry[4] in self._queued]
-                heapq.heapify(heap)
-            self._stale = 0
         return True
 
     def jobs(self) -> list[AnyJob]:
@@ -253,9 +230,8 @@ class PriorityQueue:
     def _first(self, allowed: Allowed) -> list[Entry] | None:
         first: list[Entry] | None = None
         for kind, heap in list(self._heaps.items()):
-            while heap and heap[0][4] not in self._queued:
+            while heap and heap[0][-1] not in self._queued:
                 heapq.heappop(heap)
-                self._stale -= 1
             if not heap:
                 del self._heaps[kind]
             elif allowed(*kind) and (first is None or heap[0] < first[0]):

@@ -19,10 +19,10 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import LETTER
 
-SAID = (EventKind.MESSAGE, EventKind.PAYLOAD, EventKind.QUARANTINED)
+SAID = (EventKind.MESSAGE, EventKind.PAYLOAD)
 """Kinds that contain someone's words and are not derived."""
 
-NAMES = {EventKind.MESSAGE: "turns", EventKind.QUARANTINED: "turns", EventKind.PAYLOAD: "payloads"}
+NAMES = {EventKind.MESSAGE: "turns", EventKind.PAYLOAD: "payloads"}
 
 STREAM_BATCH = 1_000
 

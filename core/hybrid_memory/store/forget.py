@@ -255,20 +255,13 @@ async def _add_repeating(run: Runner, services: Services, erasure: Erasure) -> N
 
 
 async def _closed(run: Runner, services: Services, scope: Scope, chosen: list[Event]) -> list[Event]:
-    """These turns, their versions before they were edited, and in a space their quarantined originals."""
+    """These turns, and their versions before they were edited."""
     found, new = {event.position: event for event in chosen}, chosen
     while new:
         edited = {name for event in new if REPLACES in event.payload.get("extra", ()) for name in event.message.made_of}
         edited |= {name for event in new for name in event.payload.get("extra", {}).get(EARLIER, ())}
-        waited = {(event.scope, name) for event in new for name in event.sources} if scope.space is not None else set()
-        names = edited.union(name for _, name in waited)
-        before = await run.call(services.truth.get, scope.owner, sorted(names)) if names else []
-        new = [
-            event
-            for event in before
-            if event.kind in SAID and (event.id in edited or (event.scope, event.id) in waited)
-            if event.position not in found
-        ]
+        before = await run.call(services.truth.get, scope.owner, sorted(edited)) if edited else []
+        new = [event for event in before if event.kind in SAID and event.position not in found]
         found |= {event.position: event for event in new}
     return [found[position] for position in sorted(found)]
 

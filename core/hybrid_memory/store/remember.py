@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from hybrid_memory.errors import IdConflictError, InvalidMessageError, OutdatedError, StoreUnavailableError
-from hybrid_memory.log.event import QUARANTINE, Event, EventKind
+from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.media import is_media
 from hybrid_memory.log.message import OWN_EXTRA, Message, Role, lowest
 from hybrid_memory.log.port import Appended, Draft, EventLog, Receipt, receipt_of
@@ -58,12 +58,12 @@ async def remember(
     """Append the messages to the log, all or none; durable on return.
 
     If the log is unreachable and there is an outbox, they are durable there. In the same write, other messages are
-    superseded (ids by position) and some positions restored, unless the author is not trusted yet. A message that was
-    forgotten is left out if it comes again under its id.
+    superseded (ids by position) and some positions restored. A message that was forgotten is left out if it comes again
+    under its id.
     """
     drafts = [draft_of(services, scope, message) for message in messages]
     ids = tuple(draft.id for draft in drafts)
-    if (superseded or restored) and services.trusted:
+    if superseded or restored:
         gone = superseded or {}
         payload = {
             "positions": list(gone),
@@ -79,8 +79,7 @@ async def remember(
         return await put_aside(run, services, scope.owner, drafts, error)
     there = {one.id for one in appended}
     left_out = tuple(name for name in ids if name not in there)
-    receipt = replace(receipt_of(appended[: len(ids) - len(left_out)]), ids=ids, forgotten=left_out)
-    return receipt if services.trusted else replace(receipt, quarantined=receipt.ids)
+    return replace(receipt_of(appended[: len(ids) - len(left_out)]), ids=ids, forgotten=left_out)
 
 
 async def _append(
@@ -178,18 +177,11 @@ def draft_of(services: Services, scope: Scope, message: Message) -> Draft:
         # In a shared space only an admin speaks as operator or states roles.
         origin = lowest((message.spoken_by, services.speaks))
         message = message if origin is message.origin else message.model_copy(update={"origin": origin})
-    name = message.id or services.new_id()
-    if not services.trusted:  # quarantined, so that it does not occupy an id of a trusted author
-        if len(name) > MAX_NAME_CHARS - len(QUARANTINE):
-            raise InvalidMessageError(
-                f"ids of messages that await approval have {MAX_NAME_CHARS - len(QUARANTINE)} characters at most"
-            )
-        name = QUARANTINE + name
     return Draft(
-        id=name,
+        id=message.id or services.new_id(),
         fixed_id=message.id is not None,
         session=scope.session,
-        kind=EventKind.MESSAGE if services.trusted else EventKind.QUARANTINED,
+        kind=EventKind.MESSAGE,
         at=message.at or services.clock().astimezone(UTC),
         payload=_payload(message),
         author=services.author,
@@ -270,7 +262,6 @@ async def _give(run: Runner, services: Services, event: Event, seen: int) -> Non
 _SAID = ("content", "name", "metadata", "tool_calls", "extra")
 _TEXTS = {
     EventKind.MESSAGE: _SAID,
-    EventKind.QUARANTINED: _SAID,
     EventKind.PAYLOAD: ("text",),
     EventKind.RECALLED: ("query", "text"),
     EventKind.ITEM: ("value", "text"),

@@ -35,7 +35,7 @@ class Services:
         tracers: receive a span of each operation; one list, shared by everything made from these services.
         read_only: nothing is written, indexed or learned.
         horizon: the end of a view of the past.
-        author, trusted: in a space, who writes through this object, and whether without approval.
+        author: in a space, who writes through this object.
         speaks: the highest origin of what they write.
     """
 
@@ -57,7 +57,6 @@ class Services:
     read_only: bool = False
     horizon: Horizon | None = None
     author: str = ""
-    trusted: bool = True
     speaks: Origin = Origin.OPERATOR
 
     @property

@@ -135,10 +135,9 @@ async def forget(call: Call, memory: ScopedMemory, request: Forgetting) -> str:
 
 
 async def _written(call: Call, memory: ScopedMemory, note: Message) -> str:
-    """The handle of the note, and whether it waits for an admin."""
+    """The handle of the note."""
     receipt: Receipt = await call(outside(memory).remember, note)
-    waits = ", but not found until an admin approves it" if receipt.quarantined else ""
-    return f"{named(receipt.positions[0])}{waits}"
+    return named(receipt.positions[0])
 
 
 def outside(memory: ScopedMemory) -> ScopedMemory:
