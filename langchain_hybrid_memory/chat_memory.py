@@ -18,13 +18,11 @@ from langchain_hybrid_memory.tracing import shown_in_run
 from langchain_hybrid_memory.turns import (
     INPUT_KEYS,
     OUTPUT_KEYS,
-    STEPS,
     as_lines,
     as_messages,
     last_words,
     pick,
     says_something,
-    step_messages,
 )
 
 
@@ -42,7 +40,6 @@ class SessionMemory(BaseChatMemory):
     memory_key: str = "history"
     human_prefix: str = "Human"
     ai_prefix: str = "AI"
-    keep_steps: bool = True
 
     if not TYPE_CHECKING:  # type checkers keep the field names; callers get our errors, which pydantic would wrap
 
@@ -60,7 +57,7 @@ class SessionMemory(BaseChatMemory):
         return [self.memory_key]
 
     async def _save_context(self, run: Runner, /, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
-        """Append the user's turn, the tool steps and the answer to the log, all or none; durable on return.
+        """Append the user's turn and the answer to the log, both or neither; durable on return.
 
         Turn and answer may be text, a message or a list of messages. Empty messages are skipped.
 
@@ -96,10 +93,9 @@ class SessionMemory(BaseChatMemory):
 
     def _turn(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[BaseMessage]:
         said = as_messages("input", pick("input", self._own(inputs), self.input_key, INPUT_KEYS), HumanMessage)
-        given = {key: value for key, value in outputs.items() if key != STEPS}
+        given = {key: value for key, value in outputs.items() if key != "intermediate_steps"}
         answered = as_messages("output", pick("output", given, self.output_key, OUTPUT_KEYS), AIMessage)
-        steps = step_messages(outputs.get(STEPS), last_words(said)) if self.keep_steps else []
-        return [message for message in (*said, *steps, *answered) if says_something(message)]
+        return [message for message in (*said, *answered) if says_something(message)]
 
     def _own(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The inputs without the variables of memories; ``stop`` is a setting of the model."""
@@ -117,8 +113,8 @@ class HybridChatMemory(SessionMemory):
 
     With ``window`` the last messages come back instead, regardless of their length.
 
-    Only input, output and the tool steps between them are stored, never the variables that a memory put into the
-    prompt. Everything is durable at once, so a new object over the same store continues the conversation.
+    Only input and output are stored, never the variables that a memory put into the prompt, nor the steps of an
+    `AgentExecutor`. Everything is durable at once, so a new object over the same store continues the conversation.
 
     Attributes:
         memory: an open memory; several chat memories may share it.
@@ -130,7 +126,6 @@ class HybridChatMemory(SessionMemory):
             the only one, or the first of `INPUT_KEYS` and `OUTPUT_KEYS` that exists, or the only text.
         return_messages: return messages for a placeholder; otherwise one string for a text prompt.
         human_prefix, ai_prefix: the speakers' names in the string.
-        keep_steps: store the ``intermediate_steps`` of an `AgentExecutor` that returns them: tool calls and results.
         k: how many turns to recall; 0 recalls nothing.
         window: how many recent messages to return, without a summary; a longer last turn, such as one with
             many tool steps, is returned whole. 0 returns only recalled memories.

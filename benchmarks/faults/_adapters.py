@@ -28,7 +28,7 @@ PARTS: list[tuple[Any, dict[str, Any], str]] = [
     (langchain.HybridMemoryStore, {}, "get put search delete list_namespaces aget aput asearch"),
     (langchain.HybridDocumentCompressor, {}, ""),
     (llamaindex.HybridChatMemory.from_defaults, IN_SESSION, ""),
-    (llamaindex.HybridBufferStore.from_defaults, OWNED, ""), (llamaindex.HybridChatStore.from_defaults, OWNED, ""),
+    (llamaindex.HybridChatStore.from_defaults, OWNED, ""),
     (llamaindex.HybridMemoryBlock.from_defaults, OWNED, "aget aput"),
     (llamaindex.HybridMemoryRetriever, OWNED, "retrieve aretrieve"),
     (llamaindex.HybridMemoryToolSpec, OWNED, "to_tool_list"),

@@ -42,7 +42,6 @@ from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.sheet import sheet, spoken_words, standing_text
 from hybrid_memory.index.record import Scalar
 from hybrid_memory.log.event import TimeOrderedIds, handle
-from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Origin, Role
 from hybrid_memory.memory import HybridMemory, ScopedMemory
 from hybrid_memory.memory.faces import Part, verb
@@ -67,7 +66,7 @@ __all__ = [
     "IN_MEMORY", "LEAST_TOKENS", "ORIGIN", "REST", "SWEEP_EVERY", "TWINS", "Content", "File", "FindItems", "GetItem",
     "How", "Item", "ItemOperation", "ListNamespaces", "LruCache", "MemoryFiles", "Portion", "PutItem", "Runner",
     "Scalar", "Span", "as_shown", "budget_of", "checked", "checked_blocks", "checked_text", "close_all", "encodable",
-    "encodable_json", "estimate_tokens", "exchanges", "faces", "handle", "held", "hide", "instant", "listening",
+    "encodable_json", "estimate_tokens", "faces", "handle", "held", "hide", "instant", "listening",
     "lowered", "media_block", "media_lines", "memory_at", "new_id", "opened", "reach", "recollect", "shown",
     "shown_url", "spoken_words", "storable_name", "url_of", "window", "without_notices",
 ]  # fmt: skip
@@ -266,17 +265,17 @@ def without_notices(messages: Sequence[Message]) -> list[Message]:
     return [message for message in messages if message.event not in (PRESSURE, STOPPED)]
 
 
-async def hide(run: Runner, memory: ScopedMemory, messages: Sequence[Message], /) -> None:
+async def hide(memory: ScopedMemory, messages: Sequence[Message], /) -> None:
     """Hide these messages of a session; they stay in its log, and what others write meanwhile is shown."""
     if not messages:
         return
     hidden = {message.id for message in messages}
-    before = {message.id for message in await run.call(memory.history)}
-    kept = [str(one.id) for one in await run.call(memory.history, current=True) if one.id not in hidden]
+    before = {message.id for message in await memory.ahistory()}
+    kept = [str(one.id) for one in await memory.ahistory(current=True) if one.id not in hidden]
     while True:
-        await run.call(memory.reset, keep=kept)
-        log = await run.call(memory.history)
-        shown = {message.id for message in await run.call(memory.history, current=True)}
+        await memory.areset(keep=kept)
+        log = await memory.ahistory()
+        shown = {message.id for message in await memory.ahistory(current=True)}
         # What others wrote before the reset and after we looked is shown again.
         late = {message.id for message in log} - before - shown
         if not late:

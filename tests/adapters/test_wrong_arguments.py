@@ -27,7 +27,6 @@ MADE: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "lc retriever": (lc.HybridMemoryRetriever, WHOSE),
     "lc store": (lc.HybridMemoryStore, {}),
     "lc tools": (lc.memory_tools, WHOSE),
-    "li buffer store": (li.HybridBufferStore.from_defaults, {"user": "ann"}),
     "li chat": (li.HybridChatMemory.from_defaults, WHOSE),
     "li chat store": (li.HybridChatStore.from_defaults, {"user": "ann"}),
     "li block": (li.HybridMemoryBlock.from_defaults, {"user": "ann"}),
@@ -73,7 +72,7 @@ def test_what_is_no_url_is_refused_before_it_is_opened(name: str, wrong: Any) ->
         make(url=wrong, **given)
 
 
-KEPT = ("li buffer store", "li chat", "li chat store", "li block")
+KEPT = ("li chat", "li chat store", "li block")
 """What LlamaIndex keeps as plain data."""
 
 WRONG: list[tuple[str, dict[str, Any], str]] = [

@@ -21,10 +21,21 @@ from pydantic import ConfigDict, Field, model_validator
 
 from hybrid_memory import HybridMemory, LearningConfig, MemoryConfig, Message, Origin, Role, open_memory
 from hybrid_memory.adapters import LEAST_TOKENS, Runner, faces
-from hybrid_memory.errors import InvalidConfigError
-from langchain_hybrid_memory.chat_memory import HybridChatMemory, SessionMemory
+from hybrid_memory.errors import InvalidConfigError, MissingDependencyError
 from langchain_hybrid_memory.history import HybridChatMessageHistory
 from langchain_hybrid_memory.messages import from_langchain, to_langchain
+
+try:
+    from langchain_hybrid_memory.chat_memory import HybridChatMemory, SessionMemory
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "langchain_classic":
+        raise
+    raise MissingDependencyError("langchain-classic", "langchain") from error
+
+__all__ = [
+    "ConversationBufferMemory", "ConversationBufferWindowMemory", "ConversationSummaryBufferMemory",
+    "ConversationSummaryMemory",
+]  # fmt: skip
 
 OWNER = {"user": "private", "session": "private"}
 """The user that owns everything in a private store."""
@@ -32,7 +43,7 @@ OWNER = {"user": "private", "session": "private"}
 _SCOPE = ("user", "session", "tenant", "agent")
 
 
-def placed(arguments: dict[str, Any], *, embedder: Any = None, language_model: Any = None) -> dict[str, Any]:
+def placed(arguments: dict[str, Any], language_model: Any) -> dict[str, Any]:
     """The arguments of a memory, with a new store and its owner if they name no memory.
 
     Raises `InvalidConfigError` if they name an owner but no memory.
@@ -51,7 +62,7 @@ def placed(arguments: dict[str, Any], *, embedder: Any = None, language_model: A
         # Nobody asks this store for facts by a model, and each call of one costs.
         learning=LearningConfig(background=False, model=False),
     )
-    return {**arguments, **OWNER, "memory": open_memory(config, embedder=embedder, language_model=language_model)}
+    return {**arguments, **OWNER, "memory": open_memory(config, language_model=language_model)}
 
 
 class MigratedMemory(SessionMemory):
@@ -61,7 +72,6 @@ class MigratedMemory(SessionMemory):
 
     memory: HybridMemory = Field(default=None, frozen=True)  # type: ignore[assignment]  # set by __init__
     chat_memory: Any = None
-    keep_steps: bool = False
 
     if not TYPE_CHECKING:  # as in SessionMemory
 
@@ -69,7 +79,7 @@ class MigratedMemory(SessionMemory):
             given = data.pop("chat_memory", None)
             if isinstance(given, HybridChatMessageHistory):
                 data, given = _where(given, data), None
-            super().__init__(**placed(data, language_model=data.get("llm")))
+            super().__init__(**placed(data, data.get("llm")))
             summary = data.get(self._summary_argument)
             before = [SystemMessage(summary)] if summary else []
             before += [] if given is None else given.messages
