@@ -122,19 +122,6 @@ class ToolOwner(SessionBound):
         return {"max_tokens": most, **(shown_to(self.url, memory.scope) if self.paging else {})}
 
 
-class MemoryFunctionTool(FunctionTool):
-    """A tool of a memory. A copy or pickle finds the memory by its URL, see `Bound`."""
-
-    made_of: tuple[MemoryTool, ToolOwner]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return function_tool, (*self.made_of, self.metadata)
-
-    def __repr__(self) -> str:
-        tool, owner = self.made_of
-        return f"<MemoryFunctionTool {self.metadata.get_name()}({', '.join(tool.arguments.model_fields)}) of {owner!r}>"
-
-
 def function_tool(tool: MemoryTool, owner: ToolOwner, described: ToolMetadata | None = None) -> FunctionTool:
     """The tool for LlamaIndex, callable blocking and async; ``described`` replaces our description."""
     metadata = described or ToolMetadata(
@@ -161,9 +148,7 @@ def function_tool(tool: MemoryTool, owner: ToolOwner, described: ToolMetadata | 
         return output(await owner.arun(tool, given(args, kwargs)), args, kwargs)
 
     # Without the callbacks the host makes an output of its own, which cannot say that the call was wrong.
-    made = MemoryFunctionTool(fn=run, async_fn=arun, metadata=metadata, callback=_unchanged, async_callback=_aunchanged)
-    made.made_of = tool, owner
-    return made
+    return FunctionTool(fn=run, async_fn=arun, metadata=metadata, callback=_unchanged, async_callback=_aunchanged)
 
 
 def _unchanged(output: ToolOutput) -> ToolOutput:

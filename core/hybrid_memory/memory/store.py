@@ -537,11 +537,13 @@ def held(url: str) -> HybridMemory | None:
     return None if memory is None or memory.closed else memory
 
 
-def opened(url: str) -> HybridMemory:
-    """The memory behind a URL; the first call opens it, and it stays open until the process ends.
+def memory_at(url: str) -> HybridMemory:
+    """The memory that this process holds under the URL; else the first call opens it, until the process ends.
 
     Raises `InvalidConfigError` if it was a store in memory, and is gone.
     """
+    if (memory := held(url)) is not None:
+        return memory
     if url.startswith(IN_MEMORY) and url != IN_MEMORY:
         raise InvalidConfigError(
             f"{url!r} was a store in the memory of a process, and is gone: what is to outlive its process needs a "
@@ -557,13 +559,8 @@ def opened(url: str) -> HybridMemory:
         return memory
 
 
-def memory_at(url: str) -> HybridMemory:
-    """The memory that this process holds under the URL, else the one that `opened` gives."""
-    return held(url) or opened(url)
-
-
 def close_all() -> None:
-    """Close what `opened` opened; a later call opens it again."""
+    """Close what `memory_at` opened; a later call opens it again."""
     with _lock:
         memories = list(_opened.values())
         _opened.clear()
