@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from langchain_core.chat_history import BaseChatMessageHistory
@@ -158,19 +158,9 @@ class ConversationBufferMemory(MigratedMemory):
 
     async def _load_memory_variables(self, run: Runner, /, inputs: dict[str, Any]) -> dict[str, Any]:
         """The messages, or their text, under ``memory_key``."""
-        buffer = self._view(await self._shown(run))
-        return {self.memory_key: buffer if isinstance(buffer, str) else _Growing(buffer)}
+        return {self.memory_key: self._view(await self._shown(run))}
 
     load_memory_variables, aload_memory_variables = faces(_load_memory_variables)
-
-    async def _save_context(self, run: Runner, /, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
-        """Append the turn; see `HybridChatMemory.save_context`. The history that the chain returns includes it."""
-        await super()._save_context(run, inputs, outputs)
-        history = inputs.get(self.memory_key)
-        if isinstance(history, _Growing) and self._rounds is None:
-            history += self._turn(inputs, outputs)
-
-    save_context, asave_context = faces(_save_context)
 
     @property
     def _rounds(self) -> int | None:
@@ -255,7 +245,3 @@ class ConversationSummaryMemory(ConversationSummaryBufferMemory):
         if self.return_messages:
             return [self.summary_message_cls(content=text)] if text else []
         return text
-
-
-class _Growing(list[BaseMessage]):
-    """The history in a chain's result; programs show it and expect it to include the turn just answered."""

@@ -128,10 +128,10 @@ class Portion:
         note = "\n".join(part for part in (own, shared_note(chosen.shared, self.query)) if part)
         return "\n\n".join(part for part in (parts.standing, memory_mark(note, self.marks)) if part)
 
-    def within(self, max_tokens: int, count: Callable[[str], int]) -> Portion:
+    def within(self, max_tokens: int) -> Portion:
         """The portion that fits, in whole lines: first the memories go, the best last, then old summary lines."""
         left = self
-        while left.text and count(left.text) > max_tokens:
+        while left.text and estimate_tokens(left.text) > max_tokens:
             if left.memories:
                 left = replace(left, memories=left.memories.less())
             elif left.lines:
