@@ -22,7 +22,6 @@ from llamaindex_hybrid_memory.messages import as_chats, from_chat_messages
 from llamaindex_hybrid_memory.paging import LEAST_PAGED, READER, assembled
 from llamaindex_hybrid_memory.revision import show
 from llamaindex_hybrid_memory.tools import ToolOwner, function_tool
-from llamaindex_hybrid_memory.tracing import shown_to_handlers
 
 
 class HybridChatMemory(SessionBound, BaseMemory):
@@ -167,11 +166,10 @@ class HybridChatMemory(SessionBound, BaseMemory):
             "spaces": self.spaces,
         }
         try:
-            with shown_to_handlers():
-                if self.paging is None:
-                    context = await run.call(memory.assemble, query, **asked)
-                else:
-                    context = await assembled(run, memory, query, self.paging, self.url, **asked)
+            if self.paging is None:
+                context = await run.call(memory.assemble, query, **asked)
+            else:
+                context = await assembled(run, memory, query, self.paging, self.url, **asked)
         except InvalidInputError:  # nobody has said anything yet
             shown = await run.call(memory.history, current=True)
             return as_chats(message for message in shown if message.role is Role.SYSTEM)
@@ -198,8 +196,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
         # All turns of this session are shown, so none is recalled.
         elsewhere, host = self._scoped(self._store(), f"{self.session}/passing"), Host(beside=self.session)
         asked: dict[str, Any] = {"k": self.k, "profile": self.profile, "host": host, "spaces": self.spaces}
-        with shown_to_handlers():
-            context = await run.call(elsewhere.assemble, query or last, **asked)
+        context = await run.call(elsewhere.assemble, query or last, **asked)
         return as_chats([*turns[:row], *_answered(context.preface), *turns[row:]])
 
     async def _get_all(self, run: Runner, /) -> list[ChatMessage]:

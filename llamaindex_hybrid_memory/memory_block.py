@@ -18,7 +18,6 @@ from hybrid_memory.adapters import LEAST_TOKENS, TWINS, LruCache, Portion, check
 from hybrid_memory.errors import HybridMemoryError, IdConflictError, InvalidInputError, InvalidMessageError
 from llamaindex_hybrid_memory.bound import Bound
 from llamaindex_hybrid_memory.messages import from_chat_message
-from llamaindex_hybrid_memory.tracing import shown_to_handlers
 
 SESSION = "session_id"
 """The name under which the host passes the session: in a question, and in ``additional_kwargs`` of flushed messages."""
@@ -166,8 +165,7 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
         k = self.k if self.scope == "user" or session is not None else 0
         asked: dict[str, Any] = {"k": k, "max_tokens": self.token_limit, "profile": self.profile, "scope": self.scope}
         asked["spaces"] = self.spaces
-        with shown_to_handlers():
-            return await recollect(TWINS, scoped, turn.question, shown=turn.shown, lines=lines, **asked)
+        return await recollect(TWINS, scoped, turn.question, shown=turn.shown, lines=lines, **asked)
 
     async def _write(self, session: str | None, flushed: list[Message]) -> None:
         """Write a flush, preceded by messages that could not be written before."""
@@ -191,5 +189,5 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
         self._shown.put(session, None)
         if session is not None:
             # What left the queue is folded: now if it is too long, without a language model, else in the pause.
-            with suppress(InvalidInputError), shown_to_handlers():
+            with suppress(InvalidInputError):
                 await scoped.aassemble(max_tokens=self.token_limit, k=0, wait=False)

@@ -18,7 +18,6 @@ from hybrid_memory_paging import PAGING_FUNCTIONS, SEND, answer_tokens, function
 from llamaindex_hybrid_memory.bound import SessionBound
 from llamaindex_hybrid_memory.messages import from_dict
 from llamaindex_hybrid_memory.paging import shown_to
-from llamaindex_hybrid_memory.tracing import shown_to_handlers
 
 BY_DEFAULT = tuple(function.name for function in PAGING_FUNCTIONS if function is not SEND)
 """The paging functions by default; in an agent the user reads the model's own answer."""
@@ -110,8 +109,7 @@ class ToolOwner(SessionBound):
         if self.paging:
             with suppress(StoreError):  # the call itself will find that out, and say so
                 await run.call(prepared, memory)
-        with shown_to_handlers():
-            return await run.call(tool.run, memory, given, **self._known(store, memory))
+        return await run.call(tool.run, memory, given, **self._known(store, memory))
 
     run, arun = faces(_run)
 
