@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from langchain_classic.memory.chat_memory import BaseChatMemory
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from pydantic import ConfigDict, Field, PrivateAttr
+from pydantic import ConfigDict, Field
 
 from hybrid_memory import Context, Host, HybridMemory, Role
 from hybrid_memory.adapters import LEAST_TOKENS, Runner, faces, reach, recollect, window
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from langchain_hybrid_memory.history import HybridChatMessageHistory
-from langchain_hybrid_memory.messages import Conversions, to_langchain
+from langchain_hybrid_memory.messages import to_langchain
 from langchain_hybrid_memory.tracing import shown_in_run
 from langchain_hybrid_memory.turns import (
     INPUT_KEYS,
@@ -147,8 +147,6 @@ class HybridChatMemory(SessionMemory):
     profile: str | None = None
     spaces: tuple[str, ...] | Literal["all"] = ()
 
-    _converted: Conversions = PrivateAttr(default_factory=Conversions)
-
     async def _load_memory_variables(self, run: Runner, /, inputs: dict[str, Any]) -> dict[str, Any]:
         """The turns and the memories before them, under ``memory_key``; without an input nothing is recalled.
 
@@ -186,9 +184,7 @@ class HybridChatMemory(SessionMemory):
             turns.pop()
             preface = context.preface
         head = turns.pop(0).text if turns and turns[0].role is Role.SYSTEM else ""
-        # Chains write into the messages that they are given.
-        said = map(to_langchain if self.return_messages else self._converted, turns)
-        return {self.memory_key: self._view(list(said), before=head, after=preface)}
+        return {self.memory_key: self._view(list(map(to_langchain, turns)), before=head, after=preface)}
 
     def _query(self, inputs: Mapping[str, Any]) -> str:
         """The input; empty if there is none."""
