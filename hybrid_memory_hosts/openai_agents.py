@@ -18,7 +18,7 @@ except ImportError as error:
     raise MissingDependencyError("openai-agents", "openai-agents") from error
 
 from hybrid_memory import ScopedMemory
-from hybrid_memory.adapters import TWINS, checked, hide, media_lines, without_notices
+from hybrid_memory.adapters import checked, hide, media_lines, without_notices
 from hybrid_memory.errors import InvalidScopeError
 from hybrid_memory.tools import MemoryTool, tools_named
 from hybrid_memory_hosts.openai_items import from_items, is_users, text_of, to_items
@@ -80,7 +80,7 @@ class HybridSession:
             StoreUnavailableError: the store cannot be read or written.
         """
         gone = without_notices(await self.memory.ahistory(current=True))[-1:]
-        await hide(TWINS, self.memory, gone)
+        await hide(self.memory, gone)
         if not gone:
             return None
         *rest, last = to_items(gone)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from typing import Any, TypeAlias
 
 from hybrid_memory import ScopedMemory
-from hybrid_memory.adapters import TWINS, estimate_tokens, recollect, shown
+from hybrid_memory.adapters import TWINS, recollect, shown
 from hybrid_memory.errors import InvalidConfigError, ModelError, StoreError
 
 Whose: TypeAlias = ScopedMemory | Callable[[Any], ScopedMemory]
@@ -45,4 +45,4 @@ async def recalled(memory: ScopedMemory, question: str, *, among: Collection[str
     except (StoreError, ModelError) as error:
         _log.warning("the agent continues without memory: %s", error)
         return ""
-    return portion.within(max_tokens, estimate_tokens).text
+    return portion.within(max_tokens).text

@@ -21,13 +21,12 @@ if TYPE_CHECKING:
     from langchain_hybrid_memory.middleware import HybridMemoryMiddleware as HybridMemoryMiddleware
     from langchain_hybrid_memory.store import HybridMemoryStore as HybridMemoryStore
     from langchain_hybrid_memory.store import namespace as namespace
-    from langchain_hybrid_memory.store import namespace_ids as namespace_ids
     from langchain_hybrid_memory.tools import memory_tools as memory_tools
 
 __all__ = [
     "HybridChatMemory", "HybridChatMessageHistory", "HybridDocumentCompressor", "HybridMemoryBackend",
     "HybridMemoryMiddleware", "HybridMemoryRetriever", "HybridMemoryStore", "__version__", "from_langchain",
-    "memory_tools", "namespace", "namespace_ids", "to_langchain",
+    "memory_tools", "namespace", "to_langchain",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:  # type checkers know the names above, and no others
@@ -40,7 +39,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and no others
             f"{__name__}.history": "HybridChatMessageHistory",
             f"{__name__}.messages": "from_langchain to_langchain",
             f"{__name__}.middleware": "HybridMemoryMiddleware",
-            f"{__name__}.store": "HybridMemoryStore namespace namespace_ids",
+            f"{__name__}.store": "HybridMemoryStore namespace",
             f"{__name__}.tools": "memory_tools",
         },
         needs={

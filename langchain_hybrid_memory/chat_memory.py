@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from langchain_classic.memory.chat_memory import BaseChatMemory
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from pydantic import ConfigDict, Field, PrivateAttr
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    FunctionMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+    get_buffer_string,
+)
+from pydantic import ConfigDict, Field
 
 from hybrid_memory import Context, Host, HybridMemory, Role
 from hybrid_memory.adapters import LEAST_TOKENS, Runner, faces, reach, recollect, window
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from langchain_hybrid_memory.history import HybridChatMessageHistory
-from langchain_hybrid_memory.messages import Conversions, to_langchain
+from langchain_hybrid_memory.messages import from_langchain, to_langchain
 from langchain_hybrid_memory.tracing import shown_in_run
-from langchain_hybrid_memory.turns import (
-    INPUT_KEYS,
-    OUTPUT_KEYS,
-    STEPS,
-    as_lines,
-    as_messages,
-    last_words,
-    pick,
-    says_something,
-    step_messages,
-)
+
+INPUT_KEYS = ("input", "question", "query", "human_input")
+"""Inputs that may be the user's turn, in order of preference, if there is no ``input_key``."""
+
+OUTPUT_KEYS = ("output", "answer", "text", "response", "result")
+"""Outputs that may be the answer, in order of preference, if there is no ``output_key``."""
 
 
 class SessionMemory(BaseChatMemory):
@@ -42,7 +46,6 @@ class SessionMemory(BaseChatMemory):
     memory_key: str = "history"
     human_prefix: str = "Human"
     ai_prefix: str = "AI"
-    keep_steps: bool = True
 
     if not TYPE_CHECKING:  # type checkers keep the field names; callers get our errors, which pydantic would wrap
 
@@ -60,7 +63,7 @@ class SessionMemory(BaseChatMemory):
         return [self.memory_key]
 
     async def _save_context(self, run: Runner, /, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
-        """Append the user's turn, the tool steps and the answer to the log, all or none; durable on return.
+        """Append the user's turn and the answer to the log, both or neither; durable on return.
 
         Turn and answer may be text, a message or a list of messages. Empty messages are skipped.
 
@@ -86,20 +89,19 @@ class SessionMemory(BaseChatMemory):
         if not self.return_messages:
             return self._as_text(turns, before, after)
         head = [SystemMessage(content=before)] if before else []
-        said = [message for message in turns if says_something(message)]
+        said = [message for message in turns if _says_something(message)]
         return [*head, *said, *([HumanMessage(content=after)] if after else [])]
 
     def _as_text(self, turns: Sequence[BaseMessage], before: str = "", after: str = "") -> str:
-        said = [message for message in turns if says_something(message)]
-        text = as_lines(said, human_prefix=self.human_prefix, ai_prefix=self.ai_prefix)
+        said = [message for message in turns if _says_something(message)]
+        text = _as_lines(said, human_prefix=self.human_prefix, ai_prefix=self.ai_prefix)
         return "\n\n".join(part for part in (before, text, after) if part)
 
     def _turn(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[BaseMessage]:
-        said = as_messages("input", pick("input", self._own(inputs), self.input_key, INPUT_KEYS), HumanMessage)
-        given = {key: value for key, value in outputs.items() if key != STEPS}
-        answered = as_messages("output", pick("output", given, self.output_key, OUTPUT_KEYS), AIMessage)
-        steps = step_messages(outputs.get(STEPS), last_words(said)) if self.keep_steps else []
-        return [message for message in (*said, *steps, *answered) if says_something(message)]
+        said = _as_messages("input", _pick("input", self._own(inputs), self.input_key, INPUT_KEYS), HumanMessage)
+        given = {key: value for key, value in outputs.items() if key != "intermediate_steps"}
+        answered = _as_messages("output", _pick("output", given, self.output_key, OUTPUT_KEYS), AIMessage)
+        return [message for message in (*said, *answered) if _says_something(message)]
 
     def _own(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The inputs without the variables of memories; ``stop`` is a setting of the model."""
@@ -117,8 +119,8 @@ class HybridChatMemory(SessionMemory):
 
     With ``window`` the last messages come back instead, regardless of their length.
 
-    Only input, output and the tool steps between them are stored, never the variables that a memory put into the
-    prompt. Everything is durable at once, so a new object over the same store continues the conversation.
+    Only input and output are stored, never the variables that a memory put into the prompt, nor the steps of an
+    `AgentExecutor`. Everything is durable at once, so a new object over the same store continues the conversation.
 
     Attributes:
         memory: an open memory; several chat memories may share it.
@@ -130,7 +132,6 @@ class HybridChatMemory(SessionMemory):
             the only one, or the first of `INPUT_KEYS` and `OUTPUT_KEYS` that exists, or the only text.
         return_messages: return messages for a placeholder; otherwise one string for a text prompt.
         human_prefix, ai_prefix: the speakers' names in the string.
-        keep_steps: store the ``intermediate_steps`` of an `AgentExecutor` that returns them: tool calls and results.
         k: how many turns to recall; 0 recalls nothing.
         window: how many recent messages to return, without a summary; a longer last turn, such as one with
             many tool steps, is returned whole. 0 returns only recalled memories.
@@ -151,8 +152,6 @@ class HybridChatMemory(SessionMemory):
     max_tokens: int | None = Field(default=None, ge=LEAST_TOKENS)
     profile: str | None = None
     spaces: tuple[str, ...] | Literal["all"] = ()
-
-    _converted: Conversions = PrivateAttr(default_factory=Conversions)
 
     async def _load_memory_variables(self, run: Runner, /, inputs: dict[str, Any]) -> dict[str, Any]:
         """The turns and the memories before them, under ``memory_key``; without an input nothing is recalled.
@@ -191,13 +190,81 @@ class HybridChatMemory(SessionMemory):
             turns.pop()
             preface = context.preface
         head = turns.pop(0).text if turns and turns[0].role is Role.SYSTEM else ""
-        # Chains write into the messages that they are given.
-        said = map(to_langchain if self.return_messages else self._converted, turns)
-        return {self.memory_key: self._view(list(said), before=head, after=preface)}
+        return {self.memory_key: self._view(list(map(to_langchain, turns)), before=head, after=preface)}
 
     def _query(self, inputs: Mapping[str, Any]) -> str:
         """The input; empty if there is none."""
         own = self._own(inputs)
         if not own or (self.input_key is not None and self.input_key not in own):
             return ""
-        return last_words(as_messages("input", pick("input", own, self.input_key, INPUT_KEYS), HumanMessage))
+        return _last_words(_as_messages("input", _pick("input", own, self.input_key, INPUT_KEYS), HumanMessage))
+
+
+def _pick(side: str, values: Mapping[str, Any], key: str | None, usual: Sequence[str]) -> Any:
+    """The value of the key; without a key that of the first usual name, or the only value, or the only text.
+
+    Raises `InvalidInputError` if it is ambiguous which ``input`` or ``output`` is meant.
+    """
+    wanted = usual if key is None else (key,)
+    for name in wanted:
+        if name in values:
+            return values[name]
+    if key is None:
+        texts = [value for value in values.values() if isinstance(value, str | BaseMessage)]
+        for left in (list(values.values()), texts):
+            if len(left) == 1:
+                return left[0]
+    raise InvalidInputError(f"which {side} is the turn's? {sorted(values)} has none of {list(wanted)}: set {side}_key")
+
+
+def _as_messages(side: str, value: Any, speaker: type[HumanMessage | AIMessage]) -> list[BaseMessage]:
+    """The value as messages, text as the speaker's; raises `InvalidInputError` if it is neither text nor messages."""
+    if isinstance(value, str) or _is_content(value):
+        return [speaker(content=value)]
+    if isinstance(value, BaseMessage):
+        return [value]
+    if isinstance(value, Sequence) and all(isinstance(message, BaseMessage) for message in value):
+        return list(value)
+    raise InvalidInputError(f"the {side} must be text, a message or a list of messages, got {type(value).__name__}")
+
+
+def _is_content(value: Any) -> bool:
+    """Whether the value is the content of a message, as some providers return an agent's answer."""
+    blocks = value if isinstance(value, list) else []
+    return bool(blocks) and all(
+        isinstance(block, str) or (isinstance(block, dict) and "type" in block) for block in blocks
+    )
+
+
+def _last_words(messages: Sequence[BaseMessage]) -> str:
+    """The words of the last user message, or of the last message if there is none."""
+    asked = [message for message in messages if isinstance(message, HumanMessage)] or messages
+    return str(asked[-1].text).strip() if asked else ""
+
+
+def _says_something(message: BaseMessage) -> bool:
+    """Whether the message has words, calls or a result; providers refuse conversations with empty messages."""
+    words = message.content.strip() if isinstance(message.content, str) else message.content
+    calls = message.tool_calls if isinstance(message, AIMessage) else []
+    return bool(words or calls or message.additional_kwargs) or isinstance(message, ToolMessage | FunctionMessage)
+
+
+def _as_lines(messages: Sequence[BaseMessage], *, human_prefix: str, ai_prefix: str) -> str:
+    """The messages as text, each after its speaker; a tool call is its name and its arguments as JSON.
+
+    A line in a message that looks like a speaker gets the prefix ``> ``, so that it cannot pass for another message.
+    """
+    names = "|".join(map(re.escape, (human_prefix, ai_prefix, *_SPEAKERS)))
+    speaker = re.compile(rf"(?<=\n)(?=[ \t]*(?:{names})[ \t]*:)", re.IGNORECASE)
+    return get_buffer_string([_readable(message, speaker) for message in messages], human_prefix, ai_prefix)
+
+
+_SPEAKERS = ("Human", "AI", "System", "Tool", "Function")
+"""The names that LangChain uses."""
+
+
+def _readable(message: BaseMessage, speaker: re.Pattern[str]) -> BaseMessage:
+    if isinstance(message, AIMessage) and message.tool_calls:
+        message = AIMessage(from_langchain(message).text)
+    text = speaker.sub("> ", message.text)
+    return message if text == message.text else message.model_copy(update={"content": text})

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, Self
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.callbacks.base import RetrieverManagerMixin
 from langchain_core.documents import BaseDocumentCompressor, Document
-from langchain_core.messages import AnyMessage, BaseMessage
+from langchain_core.messages import BaseMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig, ensure_config
-from pydantic import AwareDatetime, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import AwareDatetime, ConfigDict, Field, model_validator
 
-from hybrid_memory import Condensed, Hit, HybridMemory, Origin, RecordKind, Weights
-from hybrid_memory.adapters import How, LruCache, Runner, Scalar, faces
-from hybrid_memory.errors import InvalidInputError
-from langchain_hybrid_memory.editing import as_sources, edited
+from hybrid_memory import Condensed, Hit, HybridMemory, Message, Origin, RecordKind, Weights
+from hybrid_memory.adapters import How, Runner, Scalar, faces
+from hybrid_memory.errors import InvalidInputError, InvalidMessageError
+from langchain_hybrid_memory.messages import from_langchain, is_summary
 from langchain_hybrid_memory.scopes import Binding
 
 _FILTERS = (
@@ -129,22 +129,17 @@ def document(hit: Hit) -> Document:
     return Document(page_content=hit.record.text, id=hit.record.sources[0], metadata=hit.as_metadata())
 
 
-SHORTENED = 1024
-"""How many shortened texts are kept."""
-
-
 class HybridDocumentCompressor(BaseDocumentCompressor):
     """A compressor that shortens retrieved documents to a shared token budget and drops those of which nothing fits.
 
     Ids and metadata stay, with ``original_tokens`` and ``compressed_tokens`` added; the originals are not changed.
 
-    The same object is a summariser, ``SummarizationMiddleware(model, summarizer=compressor)``, and an edit,
-    ``ContextEditingMiddleware(edits=[compressor])``, if the installed langchain supports them.
+    The same object is a summariser, ``SummarizationMiddleware(model, summarizer=compressor)``, if the installed
+    langchain supports them.
 
     Attributes:
         memory: an open memory; nothing is stored in it.
-        max_tokens: the budget of all documents together, by the memory's token counter; as a summariser, of the
-            summary; as an edit, of all messages together, by the middleware's counter.
+        max_tokens: the budget of all documents together, or of the summary, by the memory's token counter.
         how: ``extractive`` keeps whole sentences, ``llmlingua`` words; see `HybridMemory.condense`.
     """
 
@@ -153,7 +148,6 @@ class HybridDocumentCompressor(BaseDocumentCompressor):
     memory: HybridMemory = Field(exclude=True)
     max_tokens: int = Field(default=1000, ge=1)
     how: How = "extractive"
-    _shortened: LruCache[tuple[str, str | None, int], str] = PrivateAttr(default_factory=lambda: LruCache(SHORTENED))
 
     async def _compress_documents(
         self, run: Runner, /, documents: Sequence[Document], query: str, callbacks: Callbacks = None
@@ -174,30 +168,19 @@ class HybridDocumentCompressor(BaseDocumentCompressor):
 
     def __call__(self, messages: Sequence[BaseMessage]) -> str:
         """A summary of the messages; LangChain calls it off the event loop."""
-        condensed = self.memory.condense(as_sources(messages), max_tokens=self.max_tokens, how=self.how)
+        condensed = self.memory.condense(list(map(_as_source, messages)), max_tokens=self.max_tokens, how=self.how)
         summary = "\n".join(text for text in condensed.texts if text)
         # The ends of lines between them may cost a few tokens more.
         return self.memory.condense([summary], max_tokens=self.max_tokens).texts[0]
 
-    def apply(self, messages: list[AnyMessage], *, count_tokens: Callable[[Sequence[BaseMessage]], int]) -> None:
-        """Fit the messages of one model call into the budget, in place; the agent's state keeps the originals.
 
-        Old tool results are shortened first, oldest first; then the newest; then the oldest exchanges are left out,
-        each with all results of its calls. System messages, the last user turn and the last exchange always stay, and
-        so do ids, and digests with their handles.
-
-        The middleware cannot wait here, so sentences are chosen by words alone, whatever ``how`` says.
-        """
-        edited(messages, self.max_tokens, count_tokens, self._short)
-
-    def _short(self, text: str, question: str | None, max_tokens: int) -> str:
-        # Remembered, because the same results come again with every call of the model.
-        key = (text, question, max_tokens)
-        short = self._shortened.get(key)
-        if short is None:
-            short = self.memory.condense([text], query=question, max_tokens=max_tokens).texts[0]
-            self._shortened.put(key, short)
-        return short
+def _as_source(message: BaseMessage) -> str | Message:
+    if is_summary(message):
+        return str(message.text).partition("\n\n")[2] or str(message.text)
+    try:
+        return from_langchain(message, keep_id=False)
+    except InvalidMessageError:  # what no log could hold can still be summarised
+        return str(message.text).encode(errors="replace").decode()
 
 
 def _run_of(config: RunnableConfig | None) -> RunnableConfig:

@@ -269,31 +269,3 @@ def restored_content(content: str | list[dict[str, Any]], shape: Mapping[str, An
         return content
     bare = shape.get("bare", ())
     return [block["text"] if row - len(content) in bare else deepcopy(block) for row, block in enumerate(content)]
-
-
-KEPT = 4096
-"""How many messages are kept; then all are dropped, which costs less than tracking the oldest."""
-
-
-class Conversions:
-    """Converts messages to LangChain's and keeps the results, which must not be changed; callable from any thread."""
-
-    def __init__(self) -> None:
-        self._made: dict[int, tuple[Message, BaseMessage]] = {}
-
-    def __call__(self, message: Message) -> BaseMessage:
-        """The message in LangChain's form."""
-        found = self._made.get(id(message.extra))
-        # The core keeps the turns of a prompt. A note in front of one makes a copy, which shares all but the content.
-        if found is None or not _alike(found[0], message):
-            if len(self._made) >= KEPT:
-                self._made.clear()
-            found = self._made[id(message.extra)] = message, to_langchain(message)
-        return found[1]
-
-
-def _alike(one: Message, other: Message) -> bool:
-    if one is other:
-        return True
-    shared = one.extra is other.extra and one.tool_calls is other.tool_calls
-    return shared and one.content == other.content

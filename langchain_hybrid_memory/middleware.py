@@ -58,9 +58,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
     middleware logs a warning, the agent continues without memory, and the next step writes what is missing.
 
     An agent called inside another agent's tool works in its own thread beneath the other's, and recalls nothing from
-    that thread unless ``beside`` is False.
-
-    A copy or pickle contains the arguments and finds the memory by its URL, see `HybridMemory`.
+    the conversation it works for.
 
     With ``paging`` the model manages its own memory, as in MemGPT: it gets instructions and the functions of
     `hybrid_memory_paging` as tools, edits the blocks in its prompt, is warned before turns leave the window, and
@@ -83,8 +81,6 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         profile: the text about the user; by default the learned profile. An empty text shows none.
         paging: whether, or how, the model pages its memory.
         reader: whether the model gets a tool to read more when space is short.
-        model: whether the agent's own model also writes summaries and extracts facts, if the memory has no model.
-        beside: whether an agent inside a tool recalls nothing from the conversation it works for.
         name: a name that no other middleware of the agent has.
         remember: False stores and learns nothing, as does a run with ``config={"configurable": {"remember": False}}``
             or ``context={"remember": False}``. The conversation is then shown as the state has it, with memories
@@ -117,18 +113,11 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         profile: str | None = None,
         paging: bool | PagingConfig = False,
         reader: bool = True,
-        model: bool = False,
-        beside: bool = True,
         name: str = "HybridMemoryMiddleware",
         remember: bool = True,
         spaces: Collection[str] | Literal["all"] = (),
     ) -> None:
         super().__init__()
-        self._given = {
-            "memory": memory, "user": user, "session": session, "agent": agent, "tenant": tenant,
-            "max_tokens": max_tokens, "k": k, "blocks": blocks, "profile": profile, "paging": paging, "reader": reader,
-            "model": model, "beside": beside, "name": name, "remember": remember, "spaces": spaces,
-        }  # fmt: skip
         if max_tokens is not None and max_tokens < LEAST_TOKENS:
             raise InvalidInputError(f"max_tokens must be {LEAST_TOKENS} or more, got {max_tokens}")
         if k is not None and k < 0:
@@ -141,8 +130,6 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         self._binding = Binding(memory, user=user, session=session, agent=agent, tenant=tenant, remember=remember)
         self._name = name
         self._max_tokens = max_tokens
-        self._uses_its_model = model
-        self._beside = beside
         self._prompts = Prompts()
         self._written = Written()
         self._paging = Paging.of(paging, blocks)
@@ -157,16 +144,6 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
             # The user reads the model's own answer.
             self.tools = [as_langchain(function, calls) for function in PAGING_FUNCTIONS if function is not SEND]
             self._layout |= {"k": k or 0, **self._paging.layout}
-        self._own = frozenset(vars(self))
-
-    def __getstate__(self) -> dict[str, Any]:
-        # What it was given, from which the rest is made again; and what a subclass added.
-        added = {name: value for name, value in vars(self).items() if name not in {*self._own, "_own"}}
-        return {"given": self._given, "added": added}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        HybridMemoryMiddleware.__init__(self, **state["given"])
-        vars(self).update(state["added"])
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._binding.given} in {self._memory!r}>"
@@ -289,8 +266,6 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
 
     def _plain(self, request: ModelRequest[ContextT]) -> ModelRequest[ContextT]:
         """The request without the reader, which is bound only if the prompt names it."""
-        if self._uses_its_model:
-            self._memory.set_language_model(request.model)
         if self._reading is None:
             return request
         return request.override(tools=[tool for tool in request.tools if tool is not self._reading.tool])
@@ -299,8 +274,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         """The arguments of `ScopedMemory.assemble`; empty if the user said nothing."""
         if not follower.answerable:
             return {}
-        thread = owner_of(request.state, self._name)
-        caller = self._binding.caller(request.runtime, thread) if self._beside else None
+        caller = self._binding.caller(request.runtime, owner_of(request.state, self._name))
         tools = self._plain(request).tools
         summarised = sum(estimate_tokens(summary.text) for summary in follower.summaries)
         reader = None if self._reading is None else self._reading.reader(tools, request.model, self._prompts)

@@ -17,7 +17,7 @@ from hybrid_memory.adapters import LruCache, Runner, budget_of, checked_blocks
 from hybrid_memory.tools import FETCH
 from hybrid_memory_paging import MEMORY, prepared
 from langchain_hybrid_memory.following import Follower
-from langchain_hybrid_memory.messages import Conversions
+from langchain_hybrid_memory.messages import to_langchain
 from langchain_hybrid_memory.tools import OURS, Calls, as_langchain
 
 READER = "fetch"
@@ -40,11 +40,10 @@ def budget_for(model: Any, config: CompactionConfig) -> int:
 
 
 class Prompts:
-    """Puts prompts into requests and reuses converted messages and schemas; callable from any thread."""
+    """Puts prompts into requests and keeps schemas; callable from any thread."""
 
     def __init__(self) -> None:
         self._schemas: LruCache[int, tuple[Any, dict[str, Any]]] = LruCache(256)
-        self._converted = Conversions()
 
     def schemas(self, tools: Iterable[Any]) -> list[dict[str, Any]]:
         return [self._schema(tool) for tool in tools]
@@ -63,7 +62,7 @@ class Prompts:
         profile = getattr(request.model, "profile", None) or {}
         refused = {kind for kind, field in _REFUSED.items() if profile.get(field) is False}
         read = (_without(message, refused) if refused and message.name in READERS else message for message in laid)
-        shown = (self._shown(message, own.get(message.id or "")) for message in read)
+        shown = (_shown(message, own.get(message.id or "")) for message in read)
         messages: list[Any] = [*follower.summaries, *shown]
         tools = request.tools if reading is None else reading.bound(request.tools, context.reader)
         return request.override(
@@ -80,12 +79,13 @@ class Prompts:
             self._schemas.put(id(tool), found)
         return found[1]
 
-    def _shown(self, message: Message, own: Any) -> BaseMessage:
-        """The message for the model; the state's own object if it says the same."""
-        if own is None or own.content != message.content:
-            return self._converted(message)
-        calls = [call.arguments for call in message.tool_calls]
-        return own if not calls or calls == [call["args"] for call in own.tool_calls] else self._converted(message)
+
+def _shown(message: Message, own: Any) -> BaseMessage:
+    """The message for the model; the state's own object if it says the same."""
+    if own is None or own.content != message.content:
+        return to_langchain(message)
+    calls = [call.arguments for call in message.tool_calls]
+    return own if not calls or calls == [call["args"] for call in own.tool_calls] else to_langchain(message)
 
 
 def _without(message: Message, kinds: set[str]) -> Message:

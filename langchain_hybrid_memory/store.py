@@ -49,14 +49,13 @@ from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 _AWKWARD = re.compile(r"[%.*\x00]")
 """Characters that LangGraph refuses or interprets in labels, and our escape character."""
 
-_WRITTEN = re.compile(r"%([0-9A-F]{2})")
 _EMPTY = "%empty"
 _NUMBER = "%int:"
 _RESERVED = "langgraph"
 
 
 def namespace(*ids: str | int) -> tuple[str, ...]:
-    """A namespace made of any ids, such as e-mail addresses, numbers or file names; `namespace_ids` returns the ids.
+    """A namespace made of any ids, such as e-mail addresses, numbers or file names.
 
     LangGraph refuses empty labels, labels with dots, numbers, and ``langgraph`` as the first label: these are escaped.
     Other text is unchanged, and different ids always get different labels.
@@ -68,12 +67,6 @@ def namespace(*ids: str | int) -> tuple[str, ...]:
     if labels and labels[0] == _RESERVED:
         labels = (f"%{ord(_RESERVED[0]):02X}{_RESERVED[1:]}", *labels[1:])
     return labels
-
-
-@checked
-def namespace_ids(labels: tuple[str, ...]) -> tuple[str | int, ...]:
-    """The ids from which `namespace` made these labels."""
-    return tuple(map(_id, labels))
 
 
 def matches(labels: tuple[str, ...], path: tuple[str, ...], *, at_end: bool) -> bool:
@@ -88,12 +81,6 @@ def _label(one: str | int) -> str:
     if isinstance(one, int):
         return f"{_NUMBER}{one}"
     return _AWKWARD.sub(lambda found: f"%{ord(found[0]):02X}", one) or _EMPTY
-
-
-def _id(label: str) -> str | int:
-    if label.startswith(_NUMBER):
-        return int(label.removeprefix(_NUMBER))
-    return "" if label == _EMPTY else _WRITTEN.sub(lambda found: chr(int(found[1], 16)), label)
 
 
 _ORDERS: dict[str, Callable[[Any, Any], bool]] = {

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from langchain_core.tools import BaseTool, InjectedToolArg, StructuredTool, ToolException
-from pydantic import PrivateAttr
 
 from hybrid_memory import HybridMemory, ScopedMemory
 from hybrid_memory.adapters import Runner, checked, faces
@@ -100,24 +99,7 @@ def memory_tools(
     return [as_langchain(tool, calls) for tool in (functions_named(names) if paging else tools_named(names))]
 
 
-class HybridMemoryTool(StructuredTool):
-    """A tool of a memory. A copy or pickle finds the memory by its URL, see `HybridMemory`."""
-
-    _made_of: tuple[MemoryTool, Calls] = PrivateAttr()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        given = {name: getattr(self, name) for name in self.model_fields_set - {"func", "coroutine"}}
-        return _remade, (*self._made_of, given)
-
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> "HybridMemoryTool":
-        return self.model_copy()  # with the same memory
-
-
-def _remade(tool: MemoryTool, calls: Calls, given: dict[str, Any]) -> HybridMemoryTool:
-    return as_langchain(tool, calls).model_copy(update=given)
-
-
-def as_langchain(tool: MemoryTool, calls: Calls) -> HybridMemoryTool:
+def as_langchain(tool: MemoryTool, calls: Calls) -> StructuredTool:
     """The tool for LangChain; it uses the memory of the run that calls it."""
     first = next(iter(tool.arguments.model_fields))
 
@@ -129,7 +111,7 @@ def as_langchain(tool: MemoryTool, calls: Calls) -> HybridMemoryTool:
     async def arun(*given: str, runtime: Annotated[Any, InjectedToolArg] = None, **arguments: Any) -> Any:
         return await calls.arun(tool, runtime, arguments if not given else {first: given[0]})
 
-    made = HybridMemoryTool(
+    return StructuredTool(
         name=tool.name,
         metadata={OURS: tool.name},
         description=tool.description,
@@ -140,8 +122,6 @@ def as_langchain(tool: MemoryTool, calls: Calls) -> HybridMemoryTool:
         handle_validation_error=_problems,
         return_direct=tool is SEND,
     )
-    made._made_of = tool, calls  # noqa: SLF001 - its own
-    return made
 
 
 def _problems(error: Any) -> str:

@@ -12,8 +12,7 @@ from hybrid_memory.sockets import on_first_use
 
 if TYPE_CHECKING:
     from llamaindex_hybrid_memory.chat_memory import HybridChatMemory as HybridChatMemory
-    from llamaindex_hybrid_memory.chat_stores import HybridBufferStore as HybridBufferStore
-    from llamaindex_hybrid_memory.chat_stores import HybridChatStore as HybridChatStore
+    from llamaindex_hybrid_memory.chat_store import HybridChatStore as HybridChatStore
     from llamaindex_hybrid_memory.memory_block import HybridMemoryBlock as HybridMemoryBlock
     from llamaindex_hybrid_memory.messages import from_chat_message as from_chat_message
     from llamaindex_hybrid_memory.messages import to_chat_message as to_chat_message
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from llamaindex_hybrid_memory.tools import HybridMemoryToolSpec as HybridMemoryToolSpec
 
 __all__ = [
-    "CompressionPostprocessor", "HybridBufferStore", "HybridChatMemory", "HybridChatStore", "HybridMemoryBlock",
+    "CompressionPostprocessor", "HybridChatMemory", "HybridChatStore", "HybridMemoryBlock",
     "HybridMemoryRetriever", "HybridMemoryToolSpec", "__version__", "from_chat_message", "to_chat_message",
 ]  # fmt: skip
 
@@ -31,7 +30,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and no others
         __name__,
         {
             f"{__name__}.chat_memory": "HybridChatMemory",
-            f"{__name__}.chat_stores": "HybridBufferStore HybridChatStore",
+            f"{__name__}.chat_store": "HybridChatStore",
             f"{__name__}.memory_block": "HybridMemoryBlock",
             f"{__name__}.messages": "from_chat_message to_chat_message",
             f"{__name__}.postprocessors": "CompressionPostprocessor",

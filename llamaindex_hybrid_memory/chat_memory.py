@@ -22,7 +22,6 @@ from llamaindex_hybrid_memory.messages import as_chats, from_chat_messages
 from llamaindex_hybrid_memory.paging import LEAST_PAGED, READER, assembled
 from llamaindex_hybrid_memory.revision import show
 from llamaindex_hybrid_memory.tools import ToolOwner, function_tool
-from llamaindex_hybrid_memory.tracing import shown_to_handlers
 
 
 class HybridChatMemory(SessionBound, BaseMemory):
@@ -69,7 +68,6 @@ class HybridChatMemory(SessionBound, BaseMemory):
 
     _opened: ScopedMemory | None = PrivateAttr(default=None)
     _called: dict[str, str] = PrivateAttr(default_factory=dict)
-    _llm: Any = PrivateAttr(default=None)
     _passing: list[Message] | None = PrivateAttr(default=None)
 
     @classmethod
@@ -91,7 +89,6 @@ class HybridChatMemory(SessionBound, BaseMemory):
         profile: str | None = None,
         paging: bool | PagingConfig = False,
         llm: Any = None,
-        model: bool = False,
         **unknown: Any,
     ) -> Self:
         """A chat memory on an open memory, or on the store at a URL, which is opened on first use.
@@ -101,8 +98,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
         quarters of the model's window, at most 128,000; otherwise 30,000.
 
         ``llm`` is the model that the prompts are for; by default ``Settings.llm``, if set. The size of its window is
-        serialised with the object, the model is not. With ``model=True`` it also writes summaries and extracts facts,
-        if the memory has no language model yet.
+        serialised with the object, the model is not.
 
         With ``paging`` the prompt is laid out as in MemGPT: with the blocks of working context, which are created if
         there are none, and a warning before turns leave the window. Give the agent the tools of
@@ -111,8 +107,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
 
         Raises:
             InvalidScopeError: no owner is named.
-            InvalidConfigError: ``url`` and ``memory`` are both given, ``model`` is set without a model, or an argument
-                is out of range or unknown.
+            InvalidConfigError: ``url`` and ``memory`` are both given, or an argument is out of range or unknown.
         """
         if paging and unknown.get("remember") is False:
             raise InvalidConfigError("paging=True stores what the model notes: give it or remember=False, not both")
@@ -122,14 +117,10 @@ class HybridChatMemory(SessionBound, BaseMemory):
             if isinstance(token_limit, int) and token_limit < LEAST_PAGED:
                 raise InvalidConfigError(f"paging needs a token_limit of at least {LEAST_PAGED}, got {token_limit}")
         llm = Settings._llm if llm is None else llm  # noqa: SLF001 - `Settings.llm` would make one of OpenAI
-        if model and llm is None:
-            raise InvalidConfigError("model=True lets the agent's model write summaries: give llm= or set Settings.llm")
-        made = super().from_defaults(
+        return super().from_defaults(
             user=user, tenant=tenant, agent=agent, url=url, memory=memory, session=session, k=k, profile=profile,
             paging=config, token_limit=token_limit, **{"model_limit": room_of(llm), **unknown},
         )  # fmt: skip
-        made._llm = llm if model else None  # noqa: SLF001 - our own
-        return made
 
     def tools(self) -> list[FunctionTool]:
         """The tool with which an agent's model reads more; give it to the agent along with its other tools.
@@ -175,11 +166,10 @@ class HybridChatMemory(SessionBound, BaseMemory):
             "spaces": self.spaces,
         }
         try:
-            with shown_to_handlers():
-                if self.paging is None:
-                    context = await run.call(memory.assemble, query, **asked)
-                else:
-                    context = await assembled(run, memory, query, self.paging, self.url, **asked)
+            if self.paging is None:
+                context = await run.call(memory.assemble, query, **asked)
+            else:
+                context = await assembled(run, memory, query, self.paging, self.url, **asked)
         except InvalidInputError:  # nobody has said anything yet
             shown = await run.call(memory.history, current=True)
             return as_chats(message for message in shown if message.role is Role.SYSTEM)
@@ -206,8 +196,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
         # All turns of this session are shown, so none is recalled.
         elsewhere, host = self._scoped(self._store(), f"{self.session}/passing"), Host(beside=self.session)
         asked: dict[str, Any] = {"k": self.k, "profile": self.profile, "host": host, "spaces": self.spaces}
-        with shown_to_handlers():
-            context = await run.call(elsewhere.assemble, query or last, **asked)
+        context = await run.call(elsewhere.assemble, query or last, **asked)
         return as_chats([*turns[:row], *_answered(context.preface), *turns[row:]])
 
     async def _get_all(self, run: Runner, /) -> list[ChatMessage]:
@@ -264,12 +253,9 @@ class HybridChatMemory(SessionBound, BaseMemory):
         return store.scoped(**owner, session=session, remember=self.remember)
 
     async def _session(self, run: Runner, /) -> ScopedMemory:
-        """The session in the store, after adopting the model and creating the initial blocks."""
+        """The session in the store, after creating the initial blocks."""
         if self._opened is None:
-            store = await run.call(self._store)
-            if self._llm is not None:
-                store.set_language_model(self._llm)
-            memory = self._scoped(store, self.session)
+            memory = self._scoped(await run.call(self._store), self.session)
             if self.paging is not None:
                 await run.call(prepared, memory)
             self._opened = memory

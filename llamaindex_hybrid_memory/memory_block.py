@@ -11,15 +11,13 @@ from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import BaseMemoryBlock
-from llama_index.core.utils import get_tokenizer
 from pydantic import Field, PrivateAttr
 
 from hybrid_memory import Message, Role, ScopedMemory
-from hybrid_memory.adapters import LEAST_TOKENS, TWINS, LruCache, Portion, checked, estimate_tokens, reach, recollect
+from hybrid_memory.adapters import LEAST_TOKENS, TWINS, LruCache, Portion, checked, reach, recollect
 from hybrid_memory.errors import HybridMemoryError, IdConflictError, InvalidInputError, InvalidMessageError
 from llamaindex_hybrid_memory.bound import Bound
 from llamaindex_hybrid_memory.messages import from_chat_message
-from llamaindex_hybrid_memory.tracing import shown_to_handlers
 
 SESSION = "session_id"
 """The name under which the host passes the session: in a question, and in ``additional_kwargs`` of flushed messages."""
@@ -95,8 +93,6 @@ SESSIONS = 256
 Shown: TypeAlias = tuple[tuple[str, int], str]
 """A turn and the content shown for it."""
 
-_log = logging.getLogger(__name__)
-
 
 class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
     """A memory block with the profile, a summary of flushed turns, and memories recalled for the user's last words.
@@ -113,7 +109,7 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
     ``InsertMethod.SYSTEM``, the text comes first, and each recall changes the prompt from its first line.
 
     The block itself stays within ``token_limit``. With ``priority`` 0 ``Memory`` uses it unchanged; with other values
-    it may truncate the block, priority 1 before 2.
+    it may leave the block out, priority 1 before 2.
 
     Attributes:
         tenant, user, agent, url: see `Bound`.
@@ -134,7 +130,6 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
     _pending: dict[str | None, list[list[Message]]] = PrivateAttr(default_factory=dict)
     _lock: Any = PrivateAttr(default_factory=threading.Lock)
     _shown: LruCache[str | None, Shown | None] = PrivateAttr(default_factory=lambda: LruCache(SESSIONS))
-    _portions: LruCache[str, Portion] = PrivateAttr(default_factory=lambda: LruCache(SESSIONS))
 
     @checked
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
@@ -149,13 +144,11 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
             if self._pending.get(session):
                 await self._write(session, [])
             scoped = self._scoped(await self._astore(), session)
-            portion = (await self._portion(scoped, turn)).within(self.token_limit, estimate_tokens)
+            text = (await self._portion(scoped, turn)).within(self.token_limit).text
         except HybridMemoryError as error:
             _log.warning("the conversation continues without memory: %s", error)
             return ""
-        text = portion.text
         self._shown.put(session, ((turn.question, turn.answers), text))
-        self._portions.put(text, portion)
         return text
 
     @checked
@@ -166,30 +159,13 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
             except HybridMemoryError as error:
                 _log.warning("%d messages of %r are kept and will be written later: %s", len(flushed), session, error)
 
-    @checked
-    async def atruncate(self, content: Any, tokens_to_truncate: int) -> str | None:
-        """The content shortened by this many tokens, in whole lines: the worst hits go first, the profile last.
-
-        Tokens are counted by LlamaIndex's tokenizer, the default of ``Memory``. None if nothing is left, or if the
-        content is not from this block: cutting it might break a mark.
-        """
-        portion = self._portions.get(content) if isinstance(content, str) else None
-        if portion is None:
-            return None
-        tokenizer = get_tokenizer()
-        most = len(tokenizer(content)) - tokens_to_truncate
-        left = portion.within(most, lambda text: len(tokenizer(text)))
-        self._portions.put(left.text, left)
-        return left.text or None
-
     async def _portion(self, scoped: ScopedMemory, turn: Turn) -> Portion:
         session = scoped.scope.session
         lines = (await scoped.asummary()).lines if session is not None else ()
         k = self.k if self.scope == "user" or session is not None else 0
         asked: dict[str, Any] = {"k": k, "max_tokens": self.token_limit, "profile": self.profile, "scope": self.scope}
         asked["spaces"] = self.spaces
-        with shown_to_handlers():
-            return await recollect(TWINS, scoped, turn.question, shown=turn.shown, lines=lines, **asked)
+        return await recollect(TWINS, scoped, turn.question, shown=turn.shown, lines=lines, **asked)
 
     async def _write(self, session: str | None, flushed: list[Message]) -> None:
         """Write a flush, preceded by messages that could not be written before."""
@@ -213,5 +189,5 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
         self._shown.put(session, None)
         if session is not None:
             # What left the queue is folded: now if it is too long, without a language model, else in the pause.
-            with suppress(InvalidInputError), shown_to_handlers():
+            with suppress(InvalidInputError):
                 await scoped.aassemble(max_tokens=self.token_limit, k=0, wait=False)

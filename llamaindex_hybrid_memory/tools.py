@@ -18,7 +18,6 @@ from hybrid_memory_paging import PAGING_FUNCTIONS, SEND, answer_tokens, function
 from llamaindex_hybrid_memory.bound import SessionBound
 from llamaindex_hybrid_memory.messages import from_dict
 from llamaindex_hybrid_memory.paging import shown_to
-from llamaindex_hybrid_memory.tracing import shown_to_handlers
 
 BY_DEFAULT = tuple(function.name for function in PAGING_FUNCTIONS if function is not SEND)
 """The paging functions by default; in an agent the user reads the model's own answer."""
@@ -110,8 +109,7 @@ class ToolOwner(SessionBound):
         if self.paging:
             with suppress(StoreError):  # the call itself will find that out, and say so
                 await run.call(prepared, memory)
-        with shown_to_handlers():
-            return await run.call(tool.run, memory, given, **self._known(store, memory))
+        return await run.call(tool.run, memory, given, **self._known(store, memory))
 
     run, arun = faces(_run)
 
@@ -120,19 +118,6 @@ class ToolOwner(SessionBound):
             return {}
         most = answer_tokens(self._max_tokens(store))
         return {"max_tokens": most, **(shown_to(self.url, memory.scope) if self.paging else {})}
-
-
-class MemoryFunctionTool(FunctionTool):
-    """A tool of a memory. A copy or pickle finds the memory by its URL, see `Bound`."""
-
-    made_of: tuple[MemoryTool, ToolOwner]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return function_tool, (*self.made_of, self.metadata)
-
-    def __repr__(self) -> str:
-        tool, owner = self.made_of
-        return f"<MemoryFunctionTool {self.metadata.get_name()}({', '.join(tool.arguments.model_fields)}) of {owner!r}>"
 
 
 def function_tool(tool: MemoryTool, owner: ToolOwner, described: ToolMetadata | None = None) -> FunctionTool:
@@ -161,9 +146,7 @@ def function_tool(tool: MemoryTool, owner: ToolOwner, described: ToolMetadata | 
         return output(await owner.arun(tool, given(args, kwargs)), args, kwargs)
 
     # Without the callbacks the host makes an output of its own, which cannot say that the call was wrong.
-    made = MemoryFunctionTool(fn=run, async_fn=arun, metadata=metadata, callback=_unchanged, async_callback=_aunchanged)
-    made.made_of = tool, owner
-    return made
+    return FunctionTool(fn=run, async_fn=arun, metadata=metadata, callback=_unchanged, async_callback=_aunchanged)
 
 
 def _unchanged(output: ToolOutput) -> ToolOutput:

@@ -28,7 +28,7 @@ PARTS: list[tuple[Any, dict[str, Any], str]] = [
     (langchain.HybridMemoryStore, {}, "get put search delete list_namespaces aget aput asearch"),
     (langchain.HybridDocumentCompressor, {}, ""),
     (llamaindex.HybridChatMemory.from_defaults, IN_SESSION, ""),
-    (llamaindex.HybridBufferStore.from_defaults, OWNED, ""), (llamaindex.HybridChatStore.from_defaults, OWNED, ""),
+    (llamaindex.HybridChatStore.from_defaults, OWNED, ""),
     (llamaindex.HybridMemoryBlock.from_defaults, OWNED, "aget aput"),
     (llamaindex.HybridMemoryRetriever, OWNED, "retrieve aretrieve"),
     (llamaindex.HybridMemoryToolSpec, OWNED, "to_tool_list"),
@@ -37,7 +37,7 @@ PARTS: list[tuple[Any, dict[str, Any], str]] = [
 """What is made, with what beside the memory, and methods of the framework's that lead to ours."""
 
 FUNCTIONS: list[Callable[..., Any]] = [
-    langchain.namespace, langchain.namespace_ids, langchain.to_langchain, langchain.from_langchain,
+    langchain.namespace, langchain.to_langchain, langchain.from_langchain,
     llamaindex.to_chat_message, llamaindex.from_chat_message,
 ]  # fmt: skip
 

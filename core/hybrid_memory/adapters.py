@@ -42,12 +42,11 @@ from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.sheet import sheet, spoken_words, standing_text
 from hybrid_memory.index.record import Scalar
 from hybrid_memory.log.event import TimeOrderedIds, handle
-from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Origin, Role
 from hybrid_memory.memory import HybridMemory, ScopedMemory
 from hybrid_memory.memory.faces import Part, verb
 from hybrid_memory.memory.files import MemoryFiles
-from hybrid_memory.memory.store import IN_MEMORY, SWEEP_EVERY, close_all, held, memory_at, url_of
+from hybrid_memory.memory.store import SWEEP_EVERY, close_all, held, memory_at, url_of
 from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import TWINS, Runner, two_faces
@@ -64,10 +63,10 @@ from hybrid_memory.urls import shown_url
 from hybrid_memory.validation import checked_text, instant, shown
 
 __all__ = [
-    "IN_MEMORY", "LEAST_TOKENS", "ORIGIN", "REST", "SWEEP_EVERY", "TWINS", "Content", "File", "FindItems", "GetItem",
+    "LEAST_TOKENS", "ORIGIN", "REST", "SWEEP_EVERY", "TWINS", "Content", "File", "FindItems", "GetItem",
     "How", "Item", "ItemOperation", "ListNamespaces", "LruCache", "MemoryFiles", "Portion", "PutItem", "Runner",
     "Scalar", "Span", "as_shown", "budget_of", "checked", "checked_blocks", "checked_text", "close_all", "encodable",
-    "encodable_json", "estimate_tokens", "exchanges", "faces", "handle", "held", "hide", "instant", "listening",
+    "encodable_json", "estimate_tokens", "faces", "handle", "held", "hide", "instant", "listening",
     "lowered", "media_block", "media_lines", "memory_at", "new_id", "reach", "recollect", "shown",
     "shown_url", "spoken_words", "storable_name", "url_of", "window", "without_notices",
 ]  # fmt: skip
@@ -129,10 +128,10 @@ class Portion:
         note = "\n".join(part for part in (own, shared_note(chosen.shared, self.query)) if part)
         return "\n\n".join(part for part in (parts.standing, memory_mark(note, self.marks)) if part)
 
-    def within(self, max_tokens: int, count: Callable[[str], int]) -> Portion:
+    def within(self, max_tokens: int) -> Portion:
         """The portion that fits, in whole lines: first the memories go, the best last, then old summary lines."""
         left = self
-        while left.text and count(left.text) > max_tokens:
+        while left.text and estimate_tokens(left.text) > max_tokens:
             if left.memories:
                 left = replace(left, memories=left.memories.less())
             elif left.lines:
@@ -266,17 +265,17 @@ def without_notices(messages: Sequence[Message]) -> list[Message]:
     return [message for message in messages if message.event not in (PRESSURE, STOPPED)]
 
 
-async def hide(run: Runner, memory: ScopedMemory, messages: Sequence[Message], /) -> None:
+async def hide(memory: ScopedMemory, messages: Sequence[Message], /) -> None:
     """Hide these messages of a session; they stay in its log, and what others write meanwhile is shown."""
     if not messages:
         return
     hidden = {message.id for message in messages}
-    before = {message.id for message in await run.call(memory.history)}
-    kept = [str(one.id) for one in await run.call(memory.history, current=True) if one.id not in hidden]
+    before = {message.id for message in await memory.ahistory()}
+    kept = [str(one.id) for one in await memory.ahistory(current=True) if one.id not in hidden]
     while True:
-        await run.call(memory.reset, keep=kept)
-        log = await run.call(memory.history)
-        shown = {message.id for message in await run.call(memory.history, current=True)}
+        await memory.areset(keep=kept)
+        log = await memory.ahistory()
+        shown = {message.id for message in await memory.ahistory(current=True)}
         # What others wrote before the reset and after we looked is shown again.
         late = {message.id for message in log} - before - shown
         if not late:

@@ -17,19 +17,6 @@ FACT = "My sister lives in Lisbon."
 QUESTION = "Where does my sister live?"
 
 
-def tool_named(tools: list[Any], name: str) -> Any:
-    return next(tool for tool in tools if tool.name == name)
-
-
-def lc_tool(memory: HybridMemory) -> Any:
-    return tool_named(lc.memory_tools(memory, user="ann"), "memory_recall")
-
-
-def lc_paging_tool(memory: HybridMemory) -> Any:
-    middleware = lc.HybridMemoryMiddleware(memory, user="ann", session="s", paging=True)
-    return tool_named(list(middleware.tools), "conversation_search")
-
-
 def li_tools(memory: HybridMemory) -> Any:
     return li.HybridMemoryToolSpec(memory=memory, user="ann", names=["memory_recall"])
 
@@ -38,12 +25,6 @@ CASES: dict[str, tuple[Callable[[HybridMemory], Any], Callable[[Any], str]]] = {
     "lc retriever": (
         lambda memory: lc.HybridMemoryRetriever(memory=memory, user="ann", k=3),
         lambda one: str(one.invoke(QUESTION)[0].page_content),
-    ),
-    "lc tool": (lc_tool, lambda one: str(one.invoke({"query": QUESTION}))),
-    "lc paging tool": (lc_paging_tool, lambda one: str(one.invoke({"query": QUESTION}))),
-    "lc middleware": (
-        lambda memory: lc.HybridMemoryMiddleware(memory, user="ann", session="s", max_tokens=5000),
-        lambda one: str(one.tools[0].invoke({"handle": "#1"})),
     ),
     "lc history": (
         lambda memory: lc.HybridChatMessageHistory(memory, user="ann", session="s"),
@@ -62,7 +43,6 @@ CASES: dict[str, tuple[Callable[[HybridMemory], Any], Callable[[Any], str]]] = {
         lambda one: str(one.retrieve(QUESTION)[0].text),
     ),
     "li tools": (li_tools, lambda one: str(one.to_tool_list()[0].call(query=QUESTION).content)),
-    "li tool": (lambda memory: li_tools(memory).to_tool_list()[0], lambda one: str(one.call(query=QUESTION).content)),
 }
 
 
@@ -105,22 +85,3 @@ def test_nothing_that_is_read_only_is_opened_to_be_written(told: HybridMemory) -
     assert copy.deepcopy(retriever).memory is retriever.memory
     with pytest.raises(InvalidConfigError, match="read-only"):
         pickle.dumps(retriever)
-
-
-def test_a_middleware_keeps_what_a_subclass_adds_and_what_it_was_given(told: HybridMemory) -> None:
-    one = Counting(told)
-    one.seen.append("a")
-    for way in ("deeply", "pickled"):
-        there = WAYS[way](one)
-        there.seen.append("b")
-        assert (type(there), there.seen, one.seen) == (Counting, ["a", "b"], ["a"])
-        assert (there.name, repr(there)) == ("counting", repr(one))
-        assert [tool.name for tool in there.tools] == [tool.name for tool in one.tools]
-
-
-class Counting(lc.HybridMemoryMiddleware):
-    """A middleware of somebody's own."""
-
-    def __init__(self, memory: HybridMemory) -> None:
-        super().__init__(memory, user="ann", session="s", name="counting", paging=True)
-        self.seen: list[str] = []

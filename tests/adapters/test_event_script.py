@@ -163,7 +163,7 @@ def executor(memory: HybridMemory, user: str, session: str, model: Any) -> Chat:
     owner: dict[str, Any] = {"memory": memory, "user": user, "session": session}
     chat = HybridChatMemory(memory_key="chat_history", return_messages=True, max_tokens=LIMIT, **owner)
     steps: Any = create_tool_calling_agent(model, [WEATHER], ChatPromptTemplate.from_messages(places))
-    made: Any = AgentExecutor(agent=steps, tools=[WEATHER], memory=chat, return_intermediate_steps=True)
+    made: Any = AgentExecutor(agent=steps, tools=[WEATHER], memory=chat)
     return Chat(
         lambda text: list(made.stream({"input": text})),
         lambda text: made.ainvoke({"input": text}),  # its astream loads every memory on the loop, blocking
@@ -208,8 +208,8 @@ LLAMAINDEX: dict[str, Callable[..., Chat]] = {
     name: partial(llamaindex, name) for name in ("function agent", "workflow", "simple", "context", "condense")
 }
 HOSTS = {**LANGCHAIN, **LLAMAINDEX}
-TOOLS = ("agent", "executor", "function agent", "workflow")
-"""Hosts that run the tools that a model calls."""
+TOOLS = ("agent", "function agent", "workflow")
+"""Hosts that run the tools that a model calls, and store the calls."""
 
 EAGER = ("agent", "function agent", "workflow", "simple")
 """Hosts that write a turn before their model answers it; the others hand over nothing of one that it failed on."""

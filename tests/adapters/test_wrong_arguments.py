@@ -27,7 +27,6 @@ MADE: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "lc retriever": (lc.HybridMemoryRetriever, WHOSE),
     "lc store": (lc.HybridMemoryStore, {}),
     "lc tools": (lc.memory_tools, WHOSE),
-    "li buffer store": (li.HybridBufferStore.from_defaults, {"user": "ann"}),
     "li chat": (li.HybridChatMemory.from_defaults, WHOSE),
     "li chat store": (li.HybridChatStore.from_defaults, {"user": "ann"}),
     "li block": (li.HybridMemoryBlock.from_defaults, {"user": "ann"}),
@@ -38,6 +37,10 @@ MADE: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 
 with suppress(MissingDependencyError):  # deep agents want a newer LangChain than the oldest that we admit
     MADE["lc backend"] = (lc.HybridMemoryBackend, {"user": "ann"})
+
+
+BY_URL = [name for name in MADE if name.startswith("li") and name != "li compression"]
+"""What opens a store by its URL."""
 
 
 @pytest.fixture(scope="module")
@@ -66,14 +69,14 @@ def test_a_url_in_place_of_a_memory_is_answered_with_what_to_give(name: str) -> 
 
 
 @pytest.mark.parametrize("wrong", ["memory.db", "C:\\memory", "", 7], ids=repr)
-@pytest.mark.parametrize("name", [name for name in MADE if name.startswith("li")])
+@pytest.mark.parametrize("name", BY_URL)
 def test_what_is_no_url_is_refused_before_it_is_opened(name: str, wrong: Any) -> None:
     make, given = MADE[name]
     with pytest.raises((InvalidInputError, ValidationError), match="url"):
         make(url=wrong, **given)
 
 
-KEPT = ("li buffer store", "li chat", "li chat store", "li block")
+KEPT = ("li chat", "li chat store", "li block")
 """What LlamaIndex keeps as plain data."""
 
 WRONG: list[tuple[str, dict[str, Any], str]] = [
@@ -82,7 +85,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     *((name, {"user": ""}, "user") for name, (_, given) in MADE.items() if given),
     *((name, {"user": None}, "no (?:user|owner)") for name in MADE if name in KEPT),
     *((name, {"sesion": "s1"}, "sesion") for name in MADE if name in KEPT),
-    *((name, {"url": URL}, "not both") for name in MADE if name.startswith("li")),
+    *((name, {"url": URL}, "not both") for name in BY_URL),
     *((name, {"session": "a\x00"}, "session") for name, (_, given) in MADE.items() if "session" in given),
     ("lc retriever", {"since": NAIVE}, "since"),
     ("lc retriever", {"since": JUNE, "until": MAY}, "since .* is after until"),
@@ -112,4 +115,3 @@ def test_the_arguments_of_a_tool_are_seen(memory: HybridMemory, tool: int) -> No
     schema = ours.metadata.get_parameters_dict()["properties"]
     assert list(theirs.args) == list(schema)
     assert all("description" in argument for argument in schema.values())
-    assert f"{theirs.name}({', '.join(schema)})" in repr(ours)

@@ -284,19 +284,3 @@ def test_an_agent_inside_a_tool_has_a_thread_beneath_and_reads_nothing_of_the_ot
         ("caller", "How many trains to Porto?"),
         ("assistant", "42 trains"),
     ]
-
-
-def test_the_agents_own_model_summarises_when_asked_to(memory: HybridMemory, invoke: Invoke) -> None:
-    def answer(prompt: list[BaseMessage]) -> AIMessage:
-        notes = any("notes of a long conversation" in message.text for message in prompt)
-        facts = '{"facts": [{"text": "The gate code is 4711.", "turns": [1]}]}'
-        return AIMessage(facts if notes else "fine")
-
-    for own in (False, True):
-        model = ScriptedChat(answer=answer)
-        layer = HybridMemoryMiddleware(memory, model=own, session=f"s{own}", max_tokens=1000)
-        invoke(create_agent(model, middleware=[layer]), said("The gate code is 4711."), THREAD)
-        scoped = memory.scoped(user="alice", session=f"s{own}")
-        scoped.remember(["The garden is full of snails again. " * 5] * 8)
-        scoped.compact(keep=1)
-        assert any("notes of a long" in str(prompt) for prompt in model.prompts) is own

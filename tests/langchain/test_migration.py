@@ -10,15 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_classic import memory as old
 from langchain_core.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
-from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import FakeListLLM
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.vectorstores import InMemoryVectorStore
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidConfigError, InvalidScopeError
-from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.text.tokens import estimate_tokens
 from langchain_hybrid_memory import HybridChatMemory, HybridChatMessageHistory, migration
 
@@ -135,7 +131,6 @@ FRESH: list[tuple[str, dict[str, Any]]] = [
     ("ConversationBufferWindowMemory", {"k": 3}),
     ("ConversationSummaryMemory", {"llm": None}),
     ("ConversationSummaryBufferMemory", {"llm": None}),
-    ("VectorStoreRetrieverMemory", {}),
 ]
 
 
@@ -171,46 +166,3 @@ def test_a_history_of_ours_is_used_as_it_is(memory: HybridMemory) -> None:
     for other in others:
         with pytest.raises(InvalidConfigError, match=r"leave .*= out"):
             migration.ConversationBufferMemory(chat_memory=ours, **other)
-
-
-class Hashed(Embeddings):
-    """Words in common are nearness."""
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [[float(part) for part in row] for row in HashingEmbedder().embed_documents(texts)]
-
-    def embed_query(self, text: str) -> list[float]:
-        return [float(part) for part in HashingEmbedder().embed_query(text)]
-
-
-def vector_store(*texts: str) -> InMemoryVectorStore:
-    store = InMemoryVectorStore(Hashed())
-    store.add_texts(list(texts))
-    return store
-
-
-def test_a_retriever_memory_gives_what_answers_the_input(face: Call) -> None:
-    theirs, ours = (
-        make("VectorStoreRetrieverMemory", retriever=retriever, memory_key="past")
-        for make in (original, renewed)
-        for retriever in [vector_store().as_retriever(search_kwargs={"k": 1})]
-    )
-    assert ours.memory_variables == theirs.memory_variables
-    assert face(ours).load_memory_variables({"prompt": "food?"}) == theirs.load_memory_variables({"prompt": "food?"})
-    for food in ("pizza", "soup"):
-        inputs, outputs = {"input": f"My favourite {food} is the one with basil", "past": "x"}, {"output": "Good."}
-        theirs.save_context(inputs, outputs)
-        face(ours).save_context(inputs, outputs)
-    query = {"prompt": "My favourite soup is the one with basil"}
-    assert face(ours).load_memory_variables(query) == {
-        "past": "user: My favourite soup is the one with basil\nassistant: Good."
-    }
-    ours.return_docs = theirs.return_docs = True
-    (found,) = face(ours).load_memory_variables(query)["past"]
-    assert isinstance(found, type(theirs.load_memory_variables(query)["past"][0]))
-    assert isinstance(found, Document)
-    assert {found.metadata["speaker"], found.metadata["kind"]} <= {"user", "assistant", "turn"}
-    assert found.metadata["why"].startswith(f"{found.metadata['score']:.3f} = ")
-    face(ours).clear()
-    (again,) = face(ours).load_memory_variables(query)["past"]
-    assert (again.id, again.page_content) == (found.id, found.page_content)

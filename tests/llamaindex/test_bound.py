@@ -16,12 +16,12 @@ from pydantic import Field
 import llamaindex_hybrid_memory
 from hybrid_memory import HybridMemory, Message, Role
 from hybrid_memory.models.language import as_language_model
-from llamaindex_hybrid_memory import HybridBufferStore, HybridChatMemory, HybridChatStore, HybridMemoryBlock
+from llamaindex_hybrid_memory import HybridChatMemory, HybridChatStore, HybridMemoryBlock
 from llamaindex_hybrid_memory.bound import Bound
 from tests.llamaindex.conftest import user, words
 
 CODE = "The code of the safe is 4711."
-KINDS: list[type[Bound]] = [HybridChatMemory, HybridChatStore, HybridBufferStore, HybridMemoryBlock]
+KINDS: list[type[Bound]] = [HybridChatMemory, HybridChatStore, HybridMemoryBlock]
 
 
 def made(kind: type[Bound], **whose: Any) -> Any:
@@ -32,8 +32,6 @@ def made(kind: type[Bound], **whose: Any) -> Any:
 async def put(one: Any, text: str) -> None:
     if isinstance(one, HybridChatMemory):
         await one.aput(user(text))
-    elif isinstance(one, HybridBufferStore):
-        await one.async_add_message("s1", user(text))
     elif isinstance(one, HybridChatStore):
         await one.add_message("s1", user(text))
     else:
@@ -43,8 +41,6 @@ async def put(one: Any, text: str) -> None:
 async def read(one: Any, question: str = "What is the code of the safe?") -> str:
     if isinstance(one, HybridChatMemory):
         return "\n".join(words(await one.aget(input=question)))
-    if isinstance(one, HybridBufferStore):
-        return "\n".join(words(await one.aget_messages("s1")))
     if isinstance(one, HybridChatStore):
         return "\n".join(words(await one.get_messages("s1", None)))
     return str(await one.aget([user(question)], session_id="s1"))

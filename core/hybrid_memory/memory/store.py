@@ -538,7 +538,7 @@ def held(url: str) -> HybridMemory | None:
 
 
 def memory_at(url: str) -> HybridMemory:
-    """The memory that this process holds under the URL, else one that is opened and stays open until the process ends.
+    """The memory that this process holds under the URL; else the first call opens it, until the process ends.
 
     Raises `InvalidConfigError` if it was a store in memory, and is gone.
     """

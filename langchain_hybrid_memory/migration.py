@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from langchain_core.chat_history import BaseChatMessageHistory
@@ -21,10 +21,21 @@ from pydantic import ConfigDict, Field, model_validator
 
 from hybrid_memory import HybridMemory, LearningConfig, MemoryConfig, Message, Origin, Role, open_memory
 from hybrid_memory.adapters import LEAST_TOKENS, Runner, faces
-from hybrid_memory.errors import InvalidConfigError
-from langchain_hybrid_memory.chat_memory import HybridChatMemory, SessionMemory
+from hybrid_memory.errors import InvalidConfigError, MissingDependencyError
 from langchain_hybrid_memory.history import HybridChatMessageHistory
 from langchain_hybrid_memory.messages import from_langchain, to_langchain
+
+try:
+    from langchain_hybrid_memory.chat_memory import HybridChatMemory, SessionMemory
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "langchain_classic":
+        raise
+    raise MissingDependencyError("langchain-classic", "langchain") from error
+
+__all__ = [
+    "ConversationBufferMemory", "ConversationBufferWindowMemory", "ConversationSummaryBufferMemory",
+    "ConversationSummaryMemory",
+]  # fmt: skip
 
 OWNER = {"user": "private", "session": "private"}
 """The user that owns everything in a private store."""
@@ -32,7 +43,7 @@ OWNER = {"user": "private", "session": "private"}
 _SCOPE = ("user", "session", "tenant", "agent")
 
 
-def placed(arguments: dict[str, Any], *, embedder: Any = None, language_model: Any = None) -> dict[str, Any]:
+def placed(arguments: dict[str, Any], language_model: Any) -> dict[str, Any]:
     """The arguments of a memory, with a new store and its owner if they name no memory.
 
     Raises `InvalidConfigError` if they name an owner but no memory.
@@ -51,7 +62,7 @@ def placed(arguments: dict[str, Any], *, embedder: Any = None, language_model: A
         # Nobody asks this store for facts by a model, and each call of one costs.
         learning=LearningConfig(background=False, model=False),
     )
-    return {**arguments, **OWNER, "memory": open_memory(config, embedder=embedder, language_model=language_model)}
+    return {**arguments, **OWNER, "memory": open_memory(config, language_model=language_model)}
 
 
 class MigratedMemory(SessionMemory):
@@ -61,7 +72,6 @@ class MigratedMemory(SessionMemory):
 
     memory: HybridMemory = Field(default=None, frozen=True)  # type: ignore[assignment]  # set by __init__
     chat_memory: Any = None
-    keep_steps: bool = False
 
     if not TYPE_CHECKING:  # as in SessionMemory
 
@@ -69,7 +79,7 @@ class MigratedMemory(SessionMemory):
             given = data.pop("chat_memory", None)
             if isinstance(given, HybridChatMessageHistory):
                 data, given = _where(given, data), None
-            super().__init__(**placed(data, language_model=data.get("llm")))
+            super().__init__(**placed(data, data.get("llm")))
             summary = data.get(self._summary_argument)
             before = [SystemMessage(summary)] if summary else []
             before += [] if given is None else given.messages
@@ -148,19 +158,9 @@ class ConversationBufferMemory(MigratedMemory):
 
     async def _load_memory_variables(self, run: Runner, /, inputs: dict[str, Any]) -> dict[str, Any]:
         """The messages, or their text, under ``memory_key``."""
-        buffer = self._view(await self._shown(run))
-        return {self.memory_key: buffer if isinstance(buffer, str) else _Growing(buffer)}
+        return {self.memory_key: self._view(await self._shown(run))}
 
     load_memory_variables, aload_memory_variables = faces(_load_memory_variables)
-
-    async def _save_context(self, run: Runner, /, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
-        """Append the turn; see `HybridChatMemory.save_context`. The history that the chain returns includes it."""
-        await super()._save_context(run, inputs, outputs)
-        history = inputs.get(self.memory_key)
-        if isinstance(history, _Growing) and self._rounds is None:
-            history += self._turn(inputs, outputs)
-
-    save_context, asave_context = faces(_save_context)
 
     @property
     def _rounds(self) -> int | None:
@@ -245,7 +245,3 @@ class ConversationSummaryMemory(ConversationSummaryBufferMemory):
         if self.return_messages:
             return [self.summary_message_cls(content=text)] if text else []
         return text
-
-
-class _Growing(list[BaseMessage]):
-    """The history in a chain's result; programs show it and expect it to include the turn just answered."""
