@@ -79,11 +79,11 @@ class Opening(Verbs):
 
 
 class Mcp(Verbs):
-    """Arguments of the server's tools, resources, and what it is made with."""
+    """Arguments of the server's tools, and what it is made with."""
 
     def __init__(self, memory: HybridMemory, *others: Any) -> None:
         super().__init__(memory, *others)
-        self.server = server(memory, Binding(user="alice", session="s1", spaces=("team",)))
+        self.server = server(memory, Binding(user="alice", spaces=("team",)))
 
     def one(self) -> Call:
         """The next call."""
@@ -93,9 +93,6 @@ class Mcp(Verbs):
         if kind == 1:
             given = {"token": self.value("str"), "binding": Binding(user="alice")}
             return self.call("server", lambda **given: server(self.memory, **given), given)
-        if kind == 2:
-            label = self.random.choice([one for one in (made() for made in HOSTILE) if type(one) is str])
-            return self._call("read_resource", f"memory://{label}")
         tool = self.random.choice(SERVER_TOOLS)
         given = {
             name: self.value(str(field.annotation))

@@ -198,7 +198,7 @@ def mcp(stage: Stage) -> None:
     from hybrid_memory.apps.mcp import Binding, server  # noqa: PLC0415
 
     async def run() -> None:
-        async with Client(server(stage.memory, Binding(user="ann", session="main"))) as client:
+        async with Client(server(stage.memory, Binding(user="ann"))) as client:
             for text in stage.texts:
                 await client.call_tool("memory_remember", {"text": text, "category": text})
 

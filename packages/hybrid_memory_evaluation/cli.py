@@ -65,9 +65,6 @@ BaseUrl = Annotated[
     typer.Option(help="An OpenAI-compatible endpoint for the model.", rich_help_panel=MODELS, metavar="URL"),
 ]
 Repeats = Annotated[int, typer.Option(min=1, help="How often each answer is graded.", rich_help_panel=MODELS)]
-Written = Annotated[
-    int, typer.Option(min=0, help="Questions that the model writes for each chat.", rich_help_panel=MODELS)
-]
 Out = Annotated[
     Path,
     typer.Option(help="Folder for the report; use the same one to continue.", rich_help_panel=OUTPUT),
@@ -88,7 +85,6 @@ def evaluate(
     base_url: BaseUrl = None,
     judge: Judge = None,
     repeats: Repeats = 2,
-    written: Written = 0,
     out: Out = Path("hybrid-memory-eval"),
     as_json: Json = False,
     yes: Yes = False,
@@ -116,7 +112,6 @@ def evaluate(
         model=chat_model(model, base_url),
         judge=chat_model(judge),
         embedder=vectors,
-        written=written,
         repeats=repeats,
         folder=out,
     )

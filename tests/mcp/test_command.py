@@ -14,7 +14,7 @@ import hybrid_memory.apps.mcp
 from hybrid_memory import MemoryConfig
 from hybrid_memory.apps.cli.app import TOKEN, mcp
 from hybrid_memory.apps.mcp import Binding
-from hybrid_memory.apps.mcp.server import ADDS, CHANGES, DESTROYS, KINDS, READS, RESOURCES
+from hybrid_memory.apps.mcp.server import ADDS, CHANGES, DESTROYS, KINDS, READS
 from hybrid_memory.errors import InvalidInputError
 
 SECRET = "correct-horse-battery-staple"  # noqa: S105 - of these tests
@@ -47,9 +47,9 @@ def run(*arguments: str) -> Any:
 
 
 def test_the_binding_stands_on_the_command_line(settings: Path, calls: list[Any]) -> None:
-    options = "--tenant t -u alice --agent a -s s1 --space team --space board".split()
+    options = "--tenant t -u alice --agent a --space team --space board".split()
     assert run(str(settings), *options).exit_code == 0
-    binding = Binding(tenant="t", user="alice", agent="a", session="s1", spaces=("team", "board"))
+    binding = Binding(tenant="t", user="alice", agent="a", spaces=("team", "board"))
     assert calls == [("stdio", binding, {})]
     assert settings.with_name("memory.db").exists()
 
@@ -67,7 +67,7 @@ def test_a_token_of_the_environment_is_taken_and_not_told(
 
 @pytest.mark.parametrize(
     ("options", "problem"),
-    [("", "add --user NAME"), ("--session s1", "add --user NAME"), ("--tenant t --space s", "spaces need a user")],
+    [("", "add --user NAME"), ("--tenant t --space s", "spaces need a user")],
 )
 def test_a_wrong_binding_makes_no_store(settings: Path, calls: list[Any], options: str, problem: str) -> None:
     error = run(str(settings), *options.split()).exception
@@ -106,9 +106,7 @@ def test_a_host_starts_what_the_command_takes() -> None:
     assert connecting["headers"] == {"Authorization": f"Bearer ${{{TOKEN}}}"}
 
 
-def test_all_tools_and_resources_are_told_of_and_what_they_do() -> None:
+def test_all_tools_are_told_of_and_what_they_do() -> None:
     words = {"adds": ADDS, "changes": CHANGES, "destroys": DESTROYS, "reads": READS}
     rows = re.findall(r"^\| `(memory_\w+)` \|.*\| (\w+) \|$", GUIDE, re.MULTILINE)
     assert {name: words[kind] for name, kind in rows} == dict(KINDS)
-    uris = set(re.findall(r"^\| `(memory://[^`]+)` \|", GUIDE, re.MULTILINE))
-    assert uris == {f"memory://{name}" for name in RESOURCES}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
-from mcp import Client, MCPError
+from mcp import Client
 
 from hybrid_memory import HybridMemory, ScopedMemory
 from hybrid_memory.apps.mcp import Binding, server
@@ -106,8 +106,6 @@ async def test_a_closed_memory_is_told_as_a_tool_error(memory: HybridMemory, sai
         memory.close()
         failed, text = await said(client, "recall", query="tea")
         assert (failed, "this memory is closed" in text) == (True, True)
-        with pytest.raises(MCPError, match="this memory is closed"):
-            await client.read_resource("memory://profile")
 
 
 async def test_of_what_should_not_happen_a_client_learns_nothing_and_the_log_all(
@@ -122,35 +120,9 @@ async def test_of_what_should_not_happen_a_client_learns_nothing_and_the_log_all
     assert SECRET in caplog.text
 
 
-async def test_resources_show_profile_summary_and_blocks(memory: HybridMemory) -> None:
-    alice = memory.scoped(user="alice", session="s1")
-
-    async def read(uri: str) -> str:
-        (content,) = (await client.read_resource(uri)).contents
-        return str(content.text)  # type: ignore[union-attr]
-
-    async with Client(server(memory, Binding(user="alice", session="s1"))) as client:
-        listed = {resource.uri for resource in (await client.list_resources()).resources}
-        assert listed == {"memory://profile", "memory://summary", "memory://blocks"}
-        assert (await read("memory://profile")).startswith("Nothing is known about the user yet")
-        assert await read("memory://summary") == "Nothing has been summarised yet."
-        assert await read("memory://blocks") == "There are no blocks yet."
-        alice.remember("I work as a nurse.")
-        alice.block("task").put("Book the hall.", description="What is being done.")
-        alice.block("empty").put()
-        assert await read("memory://profile") == alice.profile().text != ""
-        blocks = await read("memory://blocks")
-        assert blocks == "## task\n\nWhat is being done.\n\nBook the hall.\n\n## empty\n\n(empty)"
-        alice.remember(["Where?", "In the old town hall, as in 2024."] * 4)
-        alice.compact()
-        assert await read("memory://summary") == alice.summary().text != ""
-
-
 def test_a_binding_names_somebody() -> None:
     with pytest.raises(InvalidScopeError, match=r"no (?:user|owner) given"):
         Binding()
-    with pytest.raises(InvalidScopeError, match=r"no (?:user|owner) given"):
-        Binding(session="s1")
     with pytest.raises(InvalidInputError, match="spaces need a user or an agent"):
         Binding(tenant="acme", spaces=("team",))
     with pytest.raises(InvalidInputError, match="names in a tuple"):

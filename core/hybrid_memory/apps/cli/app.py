@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from hybrid_memory import __version__
 from hybrid_memory.apps.cli.knowledge import profile
 from hybrid_memory.apps.cli.maintenance import check, migrate, rebuild, stats, worker
-from hybrid_memory.apps.cli.stores import OWNER, AgentName, SessionName, StoreName, TenantName, open_store
+from hybrid_memory.apps.cli.stores import OWNER, AgentName, StoreName, TenantName, open_store
 from hybrid_memory.apps.cli.transfer import export, import_chats
 from hybrid_memory.apps.cli.turns import forget, history, remember, search, why
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MissingDependencyError
@@ -25,23 +25,6 @@ from hybrid_memory.sockets import registered
 NAME = "hybrid-memory"
 BAD_INPUT = 2
 FAILED = 1
-
-
-INSTEAD = {
-    "add": "remember",
-    "assemble": "inspect, which shows what a prompt would hold",
-    "chat": "mcp, which serves a memory to a chat program",
-    "compact": "inspect, which shows summaries; compaction is configured, or called in Python",
-    "delete": "forget",
-    "demo": "make demo in the repository, or remember, which makes a store",
-    "doctor": "check",
-    "facts": "profile --about anyone, or profile --review",
-    "list": "history",
-    "recall": "search",
-    "sessions": "history",
-    "summary": "inspect, which shows summaries",
-}
-"""What does the work of verbs that are gone, and of those that Python and other memories have."""
 
 
 class Verbs(TyperGroup):
@@ -59,12 +42,6 @@ class Verbs(TyperGroup):
                 _report(f"the commands of {entry.value} cannot be imported: {error}")
                 continue
             self.commands.update(others.commands)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """As Typer does; a name that people may try leads to the verb that does it."""
-        if args[0] in INSTEAD and args[0] not in self.commands:
-            ctx.fail(f"No such command {args[0]!r}: use {INSTEAD[args[0]]}.")
-        return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(
@@ -110,7 +87,6 @@ def mcp(
     tenant: TenantName = None,
     user: User = None,
     agent: AgentName = None,
-    session: SessionName = None,
     space: Spaces = None,
     http: Port = None,
     host: Host = "127.0.0.1",
@@ -127,7 +103,7 @@ def mcp(
 
     if tenant is None and user is None and agent is None:  # the error of `Binding` names the arguments of Python
         raise InvalidInputError("no owner given: add --user NAME, --agent NAME or --tenant NAME")
-    binding = Binding(tenant=tenant, user=user, agent=agent, session=session, spaces=tuple(space or ()))
+    binding = Binding(tenant=tenant, user=user, agent=agent, spaces=tuple(space or ()))
     given = os.environ.get(TOKEN) or None
 
     def print_address(url: str, token: str) -> None:

@@ -1,4 +1,4 @@
-"""A memory as a server of the Model Context Protocol: tools and resources over stdio or streamable HTTP.
+"""A memory as a server of the Model Context Protocol: tools over stdio or streamable HTTP.
 
 Needs the extra ``mcp``.
 """

@@ -1,4 +1,4 @@
-"""The server: the owner whose memory it serves, its tools and resources, and how hosts connect to it."""
+"""The server: the owner whose memory it serves, its tools, and how hosts connect to it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ import threading
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import uvicorn
 from mcp.server import MCPServer
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
-from mcp.server.mcpserver.exceptions import ResourceError, UnexpectedToolError
+from mcp.server.mcpserver.exceptions import UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
@@ -30,7 +29,6 @@ from hybrid_memory.arguments import checked
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError
 from hybrid_memory.scope import scope_of
 from hybrid_memory.tools import SERVER_TOOLS, Answer, MemoryTool
-from hybrid_memory.tools.reading import NOTHING_KNOWN
 from hybrid_memory.validation import shown
 
 
@@ -40,7 +38,6 @@ class Binding:
 
     Attributes:
         tenant, user, agent: the owner, as in `HybridMemory.scoped`.
-        session: the conversation whose summary is shown; None shows one summary of all conversations.
         spaces: names of shared spaces; the grants of a space are still checked at every call.
 
     Raises:
@@ -51,11 +48,10 @@ class Binding:
     tenant: str | None = None
     user: str | None = None
     agent: str | None = None
-    session: str | None = None
     spaces: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        scope_of(tenant=self.tenant, user=self.user, agent=self.agent, session=self.session)
+        scope_of(tenant=self.tenant, user=self.user, agent=self.agent)
         if not isinstance(self.spaces, tuple):  # a text would be taken letter by letter
             raise InvalidInputError(f"spaces must be names in a tuple, got {shown(self.spaces)}")
         if self.spaces and self.user is None and self.agent is None:
@@ -65,7 +61,7 @@ class Binding:
 
     def of(self, memory: HybridMemory) -> ScopedMemory:
         """The owner's memory in this store."""
-        return memory.scoped(tenant=self.tenant, user=self.user, agent=self.agent, session=self.session)
+        return memory.scoped(tenant=self.tenant, user=self.user, agent=self.agent)
 
 
 NAME = "hybrid-memory"
@@ -81,7 +77,7 @@ NOBODY = AnyHttpUrl("http://localhost")
 
 @checked
 def server(memory: HybridMemory, binding: Binding, *, token: str | None = None) -> MCPServer[Any]:
-    """A server of the official SDK with the memory's tools and resources; you can add more tools to it.
+    """A server of the official SDK with the memory's tools; you can add more to it.
 
     Args:
         memory: an open memory; you close it after the server has stopped.
@@ -99,7 +95,7 @@ def server(memory: HybridMemory, binding: Binding, *, token: str | None = None) 
     if token is not None:
         auth = AuthSettings(issuer_url=NOBODY, resource_server_url=None)
         security = {"token_verifier": OneToken(token), "auth": auth}
-    made = MCPServer[Any](
+    return MCPServer[Any](
         NAME,
         title="Hybrid memory",
         instructions=INSTRUCTIONS,
@@ -108,9 +104,6 @@ def server(memory: HybridMemory, binding: Binding, *, token: str | None = None) 
         log_level="WARNING",
         **security,
     )
-    for name, description in RESOURCES.items():
-        _add(made, owner, name, description)
-    return made
 
 
 class OneToken:
@@ -185,29 +178,6 @@ def _bound(tool: MemoryTool, memory: ScopedMemory, spaces: tuple[str, ...]) -> T
     required = whole.get("required", [])
     made.parameters = {"type": "object", "properties": parts, "required": required, "additionalProperties": False}
     return made
-
-
-RESOURCES = {
-    "profile": "What is known about the user.",
-    "summary": "The summary of older turns that no longer fit into a prompt.",
-    "blocks": "Working context: the labelled texts that are in every prompt.",
-}
-"""By name, which is the end of the URI."""
-
-
-def _add(made: MCPServer[Any], memory: ScopedMemory, name: str, description: str) -> None:
-    @made.resource(f"memory://{name}", name=name, title=name.title(), description=description, mime_type="text/plain")
-    async def resource() -> str:
-        try:
-            if name == "profile":
-                return (await memory.aprofile()).text or NOTHING_KNOWN
-            if name == "summary":
-                return (await memory.asummary()).text or "Nothing has been summarised yet."
-            blocks = (await memory.ablocks()).values()
-            parts = [(f"## {block.label}", block.description, block.value or "(empty)") for block in blocks]
-            return "\n\n".join(filter(None, chain(*parts))) or "There are no blocks yet."
-        except HybridMemoryError as error:
-            raise ResourceError(str(error)) from error
 
 
 PATH = "/mcp"
