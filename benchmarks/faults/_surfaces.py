@@ -18,7 +18,7 @@ from benchmarks.faults._hostile import HOSTILE
 from benchmarks.faults._verbs import Call, Verbs
 from hybrid_memory import HybridMemory, MemoryConfig, check_store, open_memory
 from hybrid_memory.apps.cli.app import app, main
-from hybrid_memory.apps.mcp import Binding, server
+from hybrid_memory.apps.mcp import server
 from hybrid_memory.tools import SERVER_TOOLS
 
 HASHING = MemoryConfig(url="memory://", embedder="hashing")
@@ -83,16 +83,13 @@ class Mcp(Verbs):
 
     def __init__(self, memory: HybridMemory, *others: Any) -> None:
         super().__init__(memory, *others)
-        self.server = server(memory, Binding(user="alice", spaces=("team",)))
+        self.server = server(memory.scoped(user="alice"), spaces=("team",))
 
     def one(self) -> Call:
         """The next call."""
-        kind = self.random.randrange(10)
-        if kind == 0:
-            return self.call("Binding", self._bound, dict(self.arguments(Binding, 0.5)))
-        if kind == 1:
-            given = {"token": self.value("str"), "binding": Binding(user="alice")}
-            return self.call("server", lambda **given: server(self.memory, **given), given)
+        if self.random.randrange(10) == 0:
+            given = {"token": self.value("str"), "spaces": (self.value("str"),)}
+            return self.call("server", lambda **given: server(self.memory.scoped(user="alice"), **given), given)
         tool = self.random.choice(SERVER_TOOLS)
         given = {
             name: self.value(str(field.annotation))
@@ -102,9 +99,6 @@ class Mcp(Verbs):
         if self.random.random() < 0.05:
             given["other"] = self.value("str")
         return self._call("call_tool", tool.name, given)
-
-    def _bound(self, **given: Any) -> None:
-        Binding(**given).of(self.memory).recall("red")
 
     def _call(self, method: str, name: str, arguments: Any = None) -> Call:
         given = {} if arguments is None else {"arguments": arguments}

@@ -11,9 +11,8 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import hybrid_memory.apps.mcp
-from hybrid_memory import MemoryConfig
+from hybrid_memory import MemoryConfig, Scope, ScopedMemory
 from hybrid_memory.apps.cli.app import TOKEN, mcp
-from hybrid_memory.apps.mcp import Binding
 from hybrid_memory.apps.mcp.server import ADDS, CHANGES, DESTROYS, KINDS, READS
 from hybrid_memory.errors import InvalidInputError
 
@@ -21,15 +20,15 @@ SECRET = "correct-horse-battery-staple"  # noqa: S105 - of these tests
 
 
 @pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Binding, dict[str, Any]]]:
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Scope, dict[str, Any]]]:
     """How the command served, without doing so."""
-    made: list[tuple[str, Binding, dict[str, Any]]] = []
+    made: list[tuple[str, Scope, dict[str, Any]]] = []
 
     def serve(kind: str) -> Any:
-        def record(memory: Any, binding: Binding, **options: Any) -> None:
+        def record(memory: ScopedMemory, **options: Any) -> None:
             if "ready" in options:
                 options.pop("ready")("http://127.0.0.1:8000/mcp", SECRET)
-            made.append((kind, binding, options))
+            made.append((kind, memory.scope, options))
 
         return record
 
@@ -49,8 +48,8 @@ def run(*arguments: str) -> Any:
 def test_the_binding_stands_on_the_command_line(settings: Path, calls: list[Any]) -> None:
     options = "--tenant t -u alice --agent a --space team --space board".split()
     assert run(str(settings), *options).exit_code == 0
-    binding = Binding(tenant="t", user="alice", agent="a", spaces=("team", "board"))
-    assert calls == [("stdio", binding, {})]
+    scope = Scope(tenant="t", user="alice", agent="a")
+    assert calls == [("stdio", scope, {"spaces": ("team", "board")})]
     assert settings.with_name("memory.db").exists()
 
 
@@ -62,7 +61,7 @@ def test_a_token_of_the_environment_is_taken_and_not_told(
     done = run(str(settings), *options)
     assert done.stderr == "serving http://127.0.0.1:8000/mcp; stop with Ctrl-C\n"
     given = {"port": 8000, "host": "0.0.0.0", "hosts": ["memory.example.org"], "token": SECRET}  # noqa: S104 - not bound
-    assert calls == [("http", Binding(user="alice"), given)]
+    assert calls == [("http", Scope(user="alice"), {"spaces": (), **given})]
 
 
 @pytest.mark.parametrize(

@@ -99,12 +99,14 @@ def mcp(
 
     Example: hybrid-memory mcp memory.db --user alice
     """
-    from hybrid_memory.apps.mcp import Binding, serve_http, serve_stdio  # noqa: PLC0415
+    from hybrid_memory.apps.mcp import serve_http, serve_stdio  # noqa: PLC0415
 
-    if tenant is None and user is None and agent is None:  # the error of `Binding` names the arguments of Python
+    # Here, as those of Python name its arguments, and before a store is made.
+    if tenant is None and user is None and agent is None:
         raise InvalidInputError("no owner given: add --user NAME, --agent NAME or --tenant NAME")
-    binding = Binding(tenant=tenant, user=user, agent=agent, spaces=tuple(space or ()))
-    given = os.environ.get(TOKEN) or None
+    if space and user is None and agent is None:
+        raise InvalidInputError("spaces need a user or an agent: add --user NAME or --agent NAME")
+    spaces, given = tuple(space or ()), os.environ.get(TOKEN) or None
 
     def print_address(url: str, token: str) -> None:
         if given is None:
@@ -114,13 +116,14 @@ def mcp(
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a host that stops it lets it close the store
     try:
         with open_store(store, create=True) as memory:
+            owner = memory.scoped(tenant=tenant, user=user, agent=agent)
             if http is None:
                 if sys.stdin.isatty():
                     typer.echo("waiting for an MCP host, which starts this command itself; stop with Ctrl-C", err=True)
-                serve_stdio(memory, binding)
+                serve_stdio(owner, spaces=spaces)
             else:
-                hosts = allow_host or ()
-                serve_http(memory, binding, port=http, host=host, hosts=hosts, token=given, ready=print_address)
+                where: dict[str, Any] = {"port": http, "host": host, "hosts": allow_host or ()}
+                serve_http(owner, spaces=spaces, **where, token=given, ready=print_address)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
 

@@ -10,7 +10,6 @@ import socket
 import threading
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import uvicorn
@@ -24,45 +23,11 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
 
-from hybrid_memory import HybridMemory, ScopedMemory
+from hybrid_memory import ScopedMemory
 from hybrid_memory.arguments import checked
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError
-from hybrid_memory.scope import scope_of
 from hybrid_memory.tools import SERVER_TOOLS, Answer, MemoryTool
 from hybrid_memory.validation import shown
-
-
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """An owner, and the shared spaces that the server opens to them.
-
-    Attributes:
-        tenant, user, agent: the owner, as in `HybridMemory.scoped`.
-        spaces: names of shared spaces; the grants of a space are still checked at every call.
-
-    Raises:
-        InvalidScopeError: no owner is named, or a name is malformed.
-        InvalidInputError: there are spaces but neither a user nor an agent, or ``spaces`` is not a collection of names.
-    """
-
-    tenant: str | None = None
-    user: str | None = None
-    agent: str | None = None
-    spaces: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        scope_of(tenant=self.tenant, user=self.user, agent=self.agent)
-        if not isinstance(self.spaces, tuple):  # a text would be taken letter by letter
-            raise InvalidInputError(f"spaces must be names in a tuple, got {shown(self.spaces)}")
-        if self.spaces and self.user is None and self.agent is None:
-            raise InvalidInputError("spaces need a user or an agent: give user=, agent= or both")
-        for name in self.spaces:
-            scope_of(tenant=self.tenant, space=name)
-
-    def of(self, memory: HybridMemory) -> ScopedMemory:
-        """The owner's memory in this store."""
-        return memory.scoped(tenant=self.tenant, user=self.user, agent=self.agent)
-
 
 NAME = "hybrid-memory"
 INSTRUCTIONS = (
@@ -76,21 +41,22 @@ NOBODY = AnyHttpUrl("http://localhost")
 
 
 @checked
-def server(memory: HybridMemory, binding: Binding, *, token: str | None = None) -> MCPServer[Any]:
+def server(memory: ScopedMemory, *, spaces: tuple[str, ...] = (), token: str | None = None) -> MCPServer[Any]:
     """A server of the official SDK with the memory's tools; you can add more to it.
 
     Args:
-        memory: an open memory; you close it after the server has stopped.
-        binding: the owner.
+        memory: the owner's memory; you close the store after the server has stopped.
+        spaces: names of shared spaces that are open to clients; their grants are still checked at every call.
         token: the token that clients must send over HTTP, at least 16 characters; stdio needs none.
 
     Raises:
         InvalidInputError: the token is too short, or contains other characters than ASCII letters, digits and
-            punctuation.
+            punctuation; or the name of a space is malformed, or there are spaces but neither a user nor an agent.
     """
     from hybrid_memory import __version__  # noqa: PLC0415 - the front door imports what stands below it
 
-    owner = binding.of(memory)
+    for name in spaces:
+        memory.space(name)
     security: dict[str, Any] = {}
     if token is not None:
         auth = AuthSettings(issuer_url=NOBODY, resource_server_url=None)
@@ -100,7 +66,7 @@ def server(memory: HybridMemory, binding: Binding, *, token: str | None = None) 
         title="Hybrid memory",
         instructions=INSTRUCTIONS,
         version=__version__,
-        tools=[_bound(tool, owner, binding.spaces) for tool in SERVER_TOOLS],
+        tools=[_bound(tool, memory, spaces) for tool in SERVER_TOOLS],
         log_level="WARNING",
         **security,
     )
@@ -187,15 +153,17 @@ SECONDS_TO_END = 2
 """The time to finish answers when the server is stopped; then streams that clients keep open are closed."""
 
 
-def application(memory: HybridMemory, binding: Binding, *, token: str, hosts: Collection[str] = ()) -> Starlette:
+def application(
+    memory: ScopedMemory, *, spaces: tuple[str, ...] = (), token: str, hosts: Collection[str] = ()
+) -> Starlette:
     """The server as an ASGI application, at ``/mcp``.
 
     A request without the token gets 401; one whose Host or Origin is neither the loopback nor in ``hosts`` gets 421 or
     403.
 
     Args:
-        memory: an open memory.
-        binding: the owner.
+        memory: the owner's memory.
+        spaces: see `server`.
         token: see `server`.
         hosts: host names, without a port, by which clients reach it in addition to the loopback.
     """
@@ -205,14 +173,14 @@ def application(memory: HybridMemory, binding: Binding, *, token: str, hosts: Co
         allowed_hosts=[form for name in names for form in (name, f"{name}:*")],
         allowed_origins=[f"{scheme}://{form}" for name in names for form in (name, f"{name}:*") for scheme in schemes],
     )
-    made = server(memory, binding, token=token)
+    made = server(memory, spaces=spaces, token=token)
     return made.streamable_http_app(streamable_http_path=PATH, transport_security=security)
 
 
 def serve_http(
-    memory: HybridMemory,
-    binding: Binding,
+    memory: ScopedMemory,
     *,
+    spaces: tuple[str, ...] = (),
     port: int = 0,
     host: str = "127.0.0.1",
     hosts: Collection[str] = (),
@@ -222,8 +190,8 @@ def serve_http(
     """Serve until the process is interrupted.
 
     Args:
-        memory: an open memory.
-        binding: the owner.
+        memory: the owner's memory.
+        spaces: see `server`.
         port: the port; 0 chooses a free one.
         host: the address to listen on; by default only this machine can connect.
         hosts: host names by which clients reach it in addition to ``host``.
@@ -236,7 +204,7 @@ def serve_http(
     """
     token = token or secrets.token_urlsafe(TOKEN_BYTES)
     own = () if _anywhere(host) else (_in_url(host),)
-    app = application(memory, binding, token=token, hosts=[*own, *hosts])
+    app = application(memory, spaces=spaces, token=token, hosts=[*own, *hosts])
     config = uvicorn.Config(
         app, host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=SECONDS_TO_END
     )
@@ -265,19 +233,19 @@ CHUNK_BYTES = 65536
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-def serve_stdio(memory: HybridMemory, binding: Binding) -> None:
+def serve_stdio(memory: ScopedMemory, *, spaces: tuple[str, ...] = ()) -> None:
     """Serve this process's stdin and stdout until stdin ends; other output goes to stderr meanwhile.
 
     Call it in the main thread.
 
     Args:
-        memory: an open memory.
-        binding: the owner.
+        memory: the owner's memory.
+        spaces: see `server`.
 
     Raises:
         KeyboardInterrupt: it was interrupted or terminated.
     """
-    made, interrupted = server(memory, binding), threading.Event()
+    made, interrupted = server(memory, spaces=spaces), threading.Event()
     # The SDK reads stdin in a thread, which only input or the end of input wakes: so at a signal stdin ends.
     stdin, (reading, writing) = os.dup(STDIN), os.pipe()
     os.dup2(reading, STDIN)
