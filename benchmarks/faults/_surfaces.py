@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import chdir
 from datetime import timedelta
 from typing import Any, get_args
-from unittest.mock import patch
+from unittest.mock import MagicMock, patch
 
 import typer.main
 from mcp.server.mcpserver.exceptions import ResourceError
@@ -147,8 +147,9 @@ class Cli(Verbs):
     def _run(self, arguments: list[str]) -> None:
         out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
         streams = patch.multiple(sys, stdout=out, stderr=out, stdin=io.StringIO("hello\n"))
-        serving = patch.multiple("hybrid_memory.apps.mcp", serve_stdio=_served, serve_http=_served)
-        with chdir(self.depth), streams, serving, patch("hybrid_memory_inspector.serve", _served):
+        serving = patch.multiple("hybrid_memory.apps.mcp", server=MagicMock(), serve_http=_served)
+        inspecting, signals = patch("hybrid_memory_inspector.serve", _served), patch("signal.signal")
+        with chdir(self.depth), streams, serving, inspecting, signals:
             try:
                 main(arguments)
             except SystemExit as ended:

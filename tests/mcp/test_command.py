@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 import typer
@@ -25,14 +26,15 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Scope, dict[str, A
     made: list[tuple[str, Scope, dict[str, Any]]] = []
 
     def serve(kind: str) -> Any:
-        def record(memory: ScopedMemory, **options: Any) -> None:
+        def record(memory: ScopedMemory, **options: Any) -> MagicMock:
             if "ready" in options:
                 options.pop("ready")("http://127.0.0.1:8000/mcp", SECRET)
             made.append((kind, memory.scope, options))
+            return MagicMock()
 
         return record
 
-    monkeypatch.setattr(hybrid_memory.apps.mcp, "serve_stdio", serve("stdio"))
+    monkeypatch.setattr(hybrid_memory.apps.mcp, "server", serve("stdio"))
     monkeypatch.setattr(hybrid_memory.apps.mcp, "serve_http", serve("http"))
     monkeypatch.setattr("signal.signal", lambda *_: None)
     monkeypatch.delenv("HYBRID_MEMORY_MCP_TOKEN", raising=False)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from io import TextIOWrapper
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -22,9 +23,13 @@ from hybrid_memory.apps.cli.turns import forget, history, remember, search, why
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MissingDependencyError
 from hybrid_memory.sockets import registered
 
+if TYPE_CHECKING:
+    from hybrid_memory import HybridMemory
+
 NAME = "hybrid-memory"
 BAD_INPUT = 2
 FAILED = 1
+INTERRUPTED = 130
 
 
 class Verbs(TyperGroup):
@@ -99,7 +104,7 @@ def mcp(
 
     Example: hybrid-memory mcp memory.db --user alice
     """
-    from hybrid_memory.apps.mcp import serve_http, serve_stdio  # noqa: PLC0415
+    from hybrid_memory.apps.mcp import serve_http, server  # noqa: PLC0415
 
     # Here, as those of Python name its arguments, and before a store is made.
     if tenant is None and user is None and agent is None:
@@ -120,12 +125,27 @@ def mcp(
             if http is None:
                 if sys.stdin.isatty():
                     typer.echo("waiting for an MCP host, which starts this command itself; stop with Ctrl-C", err=True)
-                serve_stdio(owner, spaces=spaces)
+                _close_at_signals(memory)
+                server(owner, spaces=spaces).run("stdio")
             else:
                 where: dict[str, Any] = {"port": http, "host": host, "hosts": allow_host or ()}
                 serve_http(owner, spaces=spaces, **where, token=given, ready=print_address)
     except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _close_at_signals(memory: HybridMemory) -> None:
+    """Let a signal close the store and end the process, though the SDK waits for stdin in a thread that none wakes."""
+
+    def close() -> None:
+        try:
+            memory.close()
+        finally:
+            os._exit(INTERRUPTED)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # In a thread, as what the signal interrupts may hold a lock of the store.
+        signal.signal(number, lambda *_: threading.Thread(target=close).start())
 
 
 PANELS: dict[str, dict[str, Callable[..., None]]] = {

@@ -8,10 +8,10 @@ from __future__ import annotations
 from hybrid_memory.errors import MissingDependencyError
 
 try:
-    from hybrid_memory.apps.mcp.server import application, serve_http, serve_stdio, server
+    from hybrid_memory.apps.mcp.server import application, serve_http, server
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] not in {"mcp", "uvicorn"}:
         raise
     raise MissingDependencyError("mcp", extra="mcp") from error
 
-__all__ = ["application", "serve_http", "serve_stdio", "server"]
+__all__ = ["application", "serve_http", "server"]

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import hmac
-import os
 import secrets
-import signal
 import socket
-import threading
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
 from typing import Any
 
 import uvicorn
@@ -42,7 +38,7 @@ NOBODY = AnyHttpUrl("http://localhost")
 
 @checked
 def server(memory: ScopedMemory, *, spaces: tuple[str, ...] = (), token: str | None = None) -> MCPServer[Any]:
-    """A server of the official SDK with the memory's tools; you can add more to it.
+    """A server of the official SDK with the memory's tools; you can add more to it, and ``run("stdio")``.
 
     Args:
         memory: the owner's memory; you close the store after the server has stopped.
@@ -226,56 +222,3 @@ def _anywhere(host: str) -> bool:
 
 def _in_url(host: str) -> str:
     return f"[{host}]" if ":" in host else host
-
-
-STDIN = 0
-CHUNK_BYTES = 65536
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-
-def serve_stdio(memory: ScopedMemory, *, spaces: tuple[str, ...] = ()) -> None:
-    """Serve this process's stdin and stdout until stdin ends; other output goes to stderr meanwhile.
-
-    Call it in the main thread.
-
-    Args:
-        memory: the owner's memory.
-        spaces: see `server`.
-
-    Raises:
-        KeyboardInterrupt: it was interrupted or terminated.
-    """
-    made, interrupted = server(memory, spaces=spaces), threading.Event()
-    # The SDK reads stdin in a thread, which only input or the end of input wakes: so at a signal stdin ends.
-    stdin, (reading, writing) = os.dup(STDIN), os.pipe()
-    os.dup2(reading, STDIN)
-    os.close(reading)
-
-    def end(*_: object) -> None:
-        interrupted.set()
-        _close(writing)
-
-    def pass_on() -> None:
-        with suppress(OSError):
-            while chunk := os.read(stdin, CHUNK_BYTES):
-                while chunk:
-                    chunk = chunk[os.write(writing, chunk) :]
-        _close(writing)
-
-    before = {number: signal.signal(number, end) for number in SIGNALS}
-    threading.Thread(target=pass_on, daemon=True).start()
-    try:
-        made.run("stdio")
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        os.dup2(stdin, STDIN)
-    if interrupted.is_set():
-        raise KeyboardInterrupt
-
-
-def _close(descriptor: int) -> None:
-    """Let the reader see the end; the descriptor stays reserved, so that late writers hit no other file."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, descriptor)
-    os.close(nowhere)
