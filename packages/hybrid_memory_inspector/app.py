@@ -7,7 +7,7 @@ import secrets
 import socket
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 from http import HTTPStatus
 from typing import Any
 
@@ -151,7 +151,7 @@ def serve(
         memory: what is looked at; it stays open.
         port: 0 takes a free one.
         scope: whose prompts the address shows; by default the only owner's, or the list of owners.
-        ready: called with the address, token included, once it is answered.
+        ready: called with the address, token included, once a browser can connect.
 
     Raises:
         InvalidInputError: the port is taken or may not be used.
@@ -162,6 +162,7 @@ def serve(
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((HOST, port))
+            listening.listen()
         except (OSError, OverflowError) as error:
             raise InvalidInputError(f"cannot listen on {HOST}:{port}: {error}; use --port 0 for a free port") from error
         owners = memory.owners() if scope is None else [scope]
@@ -180,19 +181,8 @@ def serve(
         )
 
         with suppress(KeyboardInterrupt):  # uvicorn passes on the signal that it has ended on
-            _Server(config, partial(ready, address)).run(sockets=[listening])
-
-
-class _Server(uvicorn.Server):
-    """Says when it answers."""
-
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self._ready()
+            ready(address)
+            uvicorn.Server(config).run(sockets=[listening])
 
 
 OWNERS = 100
