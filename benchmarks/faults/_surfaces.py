@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import chdir
 from datetime import timedelta
 from typing import Any, get_args
-from unittest.mock import patch
+from unittest.mock import MagicMock, patch
 
 import typer.main
 from mcp.server.mcpserver.exceptions import ResourceError
@@ -18,7 +18,7 @@ from benchmarks.faults._hostile import HOSTILE
 from benchmarks.faults._verbs import Call, Verbs
 from hybrid_memory import HybridMemory, MemoryConfig, check_store, open_memory
 from hybrid_memory.apps.cli.app import app, main
-from hybrid_memory.apps.mcp import Binding, server
+from hybrid_memory.apps.mcp import server
 from hybrid_memory.tools import SERVER_TOOLS
 
 HASHING = MemoryConfig(url="memory://", embedder="hashing")
@@ -79,23 +79,17 @@ class Opening(Verbs):
 
 
 class Mcp(Verbs):
-    """Arguments of the server's tools, resources, and what it is made with."""
+    """Arguments of the server's tools, and what it is made with."""
 
     def __init__(self, memory: HybridMemory, *others: Any) -> None:
         super().__init__(memory, *others)
-        self.server = server(memory, Binding(user="alice", session="s1", spaces=("team",)))
+        self.server = server(memory.scoped(user="alice"), spaces=("team",))
 
     def one(self) -> Call:
         """The next call."""
-        kind = self.random.randrange(10)
-        if kind == 0:
-            return self.call("Binding", self._bound, dict(self.arguments(Binding, 0.5)))
-        if kind == 1:
-            given = {"token": self.value("str"), "binding": Binding(user="alice")}
-            return self.call("server", lambda **given: server(self.memory, **given), given)
-        if kind == 2:
-            label = self.random.choice([one for one in (made() for made in HOSTILE) if type(one) is str])
-            return self._call("read_resource", f"memory://{label}")
+        if self.random.randrange(10) == 0:
+            given = {"token": self.value("str"), "spaces": (self.value("str"),)}
+            return self.call("server", lambda **given: server(self.memory.scoped(user="alice"), **given), given)
         tool = self.random.choice(SERVER_TOOLS)
         given = {
             name: self.value(str(field.annotation))
@@ -105,9 +99,6 @@ class Mcp(Verbs):
         if self.random.random() < 0.05:
             given["other"] = self.value("str")
         return self._call("call_tool", tool.name, given)
-
-    def _bound(self, **given: Any) -> None:
-        Binding(**given).of(self.memory).recall("red")
 
     def _call(self, method: str, name: str, arguments: Any = None) -> Call:
         given = {} if arguments is None else {"arguments": arguments}
@@ -156,8 +147,9 @@ class Cli(Verbs):
     def _run(self, arguments: list[str]) -> None:
         out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
         streams = patch.multiple(sys, stdout=out, stderr=out, stdin=io.StringIO("hello\n"))
-        serving = patch.multiple("hybrid_memory.apps.mcp", serve_stdio=_served, serve_http=_served)
-        with chdir(self.depth), streams, serving, patch("hybrid_memory_inspector.serve", _served):
+        serving = patch.multiple("hybrid_memory.apps.mcp", server=MagicMock(), serve_http=_served)
+        inspecting, signals = patch("hybrid_memory_inspector.serve", _served), patch("signal.signal")
+        with chdir(self.depth), streams, serving, inspecting, signals:
             try:
                 main(arguments)
             except SystemExit as ended:

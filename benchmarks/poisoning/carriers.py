@@ -195,10 +195,10 @@ def mcp(stage: Stage) -> None:
     """A note over MCP."""
     from mcp import Client  # noqa: PLC0415 - slow, and for one carrier
 
-    from hybrid_memory.apps.mcp import Binding, server  # noqa: PLC0415
+    from hybrid_memory.apps.mcp import server  # noqa: PLC0415
 
     async def run() -> None:
-        async with Client(server(stage.memory, Binding(user="ann", session="main"))) as client:
+        async with Client(server(stage.memory.scoped(user="ann"))) as client:
             for text in stage.texts:
                 await client.call_tool("memory_remember", {"text": text, "category": text})
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +11,7 @@ from hybrid_memory.apps.cli.printing import agreed
 from hybrid_memory.apps.cli.stores import AUTO, NAMED, embedder_name
 from hybrid_memory.apps.cli.transfer import read_transcripts
 from hybrid_memory.display import counted
-from hybrid_memory.errors import InvalidInputError, MissingDependencyError
+from hybrid_memory.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from hybrid_memory_evaluation import Evaluation, Report
@@ -60,14 +58,7 @@ Model = Annotated[
 Judge = Annotated[
     str | None, typer.Option(help="Grades the answers; by default the model itself.", rich_help_panel=MODELS)
 ]
-BaseUrl = Annotated[
-    str | None,
-    typer.Option(help="An OpenAI-compatible endpoint for the model.", rich_help_panel=MODELS, metavar="URL"),
-]
 Repeats = Annotated[int, typer.Option(min=1, help="How often each answer is graded.", rich_help_panel=MODELS)]
-Written = Annotated[
-    int, typer.Option(min=0, help="Questions that the model writes for each chat.", rich_help_panel=MODELS)
-]
 Out = Annotated[
     Path,
     typer.Option(help="Folder for the report; use the same one to continue.", rich_help_panel=OUTPUT),
@@ -85,10 +76,8 @@ def evaluate(
     form: Form = "auto",
     embedder: Embedder = AUTO,
     model: Model = None,
-    base_url: BaseUrl = None,
     judge: Judge = None,
     repeats: Repeats = 2,
-    written: Written = 0,
     out: Out = Path("hybrid-memory-eval"),
     as_json: Json = False,
     yes: Yes = False,
@@ -101,11 +90,9 @@ def evaluate(
 
     Example: hybrid-memory eval chats/ --max-tokens 4000 --method anchored --method sliding-window
     """
-    from hybrid_memory.models.named import embedder_of  # noqa: PLC0415
+    from hybrid_memory.models.named import embedder_of, language_model_of  # noqa: PLC0415
     from hybrid_memory_evaluation import METHODS, Evaluation  # noqa: PLC0415
 
-    if model is None and base_url:
-        raise InvalidInputError("a base URL needs the name of its model: give --model")
     vectors: Any = None if embedder == AUTO else embedder
     if embedder == "hashing" or ":" in embedder:
         vectors = embedder_of(embedder)
@@ -113,10 +100,9 @@ def evaluate(
         read_transcripts(transcripts, form),
         method or METHODS,
         max_tokens=max_tokens,
-        model=chat_model(model, base_url),
-        judge=chat_model(judge),
+        model=language_model_of(model),
+        judge=language_model_of(judge),
         embedder=vectors,
-        written=written,
         repeats=repeats,
         folder=out,
     )
@@ -129,20 +115,6 @@ def evaluate(
     _show_report(report, out, as_json=as_json)
     if report.failures:
         raise typer.Exit(1)
-
-
-def chat_model(name: str | None, base_url: str | None = None) -> Any:
-    """The model of this name as `open_memory` takes it, or one behind an endpoint, with the key ``OPENAI_API_KEY``."""
-    from hybrid_memory.models.named import language_model_of  # noqa: PLC0415
-
-    if name is None or base_url is None:
-        return language_model_of(name)
-    try:  # by name, as this package knows no framework
-        make = importlib.import_module("langchain.chat_models").init_chat_model
-        key = os.environ.get("OPENAI_API_KEY") or "none"  # a server may need no key, but the client does
-        return make(name, model_provider="openai", base_url=base_url, api_key=key)
-    except ImportError as error:
-        raise MissingDependencyError(error.name or "langchain", extra="langchain") from error
 
 
 def _announce(evaluation: Evaluation, out: Path, *, asks: bool, yes: bool) -> None:

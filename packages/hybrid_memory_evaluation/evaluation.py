@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -25,7 +25,6 @@ from hybrid_memory_evaluation.methods import chosen_methods, truncated
 from hybrid_memory_evaluation.methods.method import Method, Setting
 from hybrid_memory_evaluation.probing import probes_of
 from hybrid_memory_evaluation.probing.probe import Probe
-from hybrid_memory_evaluation.probing.writing import written_probes
 from hybrid_memory_evaluation.replaying import Journal, answered, replayed
 from hybrid_memory_evaluation.report import Figures, Judging, Outcome, Report, figures
 
@@ -49,7 +48,7 @@ GRADE_TOKENS = (2500, 700)
 
 TIMEOUT = timedelta(minutes=5)
 
-NOTHING_TO_ASK = "has nothing to ask about: give probes, or a model and written="
+NOTHING_TO_ASK = "has nothing to ask about: give probes"
 
 NAMED = 3
 """How many transcripts the error names that there is nothing to evaluate."""
@@ -92,12 +91,11 @@ class Evaluation:
         embedder: as for `open_memory`, or a name as in `MemoryConfig`, such as ``none``.
         token_counter: as for `open_memory`.
         probes: your own probes, by transcript name; by default they are made from the conversation.
-        written: how many additional probes the model writes for each transcript.
         repeats: how often each answer is graded, to measure the spread.
-        seed: the seed of the random order in which the judge is asked.
         folder: keeps results in ``journal.jsonl``, so that an interrupted evaluation can continue.
 
     Attributes:
+        probes: those of each transcript.
         left_out: transcripts that are not evaluated, with the reason.
 
     Raises:
@@ -116,33 +114,30 @@ class Evaluation:
         embedder: Any = None,
         token_counter: TokenCounter | None = None,
         probes: Mapping[str, Sequence[Probe]] | None = None,
-        written: int = 0,
         repeats: int = 2,
-        seed: int = 0,
         folder: str | Path | None = None,
     ) -> None:
-        if model is None and (judge is not None or written):
-            raise InvalidInputError("a judge and written probes need a model: give model=")
-        if repeats < 1 or max_tokens < 1 or written < 0:
-            raise InvalidInputError(f"repeats={repeats}, max_tokens={max_tokens} or written={written} is too small")
+        if model is None and judge is not None:
+            raise InvalidInputError("a judge needs a model: give model=")
+        if repeats < 1 or max_tokens < 1:
+            raise InvalidInputError(f"repeats={repeats} or max_tokens={max_tokens} is too small")
         self._methods = chosen_methods(methods)
         count = token_counter or default_counter()
         answering = None if model is None else as_language_model(model, timeout=TIMEOUT)
         self._judge = answering if judge is None else as_language_model(judge, timeout=TIMEOUT)
         self._setting = Setting(max_tokens, count, answering, embedder)
-        self._written = written
         named = {chat.name: chat for chat in transcripts}
         if not named or len(named) < len(transcripts):
             raise InvalidInputError(
                 "two transcripts have the same name: rename one" if named else "there are no transcripts"
             )
         self._truncated = {name: truncated(chat.messages, max_tokens, count) for name, chat in named.items()}
-        values = {name: self._exact_probes(chat, probes) for name, chat in named.items() if self._truncated[name]}
-        self._exact = {name: made for name, made in values.items() if made or written}
-        self._transcripts = {name: named[name] for name in self._exact}
+        values = {name: self._probes_of(chat, probes) for name, chat in named.items() if self._truncated[name]}
+        self.probes = {name: made for name, made in values.items() if made}
+        self._transcripts = {name: named[name] for name in self.probes}
         fits = f"fits into {max_tokens} tokens, so that nothing is compressed: give a smaller max_tokens"
         self.left_out = tuple(
-            f"{name} {NOTHING_TO_ASK if self._truncated[name] else fits}" for name in named if name not in self._exact
+            f"{name} {NOTHING_TO_ASK if self._truncated[name] else fits}" for name in named if name not in self.probes
         )
         if not self._transcripts:
             raise InvalidInputError("; ".join(self.left_out[:NAMED]))
@@ -151,10 +146,9 @@ class Evaluation:
             for name, chat in self._transcripts.items()
         }
         self._repeats = repeats
-        self._seed = seed
         self._journal = Journal(None if folder is None else Path(folder) / "journal.jsonl")
 
-    def _exact_probes(self, chat: Transcript, given: Mapping[str, Sequence[Probe]] | None) -> list[Probe]:
+    def _probes_of(self, chat: Transcript, given: Mapping[str, Sequence[Probe]] | None) -> list[Probe]:
         probes = list(given[chat.name]) if given and chat.name in given else probes_of(chat, self._truncated[chat.name])
         existing = {message.id for message in chat.messages}
         for probe in probes:
@@ -164,29 +158,12 @@ class Evaluation:
             raise InvalidInputError(f"two probes of {chat.name} have the same id")
         return probes
 
-    @cached_property
-    def probes(self) -> dict[str, list[Probe]]:
-        """The probes of each transcript: made from the conversation, then written by the model, which this calls."""
-        return {name: [*exact, *self._asked_for(self._transcripts[name])] for name, exact in self._exact.items()}
-
-    def _asked_for(self, chat: Transcript) -> list[Probe]:
-        model = self._setting.model
-        if not self._written or model is None:
-            return []
-        before = self._truncated[chat.name]
-        kept = self._journal.done(
-            "written", chat.digest, before, model.name, self._written,
-            by=lambda: [one.as_dict() for one in written_probes(chat, before, model, count=self._written)],
-        )  # fmt: skip
-        return [Probe.of(values) for values in kept]
-
     def estimate(self) -> Estimate:
         """An estimate of the model calls of `run`; makes no calls."""
         if self._setting.model is None:
             return Estimate()
         methods = len(self._methods)
-        probes = sum(map(len, self._exact.values())) + self._written * len(self._transcripts)
-        answers = probes * methods
+        answers = sum(map(len, self.probes.values())) * methods
         grades = answers * self._repeats
         sent = sum(self._history.values()) * methods + answers * self._setting.max_tokens + grades * GRADE_TOKENS[0]
         return Estimate(answers, grades, sent, answers * ANSWER_TOKENS + grades * GRADE_TOKENS[1])
@@ -276,7 +253,7 @@ class Evaluation:
         """The grades of each answer, asked for in random order, so that the judge cannot tell the methods apart."""
         grades: dict[Case, list[Grade]] = defaultdict(list)
         cases = [(*case, repeat) for case in answers for repeat in range(self._repeats)]
-        for *named, method, repeat in order(cases, self._seed):
+        for *named, method, repeat in order(cases):
             case = (named[0], named[1], method)
             probe = self._probe(case)
             said = (one for one in self._transcripts[case[0]].messages if one.id in probe.sources)
@@ -295,14 +272,12 @@ class Evaluation:
 
     def _outcome(self, case: Case, result: Mapping[str, Any], answer: str | None, grades: Sequence[Grade]) -> Outcome:
         chat, name, method = case
-        probe, messages = self._probe(case), self._transcripts[chat].messages
-        newest = max((row for row, message in enumerate(messages) if message.id in probe.sources), default=-1)
+        probe = self._probe(case)
         return Outcome(
             transcript=chat,
             method=method,
             probe=name,
             kind=probe.kind.value,
-            age=len(messages) - 1 - newest,
             **{key: result[key] for key in ("survival", "reach", "tokens", "fetched", "finished")},
             answer=answer,
             in_answer=None if answer is None else probe.share(answer),
@@ -360,7 +335,6 @@ class Evaluation:
             "judge": _named(self._judge),
             "embedder": _named(self._setting.embedder),
             "repeats": self._repeats,
-            "seed": self._seed,
             "left_out": list(self.left_out),
         }
 

@@ -187,8 +187,7 @@ class Prompts:
     """The prompts during a conversation, one for each call of the model.
 
     Attributes:
-        tokens: the size of each; reused: how many tokens each, except the first, shares with the beginning of the one
-            before; shares: the same as shares of the one before.
+        tokens: the size of each; shares: how much of each, except the last, the next one begins with.
         seconds: the time of each, including storing the messages before it.
         over: how many exceed the budget; invalid: how many a provider would refuse.
     """
@@ -196,11 +195,10 @@ class Prompts:
     budget: int
     count: TokenCounter
     tokens: list[int] = field(default_factory=list)
-    reused: int = 0
     shares: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     over: int = 0
-    invalid: list[str] = field(default_factory=list)
+    invalid: int = 0
     _last: str | None = None
 
     def add(self, prompt: Prompt, seconds: float) -> None:
@@ -210,26 +208,21 @@ class Prompts:
             common = next((row for row, (a, b) in enumerate(zip(self._last, text, strict=False)) if a != b), None)
             same = text[: min(len(text), len(self._last)) if common is None else common]
             reused = min(self.count(same), prompt.tokens)
-            self.reused += reused
             self.shares.append(min(1.0, reused / max(1, self.tokens[-1])))
         self._last = text
         self.tokens.append(prompt.tokens)
         self.seconds.append(seconds)
         self.over += prompt.tokens > self.budget
-        self.invalid += faults(prompt.messages)
+        self.invalid += len(faults(prompt.messages))
 
     def as_dict(self) -> dict[str, Any]:
         """The figures as JSON."""
         return {
             "prompts": len(self.tokens),
-            "tokens": sum(self.tokens),
-            "largest": max(self.tokens, default=0),
-            "reused": self.reused,
             "reuse": statistics.fmean(self.shares) if self.shares else None,
             "seconds": self.seconds,
             "over": self.over,
-            "invalid": len(self.invalid),
-            "faults": sorted(set(self.invalid)),
+            "invalid": self.invalid,
         }
 
 

@@ -19,7 +19,6 @@ class Outcome:
 
     Attributes:
         transcript, method, probe: their names; kind: the probe's kind.
-        age: the number of messages after the probe's newest source.
         survival: the share of the answer's keys that are literally in the prompt; reach: the share of the sources that
             are in it, that a handle in it leads to, or that a search for the question finds.
         tokens: the size of the prompt; fetched: the tokens fetched in addition; finished: whether that was enough.
@@ -31,7 +30,6 @@ class Outcome:
     method: str
     probe: str
     kind: str
-    age: int
     survival: float
     reach: float
     tokens: int
@@ -53,8 +51,8 @@ class Figures:
         context: mean tokens of such a prompt.
         task: tokens of all prompts for probes and of everything fetched, per finished probe.
         reuse: the mean share of a prompt that the next one starts with.
-        prompts, largest, over, invalid: the number of prompts during the conversations; the tokens of the largest; how
-            many exceed the budget; how many a provider would refuse.
+        prompts, over, invalid: the number of prompts during the conversations; how many exceed the budget; how many a
+            provider would refuse.
         milliseconds: the median time to store messages and make the prompt.
         calls, sent, written: the calls of the model that writes summaries, and their tokens.
         scores: the judge's scores; None without a judge.
@@ -71,7 +69,6 @@ class Figures:
     task: float | None
     reuse: float | None
     prompts: int
-    largest: int
     over: int
     invalid: int
     milliseconds: float | None
@@ -110,7 +107,7 @@ class Report:
     """The report of an evaluation.
 
     Attributes:
-        setting: budget, models, seed, version and time.
+        setting: budget, models, version and time.
         transcripts: name, form, messages, tokens, truncated messages, and probes by kind of each transcript.
         probes: the transcript and all fields of each probe.
         methods: the figures of the methods, in the order in which they were named.
@@ -187,7 +184,6 @@ def figures(
         task=sum(one.tokens + one.fetched for one in outcomes) / finished if finished else None,
         reuse=statistics.fmean(reuse) if reuse else None,
         prompts=total["prompts"],
-        largest=max((one["largest"] for one in prompts), default=0),
         over=total["over"],
         invalid=total["invalid"],
         milliseconds=statistics.median(seconds) * 1e3 if seconds else None,

@@ -84,7 +84,7 @@ def filled(schema: dict[str, Any]) -> Any:
 def model(monkeypatch: pytest.MonkeyPatch) -> Model:
     """What every name of a model stands for."""
     given = Model()
-    monkeypatch.setattr("hybrid_memory_evaluation.cli.chat_model", lambda name, *_: given if name else None)
+    monkeypatch.setattr("hybrid_memory.models.named.language_model_of", lambda name: given if name else None)
     return given
 
 

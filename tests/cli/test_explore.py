@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import MemoryConfig, open_memory, sockets
+from hybrid_memory import sockets
 from hybrid_memory.apps.cli.app import PANELS
 from hybrid_memory.apps.cli.printing import as_json, one_line, printable
 from hybrid_memory.apps.cli.stores import open_store
@@ -110,62 +110,3 @@ def test_json_is_read_back_the_same_and_does_nothing_to_a_terminal(value: Any) -
     written = as_json(value)
     assert json.loads(written) == value
     assert all(unicodedata.category(char)[0] != "C" for char in written)
-
-
-EXECUTED = (
-    ".git/config", ".github/workflows/ci.yml", "notes/.envrc", ".vscode/tasks.json", "sub/.git/hooks/a.md",
-    "conftest.py", "Makefile", "config", "hooks/post-checkout", "package.json", "sitecustomize.pth", "C:/a.md",
-    "plan.md:stream.md",
-)  # fmt: skip
-FREE = {
-    "AGENTS.md": "# Conventions\r\n\r\n- Use tabs.\r\n- 用中文回答。\r\n",
-    "计划/2026/旅行.md": "# 行程\n\n五月去罗马。\n\n- 订酒店",
-    "notes/TABLE.CSV": "a,b\n1,2\n",
-}
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Path:
-    path = tmp_path / "m.db"
-    with open_memory(MemoryConfig(url=f"sqlite:///{path}", embedder="none", power_safe=False)) as memory:
-        ann = memory.scoped(user="ann", session="s1")
-        ann.remember("I live in Rome.")
-        ann.block("task").put("Book\nthe hall. 订大厅")
-        for name, text in {**FREE, **dict.fromkeys(EXECUTED, "x\n")}.items():
-            ann.files().write(f"/{name}", text)
-    return path
-
-
-def tree(folder: Path) -> dict[str, str]:
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return {path.relative_to(folder).as_posix(): path.read_bytes().decode() for path in files}
-
-
-def test_documents_are_exported_and_nothing_that_tools_execute(command: Any, store: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "out"
-    assert command("export", store, "--markdown", folder) == 0, command.err
-    written = tree(folder)
-    assert {name: written[name] for name in FREE} == FREE | {"计划/2026/旅行.md": FREE["计划/2026/旅行.md"] + "\n"}
-    assert written["profile.md"].startswith("- home: Rome\n")
-    assert written["blocks/task.md"] == "Book\nthe hall. 订大厅\n"
-    assert not written.keys() & set(EXECUTED)
-    assert "not exported: .git/config" in command.err
-    assert f"and {len(EXECUTED) - 10} more" in command.err
-    assert command("export", store, "--markdown", folder, "--out", tmp_path / "all.jsonl") == 2
-    assert f"not both: --markdown {folder} is the folder to write to" in command.err
-    (folder / "old.md").write_text("Gone.")
-    assert command("export", store, "--markdown", folder) == 0, command.err
-    assert "but not in the memory: old.md" in command.err
-    assert command("export", store, "--markdown", store) == 2
-    assert f"{store} is a file" in command.err
-
-
-@pytest.mark.parametrize("link", ["AGENTS.md", "notes", "计划/2026"])
-def test_nothing_is_written_through_a_link(command: Any, store: Path, tmp_path: Path, link: str) -> None:
-    folder, outside = tmp_path / "out", tmp_path / "outside"
-    outside.mkdir()
-    (folder / link).parent.mkdir(parents=True)
-    (folder / link).symlink_to(outside / "new.md" if link == "AGENTS.md" else outside)
-    assert command("export", store, "--markdown", folder) == 0, command.err
-    assert tree(outside) == {}
-    assert "not exported: " in command.err

@@ -88,7 +88,7 @@ def test_a_method_that_fails_is_reported_and_the_others_go_on(options: Options) 
     ("changed", "told"),
     [
         ({"transcripts": []}, "no transcripts"), ({"max_tokens": 100_000}, "chat fits into 100000 tokens"),
-        ({"max_tokens": 0}, "max_tokens=0"), ({"repeats": 0}, "repeats=0"), ({"written": 3}, "give model="),
+        ({"max_tokens": 0}, "max_tokens=0"), ({"repeats": 0}, "repeats=0"),
         ({"judge": print}, "give model="), ({"methods": ["nothing"]}, "'nothing'"),
         ({"probes": {"chat": [Probe("x", ProbeKind.RECALL, "?", "", (), ("turn-1",))]}}, "no keys"),
         ({"probes": {"chat": [Probe("x", ProbeKind.RECALL, "?", "a", ("a",), ("turn-99",))]}}, "unknown sources"),
@@ -224,10 +224,7 @@ def test_reuse_is_the_common_beginning_of_neighbours() -> None:
         prompts.add(prompt(text), 0.5)
     said = prompts.as_dict()
     # "user: one two three four" is 5 words of 5; of the second's 7 tokens "user: one two " are 3.
-    assert said["reused"] == 5 + 3
     assert said["reuse"] == pytest.approx((5 / 5 + 3 / 7) / 2)
-    assert said["tokens"] == 5 + 7 + 4
-    assert said["largest"] == 7
     assert said["over"] == 1
     assert said["seconds"] == [0.5] * 3
     assert said["invalid"] == 0

@@ -1,19 +1,14 @@
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import Message, Role
+from hybrid_memory import Message
 from hybrid_memory.apps.transcripts import Transcript
-from hybrid_memory.models.language import as_language_model
-from hybrid_memory.testing import FaultyModel, ScriptedModel
-from hybrid_memory.testing.models import Fault
 from hybrid_memory_evaluation.probing import MAX_PER_KIND, probes_of
 from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind, holds
-from hybrid_memory_evaluation.probing.writing import written_probes
 from tests.world import assistant, cases, column, user
 
 
@@ -130,51 +125,3 @@ def test_probes_are_answered_by_their_sources_alone(messages: list[dict[str, Any
     assert len({probe.question for probe in probes}) == len(probes)
     assert max(Counter(probe.kind for probe in probes).values(), default=0) <= MAX_PER_KIND
     assert probes == probes_of(Transcript.of(messages), truncated)
-
-
-TALK = chat(
-    Message(role=Role.SYSTEM, content="Be brief."),
-    user("The server in room 14 is called Heron, and its password is with Ingrid."),
-    assistant("Noted: Heron, room 14."),
-    user("We moved the backup to Thursday because the tape robot is busy on Mondays."),
-    assistant("Fine."),
-    user("What else?"),
-)
-
-
-def item(kind: str, question: str, answer: str, keys: Sequence[str], turn: int) -> dict[str, Any]:
-    return {"kind": kind, "question": question, "answer": answer, "keys": list(keys), "turns": [turn]}
-
-
-GOOD = item("recall", "What is the server in room 14 called?", "It is called Heron.", ["Heron"], 2)
-BECAUSE = "On Thursday, because the tape robot is busy on Mondays."
-WHY = item("decision", "When is the backup made, and why then?", BECAUSE, ["Thursday", "tape robot"], 4)
-
-
-def written(*answers: str | Mapping[str, Any]) -> list[Probe]:
-    return written_probes(TALK, 5, as_language_model(ScriptedModel(answers)), count=2)
-
-
-def test_what_holds_becomes_a_probe_with_the_turns_that_it_was_made_from() -> None:
-    probes = written({"probes": [GOOD, WHY]})
-    assert [(probe.id, probe.kind, probe.keys, probe.sources, probe.by) for probe in probes] == [
-        ("written-1", ProbeKind.RECALL, ("Heron",), ("turn-2",), "scripted"),
-        ("written-2", ProbeKind.DECISION, ("Thursday", "tape robot"), ("turn-4",), "scripted"),
-    ]
-    assert probes[0].question == GOOD["question"]
-    assert probes[0].gold == GOOD["answer"]
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [*cases("evaluation/probes.json", "wrong"), {"keys": ["Heron"] * 9}],
-    ids=repr,
-)
-def test_what_does_not_hold_is_refused(wrong: dict[str, Any]) -> None:
-    probes = written({"probes": [{**GOOD, **wrong}, WHY]})
-    assert [probe.keys for probe in probes] == [("Thursday", "tape robot")]
-
-
-@pytest.mark.parametrize("fault", ["raises", "empty", "rubbish"])
-def test_a_model_that_fails_writes_nothing(fault: Fault) -> None:
-    assert written_probes(TALK, 5, as_language_model(FaultyModel(fault))) == []

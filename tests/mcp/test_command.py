@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 import typer
@@ -11,29 +12,29 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import hybrid_memory.apps.mcp
-from hybrid_memory import MemoryConfig
+from hybrid_memory import MemoryConfig, Scope, ScopedMemory
 from hybrid_memory.apps.cli.app import TOKEN, mcp
-from hybrid_memory.apps.mcp import Binding
-from hybrid_memory.apps.mcp.server import ADDS, CHANGES, DESTROYS, KINDS, READS, RESOURCES
+from hybrid_memory.apps.mcp.server import ADDS, CHANGES, DESTROYS, KINDS, READS
 from hybrid_memory.errors import InvalidInputError
 
 SECRET = "correct-horse-battery-staple"  # noqa: S105 - of these tests
 
 
 @pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Binding, dict[str, Any]]]:
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Scope, dict[str, Any]]]:
     """How the command served, without doing so."""
-    made: list[tuple[str, Binding, dict[str, Any]]] = []
+    made: list[tuple[str, Scope, dict[str, Any]]] = []
 
     def serve(kind: str) -> Any:
-        def record(memory: Any, binding: Binding, **options: Any) -> None:
+        def record(memory: ScopedMemory, **options: Any) -> MagicMock:
             if "ready" in options:
                 options.pop("ready")("http://127.0.0.1:8000/mcp", SECRET)
-            made.append((kind, binding, options))
+            made.append((kind, memory.scope, options))
+            return MagicMock()
 
         return record
 
-    monkeypatch.setattr(hybrid_memory.apps.mcp, "serve_stdio", serve("stdio"))
+    monkeypatch.setattr(hybrid_memory.apps.mcp, "server", serve("stdio"))
     monkeypatch.setattr(hybrid_memory.apps.mcp, "serve_http", serve("http"))
     monkeypatch.setattr("signal.signal", lambda *_: None)
     monkeypatch.delenv("HYBRID_MEMORY_MCP_TOKEN", raising=False)
@@ -47,10 +48,10 @@ def run(*arguments: str) -> Any:
 
 
 def test_the_binding_stands_on_the_command_line(settings: Path, calls: list[Any]) -> None:
-    options = "--tenant t -u alice --agent a -s s1 --space team --space board".split()
+    options = "--tenant t -u alice --agent a --space team --space board".split()
     assert run(str(settings), *options).exit_code == 0
-    binding = Binding(tenant="t", user="alice", agent="a", session="s1", spaces=("team", "board"))
-    assert calls == [("stdio", binding, {})]
+    scope = Scope(tenant="t", user="alice", agent="a")
+    assert calls == [("stdio", scope, {"spaces": ("team", "board")})]
     assert settings.with_name("memory.db").exists()
 
 
@@ -62,12 +63,12 @@ def test_a_token_of_the_environment_is_taken_and_not_told(
     done = run(str(settings), *options)
     assert done.stderr == "serving http://127.0.0.1:8000/mcp; stop with Ctrl-C\n"
     given = {"port": 8000, "host": "0.0.0.0", "hosts": ["memory.example.org"], "token": SECRET}  # noqa: S104 - not bound
-    assert calls == [("http", Binding(user="alice"), given)]
+    assert calls == [("http", Scope(user="alice"), {"spaces": (), **given})]
 
 
 @pytest.mark.parametrize(
     ("options", "problem"),
-    [("", "add --user NAME"), ("--session s1", "add --user NAME"), ("--tenant t --space s", "spaces need a user")],
+    [("", "add --user NAME"), ("--tenant t --space s", "spaces need a user")],
 )
 def test_a_wrong_binding_makes_no_store(settings: Path, calls: list[Any], options: str, problem: str) -> None:
     error = run(str(settings), *options.split()).exception
@@ -106,9 +107,7 @@ def test_a_host_starts_what_the_command_takes() -> None:
     assert connecting["headers"] == {"Authorization": f"Bearer ${{{TOKEN}}}"}
 
 
-def test_all_tools_and_resources_are_told_of_and_what_they_do() -> None:
+def test_all_tools_are_told_of_and_what_they_do() -> None:
     words = {"adds": ADDS, "changes": CHANGES, "destroys": DESTROYS, "reads": READS}
     rows = re.findall(r"^\| `(memory_\w+)` \|.*\| (\w+) \|$", GUIDE, re.MULTILINE)
     assert {name: words[kind] for name, kind in rows} == dict(KINDS)
-    uris = set(re.findall(r"^\| `(memory://[^`]+)` \|", GUIDE, re.MULTILINE))
-    assert uris == {f"memory://{name}" for name in RESOURCES}

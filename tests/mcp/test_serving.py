@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
-from mcp import Client, MCPError
+from mcp import Client
 
 from hybrid_memory import HybridMemory, ScopedMemory
-from hybrid_memory.apps.mcp import Binding, server
+from hybrid_memory.apps.mcp import server
 from hybrid_memory.apps.mcp.server import KINDS
-from hybrid_memory.errors import InvalidInputError, InvalidScopeError
+from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.tools import SERVER_TOOLS
 from tests.mcp.conftest import Said
 
@@ -19,7 +19,7 @@ SECRET = "The vault code is 4711"  # noqa: S105 - nobody's
 async def test_all_tools_are_offered_with_schemas_and_hints_and_no_argument_names_an_owner(
     memory: HybridMemory,
 ) -> None:
-    async with Client(server(memory, Binding(user="alice"))) as client:
+    async with Client(server(memory.scoped(user="alice"))) as client:
         offered = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert list(offered) == [tool.name for tool in SERVER_TOOLS]
     assert offered.keys() == KINDS.keys()
@@ -40,7 +40,7 @@ async def test_all_tools_are_offered_with_schemas_and_hints_and_no_argument_name
 @pytest.mark.parametrize("part", ["user", "tenant", "agent", "session", "spaces", "scope", "memory", "call"])
 async def test_an_argument_that_is_none_is_refused(memory: HybridMemory, said: Said, part: str) -> None:
     memory.scoped(user="bob").remember(SECRET)
-    async with Client(server(memory, Binding(user="alice"))) as client:
+    async with Client(server(memory.scoped(user="alice"))) as client:
         failed, text = await said(client, "recall", query="vault code", **{part: "bob"})
     assert failed
     assert text == f"Error: memory_recall has no argument '{part}', only query, k, since, until, min_confidence"
@@ -59,7 +59,7 @@ async def test_handles_and_ids_of_another_owner_lead_nowhere(memory: HybridMemor
     ]  # fmt: skip
     alice = memory.scoped(user="alice")
     alice.space("team").create()
-    async with Client(server(memory, Binding(user="alice", spaces=("team",)))) as client:
+    async with Client(server(memory.scoped(user="alice"), spaces=("team",))) as client:
         for tool, arguments in calls:
             failed, text = await said(client, tool, **arguments)
             assert "4711" not in text, (tool, text)
@@ -71,7 +71,7 @@ async def test_a_handle_that_is_somebodys_and_one_that_is_nobodys_are_told_alike
     memory: HybridMemory, said: Said
 ) -> None:
     place = memory.scoped(user="bob").remember(SECRET).positions[0]
-    async with Client(server(memory, Binding(user="alice"))) as client:
+    async with Client(server(memory.scoped(user="alice"))) as client:
         _, there = await said(client, "fetch", handle=f"#{place}")
         _, nowhere = await said(client, "fetch", handle="#99999")
         assert there.replace(f"#{place}", "#99999") == nowhere
@@ -84,7 +84,7 @@ async def test_a_space_that_is_not_bound_is_closed_even_to_who_may_read_it(
     alice = memory.scoped(user="alice")
     alice.space("team").create()
     place = alice.space("private").create().remember(SECRET).positions[0]
-    async with Client(server(memory, Binding(user="alice", spaces=("team",)))) as client:
+    async with Client(server(memory.scoped(user="alice"), spaces=("team",))) as client:
         failed, text = await said(client, "share", space=name, text="hello")
         assert (failed, "is not open here: choose one of team" in text) == (True, True)
         assert await said(client, "share") == (False, "Shared spaces: team.")
@@ -95,19 +95,17 @@ async def test_a_space_that_is_not_bound_is_closed_even_to_who_may_read_it(
 
 async def test_what_is_not_certain_is_said_to_be_so(memory: HybridMemory, said: Said) -> None:
     memory.scoped(user="alice").remember([SECRET, "My boat lies in Porto.", "It rains.", "The dentist moved to noon."])
-    async with Client(server(memory, Binding(user="alice"))) as client:
+    async with Client(server(memory.scoped(user="alice"))) as client:
         answer = await said(client, "recall", query="What is the capital of Mongolia?", min_confidence=0.5)
         assert answer == (False, "Nothing certain is remembered about that.")
         assert "Porto" in (await said(client, "recall", query="Where does my boat lie?", min_confidence=0.5))[1]
 
 
 async def test_a_closed_memory_is_told_as_a_tool_error(memory: HybridMemory, said: Said) -> None:
-    async with Client(server(memory, Binding(user="alice"))) as client:
+    async with Client(server(memory.scoped(user="alice"))) as client:
         memory.close()
         failed, text = await said(client, "recall", query="tea")
         assert (failed, "this memory is closed" in text) == (True, True)
-        with pytest.raises(MCPError, match="this memory is closed"):
-            await client.read_resource("memory://profile")
 
 
 async def test_of_what_should_not_happen_a_client_learns_nothing_and_the_log_all(
@@ -117,43 +115,21 @@ async def test_of_what_should_not_happen_a_client_learns_nothing_and_the_log_all
         raise RuntimeError(SECRET)
 
     monkeypatch.setattr(ScopedMemory, "arecall", broken)
-    async with Client(server(memory, Binding(user="alice"))) as client:
+    async with Client(server(memory.scoped(user="alice"))) as client:
         assert await said(client, "recall", query="tea") == (True, "Error: memory_recall failed")
     assert SECRET in caplog.text
 
 
-async def test_resources_show_profile_summary_and_blocks(memory: HybridMemory) -> None:
-    alice = memory.scoped(user="alice", session="s1")
-
-    async def read(uri: str) -> str:
-        (content,) = (await client.read_resource(uri)).contents
-        return str(content.text)  # type: ignore[union-attr]
-
-    async with Client(server(memory, Binding(user="alice", session="s1"))) as client:
-        listed = {resource.uri for resource in (await client.list_resources()).resources}
-        assert listed == {"memory://profile", "memory://summary", "memory://blocks"}
-        assert (await read("memory://profile")).startswith("Nothing is known about the user yet")
-        assert await read("memory://summary") == "Nothing has been summarised yet."
-        assert await read("memory://blocks") == "There are no blocks yet."
-        alice.remember("I work as a nurse.")
-        alice.block("task").put("Book the hall.", description="What is being done.")
-        alice.block("empty").put()
-        assert await read("memory://profile") == alice.profile().text != ""
-        blocks = await read("memory://blocks")
-        assert blocks == "## task\n\nWhat is being done.\n\nBook the hall.\n\n## empty\n\n(empty)"
-        alice.remember(["Where?", "In the old town hall, as in 2024."] * 4)
-        alice.compact()
-        assert await read("memory://summary") == alice.summary().text != ""
-
-
-def test_a_binding_names_somebody() -> None:
-    with pytest.raises(InvalidScopeError, match=r"no (?:user|owner) given"):
-        Binding()
-    with pytest.raises(InvalidScopeError, match=r"no (?:user|owner) given"):
-        Binding(session="s1")
-    with pytest.raises(InvalidInputError, match="spaces need a user or an agent"):
-        Binding(tenant="acme", spaces=("team",))
-    with pytest.raises(InvalidInputError, match="names in a tuple"):
-        Binding(user="alice", spaces="team")  # type: ignore[arg-type]
-    with pytest.raises(InvalidScopeError, match="NUL"):
-        Binding(user="alice", spaces=("te\x00am",))
+@pytest.mark.parametrize(
+    ("owner", "spaces", "problem"),
+    [
+        ({"tenant": "acme"}, ("team",), "user"),
+        ({"user": "alice"}, "team", "spaces must be"),
+        ({"user": "alice"}, ("te\x00am",), "NUL"),
+    ],
+)
+def test_spaces_that_cannot_be_opened_are_refused_at_once(
+    memory: HybridMemory, owner: dict[str, Any], spaces: Any, problem: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=problem):
+        server(memory.scoped(**owner), spaces=spaces)

@@ -14,6 +14,7 @@ from mcp import StdioServerParameters
 from hybrid_memory import MemoryConfig, open_memory
 from tests.mcp.conftest import HELLO
 
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
@@ -53,9 +54,10 @@ def asked(server: subprocess.Popen[str], message: dict[str, Any]) -> dict[str, A
     ("number", "code"),
     [
         (None, 0),
-        pytest.param(signal.SIGINT, 130, marks=pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")),
+        pytest.param(signal.SIGINT, 130, marks=POSIX),
+        pytest.param(signal.SIGTERM, 130, marks=POSIX),
     ],
-    ids=["end of input", "Ctrl-C"],
+    ids=["end of input", "Ctrl-C", "stopped by its host"],
 )
 def test_it_speaks_only_the_protocol_ends_cleanly_and_keeps_what_it_was_told(
     command: Callable[..., StdioServerParameters], settings: Path, number: signal.Signals | None, code: int

@@ -159,12 +159,12 @@ def inspector() -> None:
 
 def mcp() -> None:
     """A server and the client of the SDK."""
-    from hybrid_memory.apps.mcp import Binding, server
+    from hybrid_memory.apps.mcp import server
 
     async def talk(memory: HybridMemory) -> None:
         from mcp import Client
 
-        async with Client(server(memory, Binding(user="alice"))) as client:
+        async with Client(server(memory.scoped(user="alice"))) as client:
             assert not (await client.call_tool("memory_remember", {"text": "I live in Rome."})).is_error
 
     with small() as memory:

@@ -27,12 +27,10 @@ class Mean:
     Attributes:
         mean: in [0, 5].
         spread: the sample standard deviation of the values; 0 for a single one.
-        n: the number of values.
     """
 
     mean: float
     spread: float
-    n: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +42,15 @@ class Scores:
         dimensions: by name, over the weighted means of the grades that have the dimension.
         overall: its mean is the unweighted mean of the dimensions' means, its spread that of the overall scores of
             single grades; None if no answer was graded.
-        n: the number of grades with scores.
-        failed: the number of grades without.
-        malformed: the number of unusable answers of the judge.
     """
 
     criteria: dict[str, Mean]
     dimensions: dict[Dimension, Mean]
     overall: Mean | None
-    n: int
-    failed: int
-    malformed: int
 
 
 def scored(grades: Sequence[Grade]) -> Scores:
-    """The scores from the grades of one method; failed grades are counted, but not part of any mean."""
+    """The scores from the grades of one method; failed grades are part of no mean."""
     graded = [grade for grade in grades if not grade.failed]
     by_criterion = {
         criterion.name: [grade.scores[criterion.name] for grade in graded if criterion.name in grade.scores]
@@ -71,12 +63,9 @@ def scored(grades: Sequence[Grade]) -> Scores:
     return Scores(
         criteria={name: _estimate(values) for name, values in by_criterion.items() if values},
         dimensions=dimensions,
-        overall=Mean(statistics.fmean(one.mean for one in dimensions.values()), _deviation(overall), len(overall))
+        overall=Mean(statistics.fmean(one.mean for one in dimensions.values()), _deviation(overall))
         if overall
         else None,
-        n=len(graded),
-        failed=len(grades) - len(graded),
-        malformed=sum(grade.malformed for grade in grades),
     )
 
 
@@ -94,13 +83,13 @@ def noise(repeats: Iterable[Sequence[Grade]]) -> float | None:
     return math.sqrt(math.fsum(squares) / free) if free else None
 
 
-def order(cases: Iterable[CaseT], seed: int) -> list[CaseT]:
-    """The cases, such as (transcript, probe, method, repeat), in a random order determined by the seed.
+def order(cases: Iterable[CaseT]) -> list[CaseT]:
+    """The cases, such as (transcript, probe, method, repeat), in a random order.
 
-    The order of two cases depends only on themselves and the seed, so that it does not change when an evaluation
-    continues with more cases. Duplicates stay.
+    The order of two cases depends only on themselves, so that it does not change when an evaluation continues with more
+    cases.
     """
-    return sorted(cases, key=lambda case: hashlib.blake2b(json.dumps([seed, *case]).encode(), digest_size=16).digest())
+    return sorted(cases, key=lambda case: hashlib.blake2b(json.dumps(case).encode(), digest_size=16).digest())
 
 
 def agreement(graded: Iterable[tuple[Hashable, float, Grade]]) -> tuple[float | None, int]:
@@ -121,7 +110,7 @@ def agreement(graded: Iterable[tuple[Hashable, float, Grade]]) -> tuple[float | 
 
 
 def _estimate(values: Sequence[float]) -> Mean:
-    return Mean(math.fsum(values) / len(values), _deviation(values), len(values))
+    return Mean(math.fsum(values) / len(values), _deviation(values))
 
 
 def _deviation(values: Sequence[float]) -> float:

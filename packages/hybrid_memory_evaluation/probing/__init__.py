@@ -2,8 +2,8 @@
 
 They come from the artifact ledger (``by`` is ``ledger``), and from sentences with cues of a decision (``decisions``),
 of a next step (``next steps``), or with a figure, a date or a name (``statements``). The deterministic summaries of
-this library use the same cues, so these probes favour them: what a cue misses is never asked. Probes written by a
-model or by people do not have this bias.
+this library use the same cues, so these probes favour them: what a cue misses is never asked. Probes written by
+people do not have this bias.
 """
 
 from __future__ import annotations

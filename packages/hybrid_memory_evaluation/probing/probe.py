@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 from hybrid_memory import Event, EventKind, Line, Message, Role, Scope, Section
 from hybrid_memory.analysis import Ledger, candidates, is_observation, prose, read_ledger
@@ -43,8 +43,7 @@ class Probe:
         keys: the strings that make up the answer; survival counts these.
         sources: ids of the messages that contain the answer, oldest first.
         any_of: whether one of the keys is enough.
-        by: the origin of the probe: ``ledger``, ``statements``, ``decisions``, ``next steps``, ``labels`` or
-            the name of a model.
+        by: the origin of the probe: ``ledger``, ``statements``, ``decisions``, ``next steps`` or ``labels``.
     """
 
     id: str
@@ -65,12 +64,6 @@ class Probe:
     def as_dict(self) -> dict[str, Any]:
         """The probe as JSON."""
         return asdict(self)
-
-    @classmethod
-    def of(cls, values: dict[str, Any]) -> Self:
-        """The probe that `as_dict` wrote."""
-        listed = {"kind": ProbeKind(values["kind"]), "keys": tuple(values["keys"]), "sources": tuple(values["sources"])}
-        return cls(**{**values, **listed})
 
 
 _LATIN = "0-9a-z\u00df-\u024f"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from io import TextIOWrapper
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -16,32 +17,19 @@ from typer.core import TyperGroup
 from hybrid_memory import __version__
 from hybrid_memory.apps.cli.knowledge import profile
 from hybrid_memory.apps.cli.maintenance import check, migrate, rebuild, stats, worker
-from hybrid_memory.apps.cli.stores import OWNER, AgentName, SessionName, StoreName, TenantName, open_store
+from hybrid_memory.apps.cli.stores import OWNER, AgentName, StoreName, TenantName, open_store
 from hybrid_memory.apps.cli.transfer import export, import_chats
 from hybrid_memory.apps.cli.turns import forget, history, remember, search, why
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MissingDependencyError
 from hybrid_memory.sockets import registered
 
+if TYPE_CHECKING:
+    from hybrid_memory import HybridMemory
+
 NAME = "hybrid-memory"
 BAD_INPUT = 2
 FAILED = 1
-
-
-INSTEAD = {
-    "add": "remember",
-    "assemble": "inspect, which shows what a prompt would hold",
-    "chat": "mcp, which serves a memory to a chat program",
-    "compact": "inspect, which shows summaries; compaction is configured, or called in Python",
-    "delete": "forget",
-    "demo": "make demo in the repository, or remember, which makes a store",
-    "doctor": "check",
-    "facts": "profile --about anyone, or profile --review",
-    "list": "history",
-    "recall": "search",
-    "sessions": "history",
-    "summary": "inspect, which shows summaries",
-}
-"""What does the work of verbs that are gone, and of those that Python and other memories have."""
+INTERRUPTED = 130
 
 
 class Verbs(TyperGroup):
@@ -59,12 +47,6 @@ class Verbs(TyperGroup):
                 _report(f"the commands of {entry.value} cannot be imported: {error}")
                 continue
             self.commands.update(others.commands)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """As Typer does; a name that people may try leads to the verb that does it."""
-        if args[0] in INSTEAD and args[0] not in self.commands:
-            ctx.fail(f"No such command {args[0]!r}: use {INSTEAD[args[0]]}.")
-        return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(
@@ -110,7 +92,6 @@ def mcp(
     tenant: TenantName = None,
     user: User = None,
     agent: AgentName = None,
-    session: SessionName = None,
     space: Spaces = None,
     http: Port = None,
     host: Host = "127.0.0.1",
@@ -123,12 +104,14 @@ def mcp(
 
     Example: hybrid-memory mcp memory.db --user alice
     """
-    from hybrid_memory.apps.mcp import Binding, serve_http, serve_stdio  # noqa: PLC0415
+    from hybrid_memory.apps.mcp import serve_http, server  # noqa: PLC0415
 
-    if tenant is None and user is None and agent is None:  # the error of `Binding` names the arguments of Python
+    # Here, as those of Python name its arguments, and before a store is made.
+    if tenant is None and user is None and agent is None:
         raise InvalidInputError("no owner given: add --user NAME, --agent NAME or --tenant NAME")
-    binding = Binding(tenant=tenant, user=user, agent=agent, session=session, spaces=tuple(space or ()))
-    given = os.environ.get(TOKEN) or None
+    if space and user is None and agent is None:
+        raise InvalidInputError("spaces need a user or an agent: add --user NAME or --agent NAME")
+    spaces, given = tuple(space or ()), os.environ.get(TOKEN) or None
 
     def print_address(url: str, token: str) -> None:
         if given is None:
@@ -138,15 +121,31 @@ def mcp(
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a host that stops it lets it close the store
     try:
         with open_store(store, create=True) as memory:
+            owner = memory.scoped(tenant=tenant, user=user, agent=agent)
             if http is None:
                 if sys.stdin.isatty():
                     typer.echo("waiting for an MCP host, which starts this command itself; stop with Ctrl-C", err=True)
-                serve_stdio(memory, binding)
+                _close_at_signals(memory)
+                server(owner, spaces=spaces).run("stdio")
             else:
-                hosts = allow_host or ()
-                serve_http(memory, binding, port=http, host=host, hosts=hosts, token=given, ready=print_address)
+                where: dict[str, Any] = {"port": http, "host": host, "hosts": allow_host or ()}
+                serve_http(owner, spaces=spaces, **where, token=given, ready=print_address)
     except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _close_at_signals(memory: HybridMemory) -> None:
+    """Let a signal close the store and end the process, though the SDK waits for stdin in a thread that none wakes."""
+
+    def close() -> None:
+        try:
+            memory.close()
+        finally:
+            os._exit(INTERRUPTED)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # In a thread, as what the signal interrupts may hold a lock of the store.
+        signal.signal(number, lambda *_: threading.Thread(target=close).start())
 
 
 PANELS: dict[str, dict[str, Callable[..., None]]] = {

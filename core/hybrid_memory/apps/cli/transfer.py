@@ -20,7 +20,7 @@ import typer
 
 from hybrid_memory.apps.cli import printing as shapes
 from hybrid_memory.apps.cli.printing import as_json, print_json, show
-from hybrid_memory.apps.cli.stores import AUTO, AsJson, EmbeddedBy, Owner, StoreName, listed, open_store, with_owner
+from hybrid_memory.apps.cli.stores import AUTO, AsJson, EmbeddedBy, Owner, StoreName, open_store, with_owner
 from hybrid_memory.display import counted
 from hybrid_memory.errors import IdConflictError, InvalidInputError, InvalidMessageError
 
@@ -225,72 +225,30 @@ def remember_all(
     return written
 
 
-DOCUMENTS = (".md", ".markdown", ".txt", ".rst", ".csv", ".tsv", ".log")
-"""What goes into a folder. A model can store a file of any name, and tools execute many of them where they lie: hooks
-and settings in folders that begin with a dot, makefiles, `conftest.py`."""
-
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write; - for stdout.")]
-Folder = Annotated[
-    Path | None,
-    typer.Option("--markdown", metavar="FOLDER", help="Write the memory's files there instead of messages."),
-]
 
 
 @with_owner()
-def export(store: StoreName, *, out: Out = DASH, folder: Folder = None, owner: Owner) -> None:
+def export(store: StoreName, *, out: Out = DASH, owner: Owner) -> None:
     """Write all messages of an owner to a file, or of one session; hybrid-memory import reads them back.
-
-    With --markdown it writes profile, facts, blocks and your own files; not hidden ones, nor what is neither text nor
-    table, since tools may execute those.
 
     Example: hybrid-memory export memory.db --user alice --out alice.jsonl
     """
-    if folder is not None and out != DASH:
-        raise InvalidInputError(f"give --out or --markdown, not both: --markdown {folder} is the folder to write to")
-    if folder is not None and folder.is_file():
-        raise InvalidInputError(f"--markdown takes a folder, and {folder} is a file")
+    with owner.opened(store, embedder="none") as scoped:
+        events = scoped.events(kinds=["message"])
+    events.sort(key=lambda event: event.message.replaces or event.position)
+    lines = [as_json({"session": event.scope.session, **shapes.message(event.message)}) for event in events]
+    if out == DASH:
+        for line in lines:
+            typer.echo(line)
+        return
+    part = out.with_name(f"{out.name}.part")  # an existing file is replaced after everything is written
     try:
-        with owner.opened(store, embedder="none") as scoped:
-            if folder is not None:
-                write_documents(scoped, folder)
-                return
-            events = scoped.events(kinds=["message"])
-        events.sort(key=lambda event: event.message.replaces or event.position)
-        lines = [as_json({"session": event.scope.session, **shapes.message(event.message)}) for event in events]
-        if out == DASH:
-            for line in lines:
-                typer.echo(line)
-            return
-        part = out.with_name(f"{out.name}.part")  # an existing file is replaced after everything is written
         try:
             part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
             part.replace(out)
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
-        raise InvalidInputError(f"cannot write {folder or out}: {error.strerror or error}") from error
+        raise InvalidInputError(f"cannot write {out}: {error.strerror or error}") from error
     typer.echo(f"{counted(len(lines), 'message')} in {out}", err=True)
-
-
-def write_documents(scoped: ScopedMemory, folder: Path) -> None:
-    """Write the memory's files into a folder, and name those that are left out."""
-    files, root = scoped.files(), folder.resolve()
-    left_out: list[str] = []
-    paths = [file.path[1:] for file in files.list(deep=True)]
-    for path in paths:
-        target = root / path
-        hidden = any(name.startswith(".") for name in path.split("/"))
-        # On Windows a colon begins another drive or another stream of a file.
-        if hidden or ":" in path or target.suffix.lower() not in DOCUMENTS or target.resolve() != target:
-            left_out.append(path)
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.unlink(missing_ok=True)  # the old file may have other names elsewhere
-        text = files.read(f"/{path}")
-        target.write_bytes(f"{text}\n".encode() if text and not text.endswith("\n") else text.encode())
-    typer.echo(f"{counted(len(paths) - len(left_out), 'file')} in {folder}", err=True)
-    if left_out:
-        typer.echo(f"not exported: {listed(left_out)}", err=True)
-    there = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.suffix.lower() in DOCUMENTS}
-    if others := sorted(there.difference(paths)):
-        typer.echo(f"in {folder}, but not in the memory: {listed(others)}", err=True)

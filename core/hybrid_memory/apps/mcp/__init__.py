@@ -1,4 +1,4 @@
-"""A memory as a server of the Model Context Protocol: tools and resources over stdio or streamable HTTP.
+"""A memory as a server of the Model Context Protocol: tools over stdio or streamable HTTP.
 
 Needs the extra ``mcp``.
 """
@@ -8,10 +8,10 @@ from __future__ import annotations
 from hybrid_memory.errors import MissingDependencyError
 
 try:
-    from hybrid_memory.apps.mcp.server import Binding, application, serve_http, serve_stdio, server
+    from hybrid_memory.apps.mcp.server import application, serve_http, server
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] not in {"mcp", "uvicorn"}:
         raise
     raise MissingDependencyError("mcp", extra="mcp") from error
 
-__all__ = ["Binding", "application", "serve_http", "serve_stdio", "server"]
+__all__ = ["application", "serve_http", "server"]

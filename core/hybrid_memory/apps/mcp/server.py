@@ -1,72 +1,29 @@
-"""The server: the owner whose memory it serves, its tools and resources, and how hosts connect to it."""
+"""The server: the owner whose memory it serves, its tools, and how hosts connect to it."""
 
 from __future__ import annotations
 
 import hmac
-import os
 import secrets
-import signal
 import socket
-import threading
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import uvicorn
 from mcp.server import MCPServer
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
-from mcp.server.mcpserver.exceptions import ResourceError, UnexpectedToolError
+from mcp.server.mcpserver.exceptions import UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
 
-from hybrid_memory import HybridMemory, ScopedMemory
+from hybrid_memory import ScopedMemory
 from hybrid_memory.arguments import checked
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError
-from hybrid_memory.scope import scope_of
 from hybrid_memory.tools import SERVER_TOOLS, Answer, MemoryTool
-from hybrid_memory.tools.reading import NOTHING_KNOWN
 from hybrid_memory.validation import shown
-
-
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """An owner, and the shared spaces that the server opens to them.
-
-    Attributes:
-        tenant, user, agent: the owner, as in `HybridMemory.scoped`.
-        session: the conversation whose summary is shown; None shows one summary of all conversations.
-        spaces: names of shared spaces; the grants of a space are still checked at every call.
-
-    Raises:
-        InvalidScopeError: no owner is named, or a name is malformed.
-        InvalidInputError: there are spaces but neither a user nor an agent, or ``spaces`` is not a collection of names.
-    """
-
-    tenant: str | None = None
-    user: str | None = None
-    agent: str | None = None
-    session: str | None = None
-    spaces: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        scope_of(tenant=self.tenant, user=self.user, agent=self.agent, session=self.session)
-        if not isinstance(self.spaces, tuple):  # a text would be taken letter by letter
-            raise InvalidInputError(f"spaces must be names in a tuple, got {shown(self.spaces)}")
-        if self.spaces and self.user is None and self.agent is None:
-            raise InvalidInputError("spaces need a user or an agent: give user=, agent= or both")
-        for name in self.spaces:
-            scope_of(tenant=self.tenant, space=name)
-
-    def of(self, memory: HybridMemory) -> ScopedMemory:
-        """The owner's memory in this store."""
-        return memory.scoped(tenant=self.tenant, user=self.user, agent=self.agent, session=self.session)
-
 
 NAME = "hybrid-memory"
 INSTRUCTIONS = (
@@ -80,37 +37,35 @@ NOBODY = AnyHttpUrl("http://localhost")
 
 
 @checked
-def server(memory: HybridMemory, binding: Binding, *, token: str | None = None) -> MCPServer[Any]:
-    """A server of the official SDK with the memory's tools and resources; you can add more tools to it.
+def server(memory: ScopedMemory, *, spaces: tuple[str, ...] = (), token: str | None = None) -> MCPServer[Any]:
+    """A server of the official SDK with the memory's tools; you can add more to it, and ``run("stdio")``.
 
     Args:
-        memory: an open memory; you close it after the server has stopped.
-        binding: the owner.
+        memory: the owner's memory; you close the store after the server has stopped.
+        spaces: names of shared spaces that are open to clients; their grants are still checked at every call.
         token: the token that clients must send over HTTP, at least 16 characters; stdio needs none.
 
     Raises:
         InvalidInputError: the token is too short, or contains other characters than ASCII letters, digits and
-            punctuation.
+            punctuation; or the name of a space is malformed, or there are spaces but neither a user nor an agent.
     """
     from hybrid_memory import __version__  # noqa: PLC0415 - the front door imports what stands below it
 
-    owner = binding.of(memory)
+    for name in spaces:
+        memory.space(name)
     security: dict[str, Any] = {}
     if token is not None:
         auth = AuthSettings(issuer_url=NOBODY, resource_server_url=None)
         security = {"token_verifier": OneToken(token), "auth": auth}
-    made = MCPServer[Any](
+    return MCPServer[Any](
         NAME,
         title="Hybrid memory",
         instructions=INSTRUCTIONS,
         version=__version__,
-        tools=[_bound(tool, owner, binding.spaces) for tool in SERVER_TOOLS],
+        tools=[_bound(tool, memory, spaces) for tool in SERVER_TOOLS],
         log_level="WARNING",
         **security,
     )
-    for name, description in RESOURCES.items():
-        _add(made, owner, name, description)
-    return made
 
 
 class OneToken:
@@ -187,29 +142,6 @@ def _bound(tool: MemoryTool, memory: ScopedMemory, spaces: tuple[str, ...]) -> T
     return made
 
 
-RESOURCES = {
-    "profile": "What is known about the user.",
-    "summary": "The summary of older turns that no longer fit into a prompt.",
-    "blocks": "Working context: the labelled texts that are in every prompt.",
-}
-"""By name, which is the end of the URI."""
-
-
-def _add(made: MCPServer[Any], memory: ScopedMemory, name: str, description: str) -> None:
-    @made.resource(f"memory://{name}", name=name, title=name.title(), description=description, mime_type="text/plain")
-    async def resource() -> str:
-        try:
-            if name == "profile":
-                return (await memory.aprofile()).text or NOTHING_KNOWN
-            if name == "summary":
-                return (await memory.asummary()).text or "Nothing has been summarised yet."
-            blocks = (await memory.ablocks()).values()
-            parts = [(f"## {block.label}", block.description, block.value or "(empty)") for block in blocks]
-            return "\n\n".join(filter(None, chain(*parts))) or "There are no blocks yet."
-        except HybridMemoryError as error:
-            raise ResourceError(str(error)) from error
-
-
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 TOKEN_BYTES = 32
@@ -217,15 +149,17 @@ SECONDS_TO_END = 2
 """The time to finish answers when the server is stopped; then streams that clients keep open are closed."""
 
 
-def application(memory: HybridMemory, binding: Binding, *, token: str, hosts: Collection[str] = ()) -> Starlette:
+def application(
+    memory: ScopedMemory, *, spaces: tuple[str, ...] = (), token: str, hosts: Collection[str] = ()
+) -> Starlette:
     """The server as an ASGI application, at ``/mcp``.
 
     A request without the token gets 401; one whose Host or Origin is neither the loopback nor in ``hosts`` gets 421 or
     403.
 
     Args:
-        memory: an open memory.
-        binding: the owner.
+        memory: the owner's memory.
+        spaces: see `server`.
         token: see `server`.
         hosts: host names, without a port, by which clients reach it in addition to the loopback.
     """
@@ -235,14 +169,14 @@ def application(memory: HybridMemory, binding: Binding, *, token: str, hosts: Co
         allowed_hosts=[form for name in names for form in (name, f"{name}:*")],
         allowed_origins=[f"{scheme}://{form}" for name in names for form in (name, f"{name}:*") for scheme in schemes],
     )
-    made = server(memory, binding, token=token)
+    made = server(memory, spaces=spaces, token=token)
     return made.streamable_http_app(streamable_http_path=PATH, transport_security=security)
 
 
 def serve_http(
-    memory: HybridMemory,
-    binding: Binding,
+    memory: ScopedMemory,
     *,
+    spaces: tuple[str, ...] = (),
     port: int = 0,
     host: str = "127.0.0.1",
     hosts: Collection[str] = (),
@@ -252,8 +186,8 @@ def serve_http(
     """Serve until the process is interrupted.
 
     Args:
-        memory: an open memory.
-        binding: the owner.
+        memory: the owner's memory.
+        spaces: see `server`.
         port: the port; 0 chooses a free one.
         host: the address to listen on; by default only this machine can connect.
         hosts: host names by which clients reach it in addition to ``host``.
@@ -266,7 +200,7 @@ def serve_http(
     """
     token = token or secrets.token_urlsafe(TOKEN_BYTES)
     own = () if _anywhere(host) else (_in_url(host),)
-    app = application(memory, binding, token=token, hosts=[*own, *hosts])
+    app = application(memory, spaces=spaces, token=token, hosts=[*own, *hosts])
     config = uvicorn.Config(
         app, host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=SECONDS_TO_END
     )
@@ -288,56 +222,3 @@ def _anywhere(host: str) -> bool:
 
 def _in_url(host: str) -> str:
     return f"[{host}]" if ":" in host else host
-
-
-STDIN = 0
-CHUNK_BYTES = 65536
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-
-def serve_stdio(memory: HybridMemory, binding: Binding) -> None:
-    """Serve this process's stdin and stdout until stdin ends; other output goes to stderr meanwhile.
-
-    Call it in the main thread.
-
-    Args:
-        memory: an open memory.
-        binding: the owner.
-
-    Raises:
-        KeyboardInterrupt: it was interrupted or terminated.
-    """
-    made, interrupted = server(memory, binding), threading.Event()
-    # The SDK reads stdin in a thread, which only input or the end of input wakes: so at a signal stdin ends.
-    stdin, (reading, writing) = os.dup(STDIN), os.pipe()
-    os.dup2(reading, STDIN)
-    os.close(reading)
-
-    def end(*_: object) -> None:
-        interrupted.set()
-        _close(writing)
-
-    def pass_on() -> None:
-        with suppress(OSError):
-            while chunk := os.read(stdin, CHUNK_BYTES):
-                while chunk:
-                    chunk = chunk[os.write(writing, chunk) :]
-        _close(writing)
-
-    before = {number: signal.signal(number, end) for number in SIGNALS}
-    threading.Thread(target=pass_on, daemon=True).start()
-    try:
-        made.run("stdio")
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        os.dup2(stdin, STDIN)
-    if interrupted.is_set():
-        raise KeyboardInterrupt
-
-
-def _close(descriptor: int) -> None:
-    """Let the reader see the end; the descriptor stays reserved, so that late writers hit no other file."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, descriptor)
-    os.close(nowhere)
