@@ -14,6 +14,7 @@ app = typer.Typer(rich_markup_mode="markdown")
 """Registered under the entry point group ``hybrid_memory.commands``."""
 
 PagePort = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 chooses a free one.")]
+Write = Annotated[bool, typer.Option("--write", help="Let the page review facts and forget turns; else it only reads.")]
 Browser = Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")]
 
 
@@ -23,6 +24,7 @@ def inspect(
     store: StoreName,
     *,
     port: PagePort = 0,
+    write: Write = False,
     browser: Browser = False,
     owner: Owner,
 ) -> None:
@@ -34,13 +36,13 @@ def inspect(
     """
     from hybrid_memory_inspector import serve  # noqa: PLC0415 - optional, and slow
 
-    with open_store(store, read_only=True, background=False) as memory:
+    with open_store(store, read_only=not write, background=False) as memory:
         scope = owner.of(memory, known=True).scope if any(astuple(owner)) else None
 
         def ready(address: str) -> None:
             typer.echo(f"Open {address}")
-            typer.echo("The page only reads. Ctrl-C ends it.", err=True)
+            typer.echo(f"The page {'may change the memory' if write else 'only reads'}. Ctrl-C ends it.", err=True)
             if browser and not webbrowser.open(address):
                 typer.echo("there is no browser to open it in", err=True)
 
-        serve(memory, port=port, scope=scope, ready=ready)
+        serve(memory, port=port, writable=write, scope=scope, ready=ready)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as ASGIScope
@@ -91,3 +93,18 @@ def _cookie(headers: Headers, name: str) -> str:
     except CookieError:
         return ""
     return "" if result is None else result.value
+
+
+def form_token(token: str) -> str:
+    """What a form of the page carries, to tell it from one of another page."""
+    return hmac.new(token.encode(), b"form", hashlib.sha256).hexdigest()
+
+
+def from_own_form(request: Request, given: str, token: str) -> bool:
+    """Whether a form was sent by this page."""
+    origin = request.headers.get("origin")
+    # A page that gives no referrer has the origin null, as others have that hide theirs; browsers say which it is.
+    own = request.headers.get("sec-fetch-site") == "same-origin" if origin == "null" else True
+    if not own or origin not in {None, "null", f"http://{request.headers['host']}"}:
+        return False
+    return hmac.compare_digest(given.encode(errors="replace"), form_token(token).encode())

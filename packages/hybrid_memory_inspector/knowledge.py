@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from hybrid_memory import Block, EventKind, Fact, Section
+from hybrid_memory import Block, EventKind, Fact, ScopedMemory, Section
 from hybrid_memory.analysis import handle
+from hybrid_memory.errors import InvalidInputError
 from hybrid_memory_inspector.log import row_of
 from hybrid_memory_inspector.reading import PageRequest, holds, state_of
 
@@ -54,6 +56,22 @@ def knowledge(request: PageRequest) -> dict[str, Any]:
         "q": words,
         "unread": bool(newest) and newest[0].position > upto,
     }
+
+
+def decide(memory: ScopedMemory, fields: Mapping[str, str]) -> None:
+    """Approve, correct or reject the fact that a form names."""
+    fact = next((fact for fact in memory.facts(history=True) if str(fact.id) == fields.get("fact")), None)
+    if fact is None:
+        raise InvalidInputError("this fact is no longer there: look at the facts again")
+    match fields.get("does"):
+        case "approve":
+            memory.resolve(fact)
+        case "reject":
+            memory.resolve(fact, reject=True)
+        case "correct":
+            memory.resolve(fact, value=fields.get("value", ""))
+        case _:
+            raise InvalidInputError("choose to approve, correct or reject it")
 
 
 def summaries(request: PageRequest) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The log of an owner, newest first, and a single event."""
+"""The log of an owner, newest first, a single event, and forgetting events in two steps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from starlette.exceptions import HTTPException
 
-from hybrid_memory import Event, EventKind, Fact, Tier
+from hybrid_memory import Event, EventKind, Fact, HybridMemory, Tier
 from hybrid_memory.analysis import handle, spoken
 from hybrid_memory.display import counted
 from hybrid_memory_inspector.reading import KINDS, MESSAGES, RECENT, PageRequest, holds, moment_of, state_of, tiers_of
@@ -67,9 +67,8 @@ def timeline(request: PageRequest) -> dict[str, Any]:
         newest = request.scoped.events(**_until(before), kinds=kinds, limit=PAGE + 1)
         events = newest[-PAGE:]
         older = events[0].position if len(newest) > PAGE else None
-    tiers = tiers_of(request, events)
     return {
-        "rows": [row_of(event, tiers[event.position]) for event in reversed(events)],
+        "rows": rows_of(request, events),
         "kind": kind,
         "kinds": {**KINDS, EVERYTHING: EVERYTHING},
         "q": words,
@@ -100,6 +99,12 @@ def _holding(
             return matches[::-1], None
         limits = {**limits, "before": events[0].position}
     return matches[::-1], limits["before"]
+
+
+def rows_of(request: PageRequest, events: list[Event]) -> list[Row]:
+    """The events as rows, the last one first."""
+    tiers = tiers_of(request, events)
+    return [row_of(event, tiers[event.position]) for event in reversed(events)]
 
 
 def row_of(event: Event, tiers: list[Tier], *, most: int = SHOWN_CHARS) -> Row:
@@ -210,3 +215,19 @@ def _around(request: PageRequest, event: Event) -> list[Row]:
     after = scoped.events(before=event.position + 1 + AROUND, kinds=MESSAGES, limit=AROUND)
     later = [other for other in after if other.position > event.position][:NEIGHBOURS]
     return [row_of(other, []) for other in (*before, *later)]
+
+
+def asking(memory: HybridMemory, request: PageRequest) -> dict[str, Any]:
+    """What would go with a turn.
+
+    Args:
+        memory: that may be written to.
+        request: of now, with the position.
+
+    Raises:
+        InvalidInputError: it is no turn of this owner.
+    """
+    position = request.number("position", 0)
+    receipt = memory.for_scope(request.scope.owner).forget(ids=handle(position, position), dry_run=True)
+    events = request.memory.for_scope(request.scope.owner).events(which=receipt.positions)
+    return {"position": position, "receipt": receipt, "rows": rows_of(request, events)}

@@ -68,8 +68,8 @@ def fresh() -> Iterator[HybridMemory]:
 def browse() -> Callable[..., TestClient]:
     """Gives a client that has the token."""
 
-    def browser(memory: HybridMemory) -> TestClient:
-        page = application(memory, token=TOKEN)
+    def browser(memory: HybridMemory, *, writable: bool = False) -> TestClient:
+        page = application(memory, token=TOKEN, writable=writable)
         headers = {"authorization": f"Bearer {TOKEN}"}
         return TestClient(page, base_url=ADDRESS, headers=headers, follow_redirects=False)
 
@@ -79,3 +79,8 @@ def browse() -> Callable[..., TestClient]:
 @pytest.fixture
 def reader(told: HybridMemory, browse: Callable[..., TestClient]) -> TestClient:
     return browse(told)
+
+
+@pytest.fixture
+def writer(told: HybridMemory, browse: Callable[..., TestClient]) -> TestClient:
+    return browse(told, writable=True)

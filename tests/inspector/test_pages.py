@@ -69,7 +69,7 @@ def test_every_page_shows_every_kind_of_event_and_changes_nothing(fresh: HybridM
     every_kind(fresh)
     # Not read for facts yet, and not indexed.
     fresh.scoped(user="alice", session="new").remember("I work as a pilot now. What was my job?")
-    services, browser = fresh._runtime.services, browse(fresh)
+    services, browser = fresh._runtime.services, browse(fresh, writable=True)
     before = {owner: services.truth.read(owner) for owner in fresh.owners()}
     applied = {owner: services.index.status(owner).applied for owner in fresh.owners()}
     events = before[Scope(user="alice")]
@@ -88,16 +88,17 @@ def test_every_page_shows_every_kind_of_event_and_changes_nothing(fresh: HybridM
 
 
 def test_a_crafted_text_is_text_on_every_page(told: HybridMemory, browse: Any) -> None:
-    browser = browse(told)
+    browser = browse(told, writable=True)
+    note = told.scoped(user="alice").recall("note to self")[0].record.turn
     shown = set()
-    for path in [*pages_of(told), f"{ALICE}/timeline?at=%1b%e2%80%ae<script>"]:
+    for path in [*pages_of(told), f"{ALICE}/forget?position={note}", f"{ALICE}/timeline?at=%1b%e2%80%ae<script>"]:
         page = browser.get(path).text
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u200b\u202a-\u202e\u2066-\u2069\U000e0041]", page), path
         assert not re.search(r"<(script|img|b>|iframe)|href=.javascript|\bon\w+=|style=", unquoted(page)), path
         if "&lt;script&gt;" in page and "⟨U+202E⟩gnp.exe" in page and "⟨U+001B⟩[31m" in page:
             assert "{{ 7 * 7 }}" in page
             shown.update(re.split("[/?]", path)[3:4])
-    assert shown >= set(PAGES)
+    assert shown >= {*PAGES, "forget"}
 
 
 def unquoted(page: str) -> str:

@@ -27,7 +27,7 @@ COMMAND = "import typer; from hybrid_memory_inspector.cli import inspect; typer.
 TRIP = "/o/user=alice&session=trip"
 PATHS = ["/", "/o/user=alice/prompt"]
 PATHS += [f"{TRIP}/{name}" for name in PAGES if name != "event"]
-PATHS += [f"{TRIP}/{name}" for name in "event?position=5 facts?at=5 timeline?q=night".split()]
+PATHS += [f"{TRIP}/{name}" for name in "event?position=5 forget?position=1 facts?at=5 timeline?q=night".split()]
 PATHS += [f"{TRIP}/search?q=night+train&missing=%231"]
 
 
@@ -40,8 +40,9 @@ def link(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with open_memory(config) as memory:
         alice = memory.scoped(user="alice", session="trip")
         tell(alice)
+        alice.remember("My secret word is halcyon.")
         memory.flush(progress=False)
-    command = [sys.executable, "-c", COMMAND, str(path), "--user", "alice"]
+    command = [sys.executable, "-c", COMMAND, str(path), "--write", "--user", "alice"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603
         try:
             assert process.stdout is not None
@@ -192,3 +193,21 @@ def test_axe_finds_nothing_on_any_page(chromium: Browser, link: str, scheme: Any
         problems = tab.evaluate("axe.run().then(r => r.violations.map(v => [v.id, v.nodes.map(n => n.html)]))")
         assert problems == [], path
     context.close()
+
+
+def test_forgetting_with_a_confirmation_by_keyboard(page: Page, link: str) -> None:
+    page.goto(f"{base_of(link)}/o/user=alice/search?q=secret+word+halcyon&k=1")
+    assert "halcyon" in page.inner_text(".hits")
+    page.locator(".hits a.place").first.press("Enter")
+    page.wait_for_url("**/event?position=*")
+    go_to(page, lambda told: "Forget …" in told)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/forget?position=*")
+    assert "halcyon" in page.inner_text(".log")
+    go_to(page, lambda told: told.split(" | ")[1] == "confirmed")
+    page.keyboard.press("Space")
+    go_to(page, lambda told: "Forget for good" in told)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/timeline")
+    page.goto(f"{base_of(link)}/o/user=alice/search?q=secret+word+halcyon&k=20")
+    assert "halcyon" not in page.inner_text(".hits")
