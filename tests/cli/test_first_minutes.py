@@ -11,6 +11,7 @@ import pytest
 
 import hybrid_memory
 from hybrid_memory.apps.cli import main
+from hybrid_memory.apps.cli.app import INSTEAD
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "gbk"])
@@ -84,6 +85,17 @@ def test_a_turn_is_remembered_and_found_and_its_words_need_no_quotes(command: An
         "I moved to Porto."
     ]
     assert command("remember", store, " ") == 2
+
+
+def test_a_verb_of_other_days_or_of_python_leads_to_the_one_there_is(command: Any) -> None:
+    for name, verb in INSTEAD.items():
+        assert command(name, "memory.db") == 2
+        words = " ".join(command.err.replace("│", " ").split())
+        assert f"No such command '{name}': use {verb}." in words
+    assert command("facts") == 2
+    assert "profile --about anyone" in command.err
+    assert command("sarch") == 2
+    assert "Did you mean 'search'?" in command.err
 
 
 def test_the_command_is_the_package_itself_too() -> None:

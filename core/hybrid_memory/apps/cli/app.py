@@ -32,6 +32,23 @@ FAILED = 1
 INTERRUPTED = 130
 
 
+INSTEAD = {
+    "add": "remember",
+    "assemble": "inspect, which shows what a prompt would hold",
+    "chat": "mcp, which serves a memory to a chat program",
+    "compact": "inspect, which shows summaries; compaction is configured, or called in Python",
+    "delete": "forget",
+    "demo": "make demo in the repository, or remember, which makes a store",
+    "doctor": "check",
+    "facts": "profile --about anyone, or profile --review",
+    "list": "history",
+    "recall": "search",
+    "sessions": "history",
+    "summary": "inspect, which shows summaries",
+}
+"""What does the work of verbs that are gone, and of those that Python and other memories have."""
+
+
 class Verbs(TyperGroup):
     """The verbs of this package, and those that packages register as entry points.
 
@@ -47,6 +64,12 @@ class Verbs(TyperGroup):
                 _report(f"the commands of {entry.value} cannot be imported: {error}")
                 continue
             self.commands.update(others.commands)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """As Typer does; a name that people may try leads to the verb that does it."""
+        if args[0] in INSTEAD and args[0] not in self.commands:
+            ctx.fail(f"No such command {args[0]!r}: use {INSTEAD[args[0]]}.")
+        return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(
