@@ -23,7 +23,7 @@ LEAST_TOKENS = 20
 NOTHING = "[left out]"
 """Providers refuse a result without content."""
 
-_HANDLE = re.compile(r"\bresult_id=\S")
+_DIGEST = re.compile(r'^read on: \w+\("#\d', re.MULTILINE)
 
 Count = Callable[[Sequence[BaseMessage]], int]
 Shorten = Callable[[str, str | None, int], str]
@@ -96,7 +96,7 @@ def _shortened(messages: Sequence[AnyMessage], row: int, *, limit: int, shorten:
     )
 
     def short(text: str) -> str:
-        if not text.strip() or _HANDLE.search(text):
+        if not text.strip() or _DIGEST.search(text):
             return text
         return shorten(text, question if question and question.strip() else None, limit) or NOTHING
 

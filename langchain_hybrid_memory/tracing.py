@@ -22,7 +22,7 @@ CHAINS = frozenset({"compact", "learn", "offload"})
 def shown_in_run(run: Runner) -> AbstractContextManager[None]:
     """A context manager that traces the memory's work as child runs of the current run, if it has callbacks.
 
-    A recall is a retriever run ``hybrid_memory.recall``; compaction, learning, offloading and digests are chain runs
+    A recall is a retriever run ``hybrid_memory.recall``; compaction, learning and offloading are chain runs
     such as ``hybrid_memory.compact``. Query and words appear only with the memory's setting ``trace_content``.
     """
     config = ensure_config()
@@ -42,16 +42,11 @@ class RunTracer:
 
     def __init__(self, manager: Any) -> None:
         self._manager = manager
-        self._digests: list[Span] = []
 
     def __call__(self, span: Span) -> AbstractContextManager[None] | AbstractAsyncContextManager[None]:
         if span.name == "recall":
             return self._retrieval(span)
-        if span.name in CHAINS or span.name == "assemble":
-            return self._chain(span)
-        if span.name == "digest":  # made between two steps of a prompt, where nothing can be awaited
-            self._digests.append(span)
-        return nullcontext()
+        return self._chain(span) if span.name in CHAINS else nullcontext()
 
     @asynccontextmanager
     async def _retrieval(self, span: Span) -> AsyncIterator[None]:
@@ -67,23 +62,14 @@ class RunTracer:
 
     @asynccontextmanager
     async def _chain(self, span: Span) -> AsyncIterator[None]:
-        made = await self._begun(span) if span.name in CHAINS else None
+        name = f"hybrid_memory.{span.name}"
+        made = await _result(self._manager.on_chain_start(None, dict(span.attributes), name=name))
         try:
             yield
         except BaseException as error:
-            if made is not None:
-                await _result(made.on_chain_error(_error(span, error)))
+            await _result(made.on_chain_error(_error(span, error)))
             raise
-        finally:
-            digests, self._digests = self._digests, []
-            for digest in digests:
-                await _result((await self._begun(digest)).on_chain_end(dict(digest.attributes)))
-        if made is not None:
-            await _result(made.on_chain_end(dict(span.attributes)))
-
-    async def _begun(self, span: Span) -> Any:
-        name = f"hybrid_memory.{span.name}"
-        return await _result(self._manager.on_chain_start(None, dict(span.attributes), name=name))
+        await _result(made.on_chain_end(dict(span.attributes)))
 
 
 def _hidden(hit: Hit) -> Document:
