@@ -1,4 +1,4 @@
-"""A LangGraph store over the memory: items in namespaces, with a time to live, searched by words and meaning."""
+"""A LangGraph store over the memory: items in namespaces, searched by words and meaning."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -25,7 +24,6 @@ from langgraph.store.base import (
     Result,
     SearchItem,
     SearchOp,
-    TTLConfig,
     get_text_at_path,
     tokenize_path,
 )
@@ -34,7 +32,6 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.adapters import (
-    SWEEP_EVERY,
     FindItems,
     GetItem,
     Item,
@@ -156,7 +153,7 @@ class HybridMemoryStore(BaseStore):
 
     Without a memory it behaves like ``InMemoryStore`` and takes the same ``index``. Values are JSON; dates, models and
     tuples are converted to JSON. With a query, ``score`` is in [0, 1] and relative to the best item of that search;
-    items without an index come last, without a score. Deleted and expired items are destroyed in log, index and files,
+    items without an index come last, without a score. Deleted items are destroyed in log, index and files,
     with all their earlier values.
 
     The ``filter`` of a search takes values or operators: ``$eq``, ``$ne``, ``$gt``, ``$gte``, ``$lt``, ``$lte``, and
@@ -169,15 +166,11 @@ class HybridMemoryStore(BaseStore):
         tenant: the tenant; each has its own items.
         index: ``fields`` are the paths to search, by default the whole value. ``embed`` is the embedder of a store
             without a memory, which otherwise searches words alone; a memory has its own. ``dims`` is not needed.
-        ttl: ``default_ttl`` in minutes, ``refresh_on_read``, and ``sweep_interval_minutes``, the minimum time between
-            two writes that destroy expired items (default 5). Expired items are never returned.
 
     Raises:
         InvalidConfigError: ``embed`` is given together with a memory.
-        InvalidInputError: ``fields`` is not a list of paths, or a time is not a number of minutes.
+        InvalidInputError: ``fields`` is not a list of paths.
     """
-
-    supports_ttl = True
 
     @checked
     def __init__(
@@ -186,7 +179,6 @@ class HybridMemoryStore(BaseStore):
         *,
         tenant: str | None = None,
         index: IndexConfig | None = None,
-        ttl: TTLConfig | None = None,
     ) -> None:
         super().__init__()
         embed = (index or {}).get("embed")
@@ -196,12 +188,8 @@ class HybridMemoryStore(BaseStore):
         elif embed is not None:
             raise InvalidConfigError("the memory embeds: give open_memory(embedder=...) what is in index['embed']")
         self.index_config = index
-        self.ttl_config = ttl
-        for number in ((ttl or {}).get("default_ttl"), every := (ttl or {}).get("sweep_interval_minutes")):
-            if number is not None:
-                _minutes(number)
         self._fields = [_tokenized(path) for path in _paths(index)]
-        self._items = memory.items(AGENT, tenant=tenant, sweep_every=SWEEP_EVERY if every is None else _minutes(every))
+        self._items = memory.items(AGENT, tenant=tenant)
 
     @checked
     def batch(self, ops: Iterable[Op]) -> list[Result]:
@@ -218,19 +206,12 @@ class HybridMemoryStore(BaseStore):
         asked = list(ops)
         return _results(asked, await self._items.abatch(list(map(self._operation, asked))))
 
-    def sweep_ttl(self) -> int:
-        """Destroy expired items now and return their number."""
-        return self._items.sweep()
-
-    async def asweep_ttl(self) -> int:
-        return await self._items.asweep()
-
     def _operation(self, op: Op) -> ItemOperation:
         _check_labels(op)
         if isinstance(op, PutOp):
             return self._put(op)
         if isinstance(op, GetOp):
-            return GetItem(tuple(op.namespace), op.key, op.refresh_ttl)
+            return GetItem(tuple(op.namespace), op.key)
         if isinstance(op, ListNamespacesOp):
             _check_page(op.limit, op.offset, op.max_depth)
             return ListNamespaces()
@@ -243,7 +224,6 @@ class HybridMemoryStore(BaseStore):
             where=partial(holds, conditions=op.filter) if op.filter else None,
             limit=op.limit,
             offset=op.offset,
-            refresh=op.refresh_ttl,
         )
 
     def _put(self, op: PutOp) -> PutItem:
@@ -252,8 +232,7 @@ class HybridMemoryStore(BaseStore):
         value = _json_form(op)
         paths = [] if op.index is False else self._fields if op.index is None else list(map(_tokenized, op.index))
         texts = tuple(text for path in paths for text in get_text_at_path(value, path))
-        ttl = None if op.ttl is None else _minutes(op.ttl)
-        return PutItem(tuple(op.namespace), op.key, value, texts, ttl)
+        return PutItem(tuple(op.namespace), op.key, value, texts)
 
 
 def _paths(index: IndexConfig | None) -> list[str]:
@@ -276,13 +255,6 @@ def _json_form(op: PutOp) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidInputError(f"the value of {shown(op.key)} must be a dict, got {shown(op.value)}")
     return value
-
-
-def _minutes(number: float) -> timedelta:
-    try:
-        return timedelta(minutes=number)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInputError(f"not a time in minutes: {shown(number)}: {error}") from None
 
 
 @checked

@@ -29,8 +29,8 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HOME = ("users", "alice")
 
 
-def put(key: str, words: str, *more: str, ttl: timedelta | None = None) -> PutItem:
-    return PutItem(HOME, key, {"text": words}, (words, *more), ttl)
+def put(key: str, words: str, *more: str) -> PutItem:
+    return PutItem(HOME, key, {"text": words}, (words, *more))
 
 
 def one(items: ItemMemory, operation: ItemOperation) -> Any:
@@ -83,18 +83,6 @@ def test_an_earlier_value_is_never_found_whoever_asks(opened: Open, face: Face) 
         assert zebras(again) == expected
 
 
-def test_what_expired_is_hidden_at_once_and_destroyed_later(opened: Open, clock: Clock, tmp_path: Path) -> None:
-    timed = opened(clock=clock).items("app")
-    timed.batch([put("a", "kangaroo", ttl=timedelta(minutes=10)), put("b", "for ever")])
-    one(timed, FindItems(query="kangaroo", refresh=False))
-    clock.now += timedelta(minutes=10)
-    assert timed.batch([GetItem(HOME, "a"), FindItems(query="kangaroo")])[0] is None
-    assert words(one(timed, FindItems(query="kangaroo"))) == ["for ever"]
-    assert b"kangaroo" in stored(tmp_path)
-    one(timed, put("c", "another"))
-    assert b"kangaroo" not in stored(tmp_path)
-
-
 def test_a_deletion_destroys_values_to_the_last_byte(opened: Open, clock: Clock, tmp_path: Path, face: Face) -> None:
     memory = opened(clock=clock)
     items = memory.items("app")
@@ -104,17 +92,14 @@ def test_a_deletion_destroys_values_to_the_last_byte(opened: Open, clock: Clock,
     one(face(items), PutItem(HOME, "a", None))
     there = stored(tmp_path)
     assert not [name for name in (b"armadillo", b"aardvark") if name in there]
-    # So soon after the files were cleaned, the next deletion leaves that to a later write, or to a sweep.
+    # So soon after the files were cleaned, the next deletion leaves that to a later write.
     one(face(items), PutItem(HOME, "b", None))
     assert "buffalo" not in str(memory._runtime.services.truth.read(items.scope))
     assert memory.stats().records == 2
     clock.now += timedelta(minutes=6)
     one(items, put("d", "d"))
     assert b"buffalo" not in stored(tmp_path)
-    one(face(items), PutItem(HOME, "c", None))
-    face(items).sweep()
-    assert b"camel" not in stored(tmp_path)
-    assert sorted(item.key for item in one(items, FindItems())) == ["d", "keep"]
+    assert sorted(item.key for item in one(items, FindItems())) == ["c", "d", "keep"]
 
 
 def test_a_deletion_cut_short_is_finished_later(opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,11 +137,10 @@ def test_what_another_handle_puts_meanwhile_is_seen_and_stays(opened: Open) -> N
 KEYS = st.sampled_from(["a", "b", "c"])
 STEPS = st.lists(
     st.one_of(
-        st.tuples(st.just("put"), KEYS, st.sampled_from([None, 1, 5]), st.integers(0, 2)),
+        st.tuples(st.just("put"), KEYS, st.integers(0, 2)),
         st.tuples(st.just("delete"), KEYS),
         st.tuples(st.just("get"), KEYS),
         st.tuples(st.just("pass"), st.sampled_from([0.1, 1.0, 6.0])),
-        st.tuples(st.just("sweep")),
     ),
     max_size=25,
 )
@@ -167,28 +151,22 @@ STEPS = st.lists(
 def test_the_fold_is_the_same_however_it_is_read(steps: list[tuple[Any, ...]]) -> None:
     """What was kept up to date, and what a process reads that starts now, agree with a dict and with one another."""
     clock = Clock(NOON)
-    oracle: dict[str, tuple[int, datetime, timedelta | None]] = {}
+    oracle: dict[str, int] = {}
     with open_memory("memory://", embedder="none", clock=clock) as memory:
         items = memory.items("app")
         for number, step in enumerate(steps):
-            oracle = {k: v for k, v in oracle.items() if v[2] is None or v[1] + v[2] > clock.now}
             if step[0] == "put":
-                ttl = None if step[2] is None else timedelta(minutes=step[2])
-                texts = tuple(f"text {number} {part}" for part in range(step[3]))
-                one(items, PutItem((), step[1], {"n": number}, texts, ttl))
-                oracle[step[1]] = (number, clock.now, ttl)
+                texts = tuple(f"text {number} {part}" for part in range(step[2]))
+                one(items, PutItem((), step[1], {"n": number}, texts))
+                oracle[step[1]] = number
             elif step[0] == "delete":
                 one(items, PutItem((), step[1], None))
                 oracle.pop(step[1], None)
             elif step[0] == "get":
                 item = one(items, GetItem((), step[1]))
-                assert (None if item is None else item.value["n"]) == oracle.get(step[1], (None,))[0]
-                if step[1] in oracle:
-                    oracle[step[1]] = (oracle[step[1]][0], clock.now, oracle[step[1]][2])
-            elif step[0] == "pass":
-                clock.now += timedelta(minutes=step[1])
+                assert (None if item is None else item.value["n"]) == oracle.get(step[1])
             else:
-                items.sweep()
+                clock.now += timedelta(minutes=step[1])
             services = memory._runtime.services
             one(items, ListNamespaces())
             known = drive(services.state(ItemsProjection).read(InlineRunner(), services, items.scope))

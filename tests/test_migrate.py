@@ -58,7 +58,7 @@ def fill(memory: HybridMemory) -> None:
     team = alice.space("团队 {1}").create()
     team.grant(user="carol", right="read")
     team.remember("The cat of the team.")
-    memory.items("app").batch([PutItem(("users", "a"), "k", {"text": "tea"}, ("likes tea",), None)])
+    memory.items("app").batch([PutItem(("users", "a"), "k", {"text": "tea"}, ("likes tea",))])
     memory.scoped(tenant="北", user="a:b {c}'\\", agent="g", session="s:1").remember("strange names")
     chat = memory.scoped(user="dora", session="s1")
     for number in range(12):

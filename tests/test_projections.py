@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +64,7 @@ def full_of(memory: HybridMemory) -> ScopedMemory:
 
 async def put_item(handle: ScopedMemory) -> None:
     put = PutItem(("pets",), "first", {"name": CANARY}, texts=(f"A {CANARY}.", "And more."))
-    await batch(InlineRunner(), handle._services, handle.scope.owner, [put], timedelta(hours=1))
+    await batch(InlineRunner(), handle._services, handle.scope.owner, [put])
 
 
 def holding(memory: HybridMemory) -> set[EventKind]:

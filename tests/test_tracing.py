@@ -96,7 +96,6 @@ def test_each_operation_is_a_span_beneath_the_one_that_it_belongs_to(
         "      embeddings",
         "    embeddings",
         "offload",
-        "  digest",
         "compact",
         "delete_memory",
     ]
@@ -153,7 +152,7 @@ def test_work_in_the_background_begins_a_trace_of_its_own(opened: Open, face: Fa
 
 
 def calls(memory: ScopedMemory) -> Counter[str]:
-    """How often each function of the tracing is called in a write, a recall, a prompt and a digest."""
+    """How often each function of the tracing is called in a write, a recall, a prompt and an offload."""
     counted: Counter[str] = Counter()
     ours = (tracing.__file__, sys.modules[observe.__module__].__file__)
 

@@ -46,7 +46,7 @@ from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Origin, Role
 from hybrid_memory.memory import HybridMemory, ScopedMemory
 from hybrid_memory.memory.faces import Part, verb
 from hybrid_memory.memory.files import MemoryFiles
-from hybrid_memory.memory.store import SWEEP_EVERY, close_all, held, memory_at, url_of
+from hybrid_memory.memory.store import close_all, held, memory_at, url_of
 from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import TWINS, Runner, two_faces
@@ -63,7 +63,7 @@ from hybrid_memory.urls import shown_url
 from hybrid_memory.validation import checked_text, instant, shown
 
 __all__ = [
-    "LEAST_TOKENS", "ORIGIN", "REST", "SWEEP_EVERY", "TWINS", "Content", "File", "FindItems", "GetItem",
+    "LEAST_TOKENS", "ORIGIN", "REST", "TWINS", "Content", "File", "FindItems", "GetItem",
     "How", "Item", "ItemOperation", "ListNamespaces", "LruCache", "MemoryFiles", "Portion", "PutItem", "Runner",
     "Scalar", "Span", "as_shown", "budget_of", "checked", "checked_blocks", "checked_text", "close_all", "encodable",
     "encodable_json", "estimate_tokens", "faces", "handle", "held", "hide", "instant", "listening",

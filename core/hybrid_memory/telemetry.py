@@ -32,7 +32,7 @@ def observe(
 
     Spans follow the GenAI conventions: ``search_memory``, ``create_memory``, ``delete_memory`` and ``embeddings``, with
     ``gen_ai.memory.store.id``, a hash of the memory's URL, and ``gen_ai.memory.record.count``. Others are named
-    ``assemble``, ``compact``, ``learn``, ``index``, ``offload`` and ``digest``. Our own attributes start with
+    ``assemble``, ``compact``, ``learn``, ``index`` and ``offload``. Our own attributes start with
     ``hybrid_memory.``. Background work starts its own trace.
 
     Args:

@@ -60,7 +60,6 @@ def test_with_a_reader_a_long_text_is_a_digest_that_names_it(role: Role) -> None
     )
     found = short(message, reader="look_up")
     assert estimate_tokens(found.text) <= 100
-    assert "result_id=#7" in found.text
     assert found.text.splitlines()[-1].startswith('read on: look_up("#7"')
     assert (found.tool_call_id, found.id, found.metadata) == (message.tool_call_id, "m", {"a": 1})
 

@@ -1,7 +1,6 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from langgraph.store.base import GetOp, InvalidNamespaceError, Item, PutOp, Sear
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidInputError
 from langchain_hybrid_memory.store import HybridMemoryStore, namespace
-from tests.doubles import Clock
 from tests.langchain.conftest import ScriptedChat, calls
 
 Call = Callable[..., Any]
@@ -41,7 +39,6 @@ def test_a_batch_with_a_fault_writes_nothing(kept: HybridMemoryStore, face: Call
         (PutOp(BOB, "k", {"x": float("nan")}), InvalidInputError),
         (PutOp(BOB, "k", {"x": "\ud800"}), InvalidInputError),
         (PutOp(BOB, "k", ["x"]), InvalidInputError),  # type: ignore[arg-type]
-        (PutOp(BOB, "k", {}, None, 1e300), InvalidInputError),
         (SearchOp((), {"x": {"$near": 1}}), InvalidInputError),
         (SearchOp((), {"x": {"y": {"$near": 1}}}), InvalidInputError),
         ("get everything", InvalidInputError),
@@ -61,30 +58,6 @@ def test_only_what_is_to_be_indexed_is_found(kept: HybridMemoryStore, face: Call
     assert found[0].key == "body"
     kept.put(BOB, "whole", {"title": "cats", "body": {"text": "about dogs"}}, index=False)
     assert keys([item for item in face(kept).search(BOB, query="dogs") if item.score is not None]) == ["body"]
-
-
-def test_time_to_live_is_in_minutes_and_begins_anew_as_configured(opened: Call, face: Call) -> None:
-    clock = Clock()
-    memory = opened(clock=clock)
-    kept = HybridMemoryStore(memory, ttl={"default_ttl": 10, "refresh_on_read": False})
-    kept.put(BOB, "default", {})
-    kept.put(BOB, "own", {}, ttl=30)
-    kept.put(BOB, "ever", {}, ttl=None)
-    clock.now += timedelta(minutes=9)
-    assert len(face(kept).search(BOB)) == 3
-    assert face(kept).get(BOB, "own", refresh_ttl=True) is not None
-    clock.now += timedelta(minutes=2)
-    assert keys(face(kept).search(BOB)) == ["ever", "own"]
-    assert face(kept).sweep_ttl() == 1
-    clock.now += timedelta(minutes=27)
-    assert keys(kept.search(BOB)) == ["ever", "own"]
-    clock.now += timedelta(minutes=2)
-    assert keys(kept.search(BOB)) == ["ever"]
-    refreshed = HybridMemoryStore(memory, ttl={"default_ttl": 10})
-    refreshed.put(BOB, "kept", {})
-    for _ in range(3):
-        clock.now += timedelta(minutes=9)
-        assert face(refreshed).get(BOB, "kept") is not None
 
 
 def calling(*wanted: tuple[str, dict[str, Any]]) -> ScriptedChat:

@@ -118,7 +118,8 @@ async def _assembled(run: Runner, services: Services, scope: Scope, request: Pro
             if request.paging is not None and await warned(run, services, session, request, made):
                 continue
             break
-        if await compact_units(run, services, session, count, max_tokens=seen.share, ask=request.wait):
+        compacted = await compact_units(run, services, session, count, max_tokens=seen.share, ask=request.wait)
+        if compacted is not None:
             reason = reason or trigger
     if request.k and seen.shown_note is None and seen.words and request.layout != "classic":
         await _keep_note(run, services, session, made, began=began)

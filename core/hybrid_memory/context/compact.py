@@ -268,20 +268,18 @@ async def compact(
         count = excess(services, seen, settings.max_tokens, by_tokens=False, rounds=rounds)
         if not count:
             return Receipt()
-        if await compact_units(run, services, session, count, max_tokens=settings.max_tokens, strategy=way):
-            return Receipt(compacted=len(fresh_events(session, compactable(session.queue.units, count)[0])))
+        made = await compact_units(run, services, session, count, max_tokens=settings.max_tokens, strategy=way)
+        if made is not None:
+            return Receipt(compacted=made)
     raise StoreUnavailableError(f"other processes kept compacting {scope} at the same time: try again")
 
 
 def _compacts(span: Span, given: Given) -> None:
-    session: Session = given["session"]
-    units, _rest = compactable(session.queue.units, given["count"])
-    model = given["ask"] and given["services"].language_model is not None
-    span.attributes |= {"messages": len(fresh_events(session, units)), "model": model}
-    span.content["scope"] = session.scope
+    span.attributes["model"] = given["ask"] and given["services"].language_model is not None
+    span.content["scope"] = given["session"].scope
 
 
-@traced("compact", _compacts, lambda span, written: span.attributes.update(written=written))
+@traced("compact", _compacts, lambda span, made: span.attributes.update(messages=made or 0, written=made is not None))
 async def compact_units(
     run: Runner,
     services: Services,
@@ -291,15 +289,18 @@ async def compact_units(
     max_tokens: int,
     strategy: Strategy | None = None,
     ask: bool = True,
-) -> bool:
-    """Compact the oldest ``count`` units of the queue; False if another process was faster, and nothing changed.
+) -> int | None:
+    """Compact the oldest ``count`` units of the queue; None if another process was faster, and nothing changed.
+
+    Returns how many messages were compacted that were not before.
 
     ``max_tokens`` is the budget of the prompts that the summary is for. Without ``ask``, no model is called.
     """
     way = strategy or resolve_strategy(services.config.compaction.strategy)
     old = session.state
     units, rest = compactable(session.queue.units, count)
-    span = [event for event in fresh_events(session, units) if event.message.event != PRESSURE]
+    fresh = fresh_events(session, units)
+    span = [event for event in fresh if event.message.event != PRESSURE]
     summary = old.summary
     if span:
         models = services if ask else replace(services, language_model=None)
@@ -319,9 +320,9 @@ async def compact_units(
         summary=summary,
         episode=old.number + 1 if span else old.episode,
     )
-    return await queues.write_state(
-        run, services, session, state, kind=EventKind.COMPACTION, payload=state.as_payload()
-    )
+    payload = state.as_payload()
+    written = await queues.write_state(run, services, session, state, kind=EventKind.COMPACTION, payload=payload)
+    return len(fresh) if written else None
 
 
 def compactable(units: Sequence[Unit], count: int) -> tuple[Sequence[Unit], Sequence[Unit]]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_memory.context.context import Piece
-from hybrid_memory.context.payloads import digest
+from hybrid_memory.context.shortening import digest
 from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.fact import Explanation, Fact
@@ -111,10 +111,10 @@ async def offload(run: Runner, services: Services, scope: Scope, text: Any, max_
     text = (await kept_out(run, services, scope)).masked(text)
     payload = {"text": text, "origin": Origin.ASSISTANT}  # the model's, or put aside for it: nobody's instruction
     draft = services.draft(EventKind.PAYLOAD, payload, session=scope.session, author=services.author)
-    await run.call(services.count, "")
     (appended,) = await run.call(services.log.append, scope.owner, [draft])
     name = handle(appended.position, appended.position)
-    return Payload(name, digest(text, result_id=name, max_tokens=tokens, count=services.count))
+    shown_text = await run.call(digest, text, handle=name, max_tokens=tokens, count=services.count)
+    return Payload(name, shown_text)
 
 
 async def why(run: Runner, services: Services, scope: Scope, what: Any) -> Explanation:

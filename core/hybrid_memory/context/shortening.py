@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeAlias
 
 from hybrid_memory.context.layout import Language, as_event, as_record, prompt_language, with_texts
 from hybrid_memory.context.lines import judged
-from hybrid_memory.context.payloads import PAGE_LINES, digest
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.event import Event, handle, principal_of
 from hybrid_memory.log.exchanges import OWN_TOOLS
@@ -44,7 +43,16 @@ HEADS: dict[Language, str] = {
     "en": "[shortened: about {share} % of {total:,} tokens, chosen for the question]",
     "zh": "[节选：约为原文 {total:,} 个词元的 {share} %，按问题选取]",
 }
+DIGEST_HEADS: dict[Language, str] = {
+    "en": "[shortened: about {share} % of {total:,} tokens]",
+    "zh": "[节选：约为原文 {total:,} 个词元的 {share} %]",
+}
 GAPS: dict[Language, str] = {"en": "[… {lines:,} {noun} left out …]", "zh": "[……略去 {lines:,} 行……]"}
+
+READ_ON = 'read on: {reader}("{handle}", "1-50")'
+
+TROUBLE = frozenset(terms("error exception fail failure fatal traceback denied timeout 错误 失败 异常"))
+"""What a result is looked up for most: the lines with these words come first in its digest."""
 
 LINE_SHARE = 0.8
 """The share of the budget for a text of one long line that is simply cut, as tokens are not spread evenly."""
@@ -93,8 +101,8 @@ def shortened(
         if not is_long(text):
             return text
         if reader and not fresh:
-            return digest(text, result_id=handle, max_tokens=max_tokens, count=count, reader=reader)
-        foot = f'read on: {reader}("{handle}", "1-{PAGE_LINES}")' if reader else ""
+            return digest(text, handle=handle, max_tokens=max_tokens, count=count, reader=reader)
+        foot = READ_ON.format(reader=reader, handle=handle) if reader else ""
         return excerpt(text, max_tokens, words=frozenset(words), count=count, foot=foot)
 
     if message.role is Role.TOOL and message.name in {*OWN_TOOLS, reader}:
@@ -160,7 +168,21 @@ def _call(call: ToolCall, max_tokens: int, count: TokenCounter) -> ToolCall:
     return call.model_copy(update={"arguments": cut})
 
 
-def excerpt(text: str, max_tokens: int, *, words: Collection[str], count: TokenCounter, foot: str = "") -> str:
+def digest(text: str, *, handle: str, max_tokens: int, count: TokenCounter, reader: str = "fetch") -> str:
+    """An excerpt that depends on no question: what went wrong, the beginning and the end, and how to read more."""
+    foot = READ_ON.format(reader=reader, handle=handle)
+    return excerpt(text, max_tokens, words=TROUBLE, count=count, foot=foot, heads=DIGEST_HEADS)
+
+
+def excerpt(
+    text: str,
+    max_tokens: int,
+    *,
+    words: Collection[str],
+    count: TokenCounter,
+    foot: str = "",
+    heads: Mapping[Language, str] = HEADS,
+) -> str:
     """The lines of a text with the rarest of these words, and the lines next to them, within the budget.
 
     Its beginning and its end come next. It starts with how much is shown, each gap says what is left out there, and
@@ -174,7 +196,7 @@ def excerpt(text: str, max_tokens: int, *, words: Collection[str], count: TokenC
             rows += filter(str.strip, pieces)
     total = count(text)
     language = prompt_language(text)
-    head = HEADS[language]
+    head = heads[language]
     room = max_tokens - count(f"{head.format(share=100, total=total)}\n{foot}")
     costs = [count(row) + 1 for row in rows]
     gap = count(GAPS[language].format(lines=1000, noun="lines")) + 1

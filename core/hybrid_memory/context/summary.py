@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any
+
+from pydantic import TypeAdapter
 
 from hybrid_memory import display
 from hybrid_memory.artifacts.ledger import Ledger, render
@@ -55,13 +57,6 @@ class Line:
     def handle(self) -> str:
         """Pass this to `expand` to see the original turns: ``#12``, or ``#12-40``."""
         return handle(self.first, self.last)
-
-    @classmethod
-    def of(cls, values: dict[str, Any]) -> Self:
-        """The line that `asdict` wrote."""
-        origin = None if values.get("origin") is None else Origin(values["origin"])
-        known = {"section": Section(values["section"]), "sources": tuple(values["sources"]), "origin": origin}
-        return cls(**{**values, **known})
 
     def __repr__(self) -> str:
         return f"<Line {self.section}: {self.text} [{self.handle}]>"
@@ -139,24 +134,13 @@ class Summary:
 
     def as_json(self) -> dict[str, Any]:
         """The summary as JSON, which `of` reads."""
-        return {
-            "lines": [asdict(line) for line in self.lines],
-            "artifacts": self.artifacts.model_dump(mode="json", exclude_defaults=True),
-            "stretches": [list(stretch) for stretch in self.stretches],
-            "audit": asdict(self.audit),
-            "strategy": self.strategy,
-        }
+        artifacts = self.artifacts.model_dump(mode="json", exclude_defaults=True)
+        return {**_JSON.dump_python(self, mode="json", exclude={"artifacts"}), "artifacts": artifacts}
 
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Self:
+    @staticmethod
+    def of(values: Mapping[str, Any]) -> Summary:
         """The summary that `as_json` wrote."""
-        return cls(
-            lines=tuple(map(Line.of, values["lines"])),
-            artifacts=Ledger.model_validate(values["artifacts"]),
-            stretches=tuple((first, last) for first, last in values["stretches"]),
-            audit=Audit(**values["audit"]),
-            strategy=values["strategy"],
-        )
+        return _JSON.validate_python(values)
 
     @property
     def handles(self) -> tuple[str, ...]:
@@ -180,6 +164,8 @@ class Summary:
         lines = display.counted(len(self.lines), "line")
         return f"<Summary {self.strategy}: {lines} for {', '.join(self.handles)}; {self.audit!r}>"
 
+
+_JSON = TypeAdapter(Summary)
 
 CHINESE_SECTIONS = {
     Section.INTENT: "意图",

@@ -6,14 +6,13 @@ into the current items, `batch` reads and writes them.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from heapq import nlargest
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from hybrid_memory.arguments import check_fields
 from hybrid_memory.config import RetentionConfig, Weights
@@ -48,8 +47,8 @@ NARROWED = 10_000
 REPLACED = 100
 """How many replaced values, or a tenth of the items, accumulate before they are destroyed."""
 
-REFRESHED = 0.01
-"""A refresh that adds less than this share of the time to live is not written."""
+SCRUB_EVERY = timedelta(minutes=5)
+"""The least time between two cleanings of the files, which rewrite a whole one: 0.3 s for 30 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ def _check_stored(*values: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class GetItem:
-    """A request for the item of a key; ``refresh`` restarts its time to live.
+    """A request for the item of a key.
 
     Raises:
         InvalidInputError: the namespace or the key is invalid.
@@ -86,7 +85,6 @@ class GetItem:
 
     namespace: Namespace
     key: str
-    refresh: bool = True
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -102,7 +100,6 @@ class FindItems:
         query: words to rank them by; without a query, the most recently put items come first.
         where: the values to match; None for all.
         limit, offset: how many to return, and how many to skip first.
-        refresh: whether to restart the time to live of the items found.
 
     Raises:
         InvalidInputError: the prefix is not a valid namespace, or a number is negative.
@@ -113,7 +110,6 @@ class FindItems:
     where: Callable[[dict[str, Any]], bool] | None = None
     limit: int = 10
     offset: int = 0
-    refresh: bool = True
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -128,7 +124,6 @@ class PutItem:
 
     Attributes:
         texts: the texts that a search with words covers; empty for none.
-        ttl: its time to live since it was last put or refreshed; None for no limit.
 
     Raises:
         InvalidInputError: it cannot be stored.
@@ -138,7 +133,6 @@ class PutItem:
     key: str
     value: dict[str, Any] | None
     texts: tuple[str, ...] = ()
-    ttl: timedelta | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -161,27 +155,15 @@ class KeptItem:
     """A current item.
 
     Attributes:
-        position: the position of the event that put it.
-        texts: positions of this event and of those with its further texts.
-        ttl: in seconds; expires: in seconds since 1970, infinite without a ttl.
-        refreshed: position of the event that last refreshed it; 0 if none.
+        texts: positions of the event that put it, and of those with its further texts.
         indexed: whether a search with words can find it.
     """
 
-    position: int
     value: dict[str, Any]
     created: datetime
     updated: datetime
-    ttl: float = math.inf
-    expires: float = math.inf
-    texts: tuple[int, ...] = ()
-    refreshed: int = 0
+    texts: tuple[int, ...]
     indexed: bool = False
-
-    @property
-    def positions(self) -> tuple[int, ...]:
-        """The positions of all its events."""
-        return (*self.texts, self.refreshed) if self.refreshed else self.texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,54 +192,29 @@ class KeptItems:
                 scrub = payload.get("scrub", "now")
                 soiled, cleaned = (False, event.at) if scrub == "now" else (True, cleaned)
                 erased = {place for first, last in payload["positions"] for place in range(first, last + 1)}
-                unread = erased - dead  # what another process found dead, and this one did not
+                unread = erased - dead  # what was forgotten
                 dead -= erased
-                for name in [name for name, item in items.items() if item.position in unread] if unread else ():
+                for name in [name for name, item in items.items() if item.texts[0] in unread] if unread else ():
                     del items[name]
-            elif "swept" in payload:  # what had expired by then, even if it was refreshed later
+                continue
+            name = tuple(payload["namespace"]), payload["key"]
+            if "of" in payload:
+                items[name] = replace(items[name], texts=(*items[name].texts, position))
+                continue
+            before = items.pop(name, None)  # what is put last stands last
+            dead.update(() if before is None else before.texts)
+            if payload["value"] is None:
                 dead.add(position)
                 soiled = True
-                for name in expired(items, event.at):
-                    dead.update(items.pop(name).positions)
-            else:
-                dead.update(_applied(items, (tuple(payload["namespace"]), payload["key"]), event))
-                soiled = soiled or payload.get("value", ()) is None
+                continue
+            items[name] = KeptItem(
+                value=payload["value"],
+                created=datetime.fromisoformat(payload.get("created", event.at.isoformat())),
+                updated=event.at,
+                texts=(position,),
+                indexed="text" in payload,
+            )
         return KeptItems(position, items, frozenset(dead), cleaned, soiled)
-
-
-def expired(items: Mapping[Name, KeptItem], now: datetime) -> list[Name]:
-    """The items that have expired."""
-    seconds = now.timestamp()
-    return [name for name, item in items.items() if item.expires <= seconds]
-
-
-def _applied(items: dict[Name, KeptItem], name: Name, event: Event) -> Iterable[int]:
-    """Put or refresh an item; returns the positions of the events that count no longer."""
-    payload, item = event.payload, items.get(name)
-    if "refreshed" in payload:
-        if item is None or item.position != payload["refreshed"] or item.expires <= event.at.timestamp():
-            return [event.position]
-        items[name] = replace(item, expires=event.at.timestamp() + item.ttl, refreshed=event.position)
-        return [item.refreshed] if item.refreshed else ()
-    if "of" in payload:
-        items[name] = replace(items[name], texts=(*items[name].texts, event.position))
-        return ()
-    items.pop(name, None)  # what is put last stands last
-    gone = () if item is None else item.positions
-    if payload["value"] is None:
-        return [*gone, event.position]
-    ttl = payload.get("ttl", math.inf)
-    items[name] = KeptItem(
-        position=event.position,
-        value=payload["value"],
-        created=datetime.fromisoformat(payload.get("created", event.at.isoformat())),
-        updated=event.at,
-        ttl=ttl,
-        expires=event.at.timestamp() + ttl,
-        texts=(event.position,),
-        indexed="text" in payload,
-    )
-    return gone
 
 
 class ItemsProjection(FoldedProjection[KeptItems]):
@@ -296,44 +253,25 @@ class ItemsProjection(FoldedProjection[KeptItems]):
         return [event for event in events if event.kind is not EventKind.ITEM or is_current(event)]
 
 
-async def batch(
-    run: Runner, services: Services, owner: Scope, operations: Sequence[ItemOperation], sweep_every: timedelta
-) -> list[ItemResult]:
+async def batch(run: Runner, services: Services, owner: Scope, operations: Sequence[ItemOperation]) -> list[ItemResult]:
     """The results of `ItemMemory.batch`.
 
-    At most every ``sweep_every``, expired and replaced values are destroyed too, and the files cleaned; replaced values
-    also when there are many.
+    At most every `SCRUB_EVERY`, replaced values are destroyed too, and the files cleaned; replaced values also when
+    there are many.
     """
     kept = await services.state(ItemsProjection).read(run, services, owner)
     job = _Batch(run, services, owner, kept, services.clock())
     results = [await job.done(operation) for operation in operations]
     puts = [put for name, put in job.puts.items() if put.value is not None or name in kept.items]
-    due = kept.cleaned is None or job.now - kept.cleaned >= sweep_every
-    sweep = bool(puts) and due and bool(kept.soiled or expired(kept.items, job.now))
-    drafts = [draft for put in puts for draft in job.drafts(put)]
-    drafts += [
-        _draft(services, job.now, {"refreshed": position, "namespace": list(namespace), "key": key})
-        for (namespace, key), position in job.refreshed.items()
-    ]
-    drafts += [_draft(services, job.now, {"swept": True})] if sweep else []
-    if drafts:
-        await run.call(services.truth.append, owner, drafts)
-    if sweep or any(put.value is None for put in puts):
-        await _destroy(run, services, owner, scrub="now" if due else "later")
-    elif puts and len(kept.dead) >= max(REPLACED, len(kept.items) // 10):
-        await _destroy(run, services, owner, scrub="later")
+    if not puts:
+        return results
+    await run.call(services.truth.append, owner, [draft for put in puts for draft in job.drafts(put)])
+    due = kept.cleaned is None or job.now - kept.cleaned >= SCRUB_EVERY
+    cleans = (due and kept.soiled) or any(put.value is None for put in puts)
+    if cleans or len(kept.dead) >= max(REPLACED, len(kept.items) // 10):
+        dead = (await services.state(ItemsProjection).read(run, services, owner)).dead
+        await erase(run, services, owner, dead, scrub="now" if cleans and due else "later")
     return results
-
-
-async def sweep(run: Runner, services: Services, owner: Scope) -> int:
-    """Destroy expired items, and leftovers of a crashed process; returns how many items expired."""
-    now = services.clock()
-    kept = await services.state(ItemsProjection).read(run, services, owner)
-    count = len(expired(kept.items, now))
-    if count or kept.soiled:
-        await run.call(services.truth.append, owner, [_draft(services, now, {"swept": True})])
-    await _destroy(run, services, owner, scrub="now")
-    return count
 
 
 @dataclass(slots=True)
@@ -346,12 +284,11 @@ class _Batch:
     kept: KeptItems
     now: datetime
     puts: dict[Name, PutItem] = field(default_factory=dict)
-    refreshed: dict[Name, int] = field(default_factory=dict)
 
     async def done(self, operation: ItemOperation) -> ItemResult:
         """The result of an operation; a write is noted."""
         if isinstance(operation, ListNamespaces):
-            return sorted({namespace for namespace, _ in self._live(())})
+            return sorted({namespace for namespace, _ in self.kept.items})
         if isinstance(operation, PutItem):
             name = operation.namespace, operation.key
             self.puts.pop(name, None)
@@ -359,14 +296,14 @@ class _Batch:
             return None
         if not isinstance(operation, FindItems):
             name = operation.namespace, operation.key
-            item = self._get(name)
-            return None if item is None else self._read(name, item, refresh=operation.refresh)
+            item = self.kept.items.get(name)
+            return None if item is None else _copy(name, item)
         # The items by rank, followed by those that cannot be ranked, the most recently put first.
-        asked = operation
+        asked, size = operation, len(operation.prefix)
 
         def matching() -> dict[Name, KeptItem]:
-            live = self._live(asked.prefix)
-            return {name: item for name, item in live.items() if asked.where is None or asked.where(item.value)}
+            below = {name: item for name, item in self.kept.items.items() if name[0][:size] == asked.prefix}
+            return {name: item for name, item in below.items() if asked.where is None or asked.where(item.value)}
 
         matches = await self.run.call(matching)
         scores: dict[Name, float] = {}
@@ -374,27 +311,8 @@ class _Batch:
         if asked.query.strip() and matches:
             scores = await self._scores(asked, matches)
             rest = {name: item for name, item in matches.items() if not item.indexed}
-        newest = nlargest(max(upto - len(scores), 0), rest, key=lambda name: rest[name].position)
-        return [
-            self._read(name, matches[name], refresh=asked.refresh, score=scores.get(name))
-            for name in [*scores, *newest][asked.offset : upto]
-        ]
-
-    def _get(self, name: Name) -> KeptItem | None:
-        item = self.kept.items.get(name)
-        return None if item is None or item.expires <= self.now.timestamp() else item
-
-    def _live(self, prefix: Namespace) -> dict[Name, KeptItem]:
-        """The items under a prefix that have not expired."""
-        seconds, size = self.now.timestamp(), len(prefix)
-        return {
-            name: item for name, item in self.kept.items.items() if name[0][:size] == prefix and item.expires > seconds
-        }
-
-    def _read(self, name: Name, item: KeptItem, *, refresh: bool, score: float | None = None) -> Item:
-        if refresh and item.expires - self.now.timestamp() < (1 - REFRESHED) * item.ttl:
-            self.refreshed[name] = item.position
-        return Item(*name, deepcopy(item.value), item.created, item.updated, score)
+        newest = nlargest(max(upto - len(scores), 0), rest, key=lambda name: rest[name].texts[0])
+        return [_copy(name, matches[name], scores.get(name)) for name in [*scores, *newest][asked.offset : upto]]
 
     async def _scores(self, asked: FindItems, matches: dict[Name, KeptItem]) -> dict[Name, float]:
         """Scores of at least as many items as requested, best first; an item's score is that of its best text."""
@@ -429,22 +347,14 @@ class _Batch:
         first: dict[str, Any] = {**name, "value": put.value}
         texts = list(dict.fromkeys(text for text in put.texts if text.strip()))
         if put.value is not None:
-            before = self._get((put.namespace, put.key))
+            before = self.kept.items.get((put.namespace, put.key))
             first |= {} if before is None else {"created": before.created.isoformat()}
-            first |= {} if put.ttl is None else {"ttl": put.ttl.total_seconds()}
             first |= {"text": texts[0]} if texts else {}
-        head = _draft(self.services, self.now, first)
+        head = self.services.draft(EventKind.ITEM, first)
         more = texts[1:] if put.value is not None else []
-        return [head, *(_draft(self.services, self.now, {**name, "of": head.id, "text": text}) for text in more)]
+        rest = [self.services.draft(EventKind.ITEM, {**name, "of": head.id, "text": text}) for text in more]
+        return [replace(draft, at=self.now) for draft in (head, *rest)]  # all events of a batch have the same time
 
 
-def _draft(services: Services, now: datetime, payload: dict[str, Any]) -> Draft:
-    """An event of a batch; all events of a batch have the same time."""
-    return replace(services.draft(EventKind.ITEM, payload), at=now)
-
-
-async def _destroy(run: Runner, services: Services, owner: Scope, *, scrub: Literal["now", "later"]) -> None:
-    """Destroy values that are no longer current; cleaning the files rewrites a whole one: 0.3 s for 30 MB."""
-    kept = await services.state(ItemsProjection).read(run, services, owner)
-    if kept.dead:
-        await erase(run, services, owner, kept.dead, scrub=scrub)
+def _copy(name: Name, item: KeptItem, score: float | None = None) -> Item:
+    return Item(*name, deepcopy(item.value), item.created, item.updated, score)

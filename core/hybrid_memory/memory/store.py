@@ -50,8 +50,6 @@ from hybrid_memory.validation import shown
 
 T = TypeVar("T")
 
-SWEEP_EVERY = timedelta(minutes=5)
-
 
 @dataclass(frozen=True, slots=True)
 class Stats:
@@ -94,13 +92,11 @@ class ItemMemory(Verbs):
 
     Attributes:
         scope: the owner of the values.
-        sweep_every: expired values are never found; they are destroyed by the first write after this time.
     """
 
-    def __init__(self, runtime: Runtime, scope: Scope, sweep_every: timedelta = SWEEP_EVERY) -> None:
+    def __init__(self, runtime: Runtime, scope: Scope) -> None:
         self._runtime = runtime
         self.scope = scope
-        self.sweep_every = sweep_every
 
     @verb()
     async def batch(self, run: Runner, operations: Sequence[ItemOperation]) -> list[ItemResult]:
@@ -113,18 +109,12 @@ class ItemMemory(Verbs):
         Raises:
             StoreUnavailableError: the disk is full or cannot be written. Nothing was written.
         """
-        return await items.batch(run, self._runtime.services, self.scope, operations, self.sweep_every)
-
-    @verb()
-    async def sweep(self, run: Runner) -> int:
-        """Destroy all expired items now and return their number."""
-        return await items.sweep(run, self._runtime.services, self.scope)
+        return await items.batch(run, self._runtime.services, self.scope, operations)
 
     def __repr__(self) -> str:
         return f"<ItemMemory {self.scope} in {self._runtime}>"
 
     abatch = batch.twin
-    asweep = sweep.twin
 
 
 class HybridMemory(Verbs):
@@ -284,18 +274,17 @@ class HybridMemory(Verbs):
         return HybridMemory(services, self._as_embedder, of=self._runtime)
 
     @checked
-    def items(self, agent: str, *, tenant: str | None = None, sweep_every: timedelta = SWEEP_EVERY) -> ItemMemory:
+    def items(self, agent: str, *, tenant: str | None = None) -> ItemMemory:
         """A key-value store for an application's own values, which are not turns and not learned from.
 
         Args:
             agent: the application's own name.
             tenant: as in `scoped`.
-            sweep_every: see `ItemMemory`.
 
         Raises:
             InvalidScopeError: a name is malformed.
         """
-        return ItemMemory(self._runtime, Scope(tenant=tenant, agent=agent), sweep_every)
+        return ItemMemory(self._runtime, Scope(tenant=tenant, agent=agent))
 
     @verb()
     async def condense(
