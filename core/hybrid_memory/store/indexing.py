@@ -51,9 +51,6 @@ EMBED_BATCH = 32
 EVENT_BATCH = 2048
 """Events followed at once."""
 
-TAKEN = 512
-"""Records whose vectors are taken over at once."""
-
 LEASE_SECONDS = 30.0
 """For so long a process works for an owner alone: one that dies keeps others waiting."""
 
@@ -504,33 +501,6 @@ class TextIndex(Projection):
                 return False
             put(*vectors)
             return True
-
-    async def take_over(
-        self, run: Runner, services: Services, owner: Scope, donor: SemanticIndex
-    ) -> AsyncIterator[int]:
-        """Give pending records vectors that another index has for their content; yields how many, per batch."""
-        index, without = services.index, 0
-        model, embedder = services.embedder, await run.call(donor.embedder)
-        if model is None or embedder is None or embedder[0] != model.name:
-            return
-        (name, dim), cleaning = embedder, services.config.cleaning
-
-        async def known(texts: list[str]) -> Floats:
-            there = await run.call(donor.known, keys := [content_key(name, text) for text in texts])
-            none = np.full(dim, np.nan, dtype=np.float32)
-            return np.stack([there.get(key, none) for key in keys])
-
-        while pending := (await run.call(index.status, owner, pending=without + TAKEN)).pending[without:]:
-            records = await run.call(index.get, pending)
-            before = await run.call(index.previous, owner, records)
-            texts = await passages([(one, before.get(one.id)) for one in records], cleaning, name, known)
-            keys = {number: content_key(name, text) for number, text in texts.items()}
-            vectors = await run.call(donor.known, list(dict.fromkeys(keys.values())))
-            found = {number: key for number, key in keys.items() if key in vectors}
-            if found:
-                await run.call(index.put_vectors, embedder, found, vectors)
-            without += len(pending) - len(found)
-            yield len(found)
 
     async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
         size, unindexed = await run.call(services.index.size), 0
