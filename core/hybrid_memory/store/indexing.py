@@ -59,9 +59,6 @@ LEASE_PAUSE = 0.05
 AT_ONCE = 2_000
 """A recall makes up to this many missing vectors itself; more are left to background work, if enabled."""
 
-SEEN_CACHE = 4096
-"""For how many owners a process remembers the last event it saw."""
-
 MAX_LISTED = 1_000_000
 """Records of one owner listed at once."""
 
@@ -132,7 +129,6 @@ class TextIndex(Projection):
 
     def __init__(self, embeddings: LruCache[bytes, Floats] | None = None) -> None:
         self._embeddings = embeddings
-        self._seen: LruCache[Scope, tuple[int, str]] = LruCache(SEEN_CACHE)
         self._filling = Counter[Scope]()
         self._holder = uuid4().hex
         self._alone: dict[Scope, float] = {}
@@ -168,15 +164,13 @@ class TextIndex(Projection):
         its sums are older, and why the model did not make the vectors.
         """
         index, head, count, moved, note = services.index, state.head, 0, False, ""
-        marks = {0: "", head: state.mark}  # of the log's events, by position
         status: Status = state.index or await run.call(index.status, owner, pending=pending, sums=sums)
         while True:
             after = status.applied
-            events, marks[after] = await _news(run, services, owner, after) if after != head else ([], state.mark)
-            if await self._realigned(run, services, owner, status, marks[after]):
+            events, mark = await _news(run, services, owner, after) if after != head else ([], state.mark)
+            if await self._realigned(run, services, owner, status, mark):
                 status = await run.call(index.status, owner, pending=pending, sums=sums)
                 continue
-            await self._note(run, services, owner.owner, (after, marks[after]), marks)
             if after >= head:
                 return count, status, moved, note
             erased = [event.payload for event in events if event.kind is EventKind.ERASED]
@@ -195,7 +189,7 @@ class TextIndex(Projection):
             # Another process may have indexed the same events meanwhile; then nothing was stored, and we look again.
             stored = made is not None or await run.call(index.upsert, owner, entries, **move)
             if stored:
-                moved, count, marks[upto] = moved or bool(entries or uses or erased), count + len(derived), mark
+                moved, count = moved or bool(entries or uses or erased), count + len(derived)
             if made is not None:
                 status, moved = made, False
             elif stored and not erased:
@@ -235,19 +229,6 @@ class TextIndex(Projection):
             except StoreUnavailableError as error:  # another process prevents it
                 _log.warning("%s; erased data is cleaned up later", error)
 
-    async def _note(
-        self, run: Runner, services: Services, owner: Scope, seen: tuple[int, str], marks: Mapping[int, str]
-    ) -> None:
-        """Drop cached data of a history that the log no longer has, if another process repaired the index."""
-        before = self._seen.get(owner)
-        if before == seen:
-            return
-        if before is not None:
-            mark = marks.get(before[0]) or await run.call(services.truth.mark, owner, before[0])
-            if mark != before[1]:
-                _clear(services)
-        self._seen.put(owner, seen)
-
     async def _realigned(self, run: Runner, services: Services, owner: Scope, status: Status, mark: str) -> bool:
         """Whether the index was of another version or history than the log, whose mark at its position this is.
 
@@ -273,7 +254,7 @@ class TextIndex(Projection):
                     "the index of %s, at #%d, %s: %d records were dropped, and events after #%d are indexed again",
                     *(owner.owner, at, reason, len(stale), upto),
                 )
-            _clear(services)
+            self.settled.clear()  # all other caches compare the marks of events
         return True
 
     async def _agreement(self, run: Runner, services: Services, owner: Scope, applied: int) -> tuple[int, set[int]]:
@@ -596,11 +577,6 @@ def _later(error: ModelError) -> str:
 
 def _unmade(count: int) -> str:
     return f"{counted(count, 'vector')} still to be made, what has none is found by its words"
-
-
-def _clear(services: Services) -> None:
-    for projection in projections(services):
-        projection.clear()
 
 
 def uses_of(events: Sequence[Event]) -> dict[int, Use]:
