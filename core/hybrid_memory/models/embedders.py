@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -140,11 +140,10 @@ class WrappedEmbedder:
 
     Accepts LangChain ``Embeddings``, LlamaIndex ``BaseEmbedding``, and any callable from a list of texts to rows of
     numbers. It does not use the frameworks' async methods, since their clients belong to one event loop. The name
-    identifies it in the store, by default made from its class and model name; ``also`` are other names that a store
-    may have for it.
+    identifies it in the store, by default made from its class and model name.
     """
 
-    def __init__(self, model: Any, *, name: str | None = None, also: Collection[str] = ()) -> None:
+    def __init__(self, model: Any, *, name: str | None = None) -> None:
         self._documents: Callable[[list[str]], Any]
         self._query: Callable[[str], Any]
         if hasattr(model, "embed_documents") and hasattr(model, "embed_query"):  # LangChain
@@ -159,7 +158,6 @@ class WrappedEmbedder:
                 "or a callable from a list of texts to rows of numbers"
             )
         self.name = name or name_of(model)
-        self.also = frozenset(also)
         self._dim: int | None = None
         if self._documents is model:  # it makes no difference between a query and a text
             self.embed_queries = self.embed_documents

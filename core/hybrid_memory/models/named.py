@@ -99,16 +99,16 @@ def embedder_of(name: str) -> Embedder | None:  # noqa: PLR0911 - one for each k
     offered = _asked(provider, "embedder", provider, model)
     if wants_prefixes(model):
         return WrappedEmbedder(_prefixed(offered), name=f"{name_of(offered)}+prefixes")
-    return WrappedEmbedder(offered, also={name})
+    return WrappedEmbedder(offered)
 
 
 def given_embedder(embedder: Any, name: str) -> Embedder:
-    """The given embedder, under the name in the configuration."""
+    """The given embedder, under the name in the configuration if that is one of your own."""
     model = as_embedder(embedder)
-    if name in OURS or name == model.name or name in getattr(model, "also", ()):
+    # With provider:model it has its own name, as if it had been named alone.
+    if name in OURS or ":" in name or name == model.name:
         return model
-    # Somebody may have opened the store by this name alone, and so under the model's own.
-    return WrappedEmbedder(embedder, name=name, also={model.name} if ":" in name else ())
+    return WrappedEmbedder(embedder, name=name)
 
 
 def language_model_of(choice: Any) -> Any:

@@ -21,7 +21,7 @@ from hybrid_memory.arrays import Floats
 from hybrid_memory.config import CleaningLevel
 from hybrid_memory.display import Progress, counted
 from hybrid_memory.errors import ModelError, StoreUnavailableError
-from hybrid_memory.index.derive import Derived, derive, index_terms, passage_and_alone
+from hybrid_memory.index.derive import Derived, anchor_of, anchored, derive, index_terms, passage_and_alone
 from hybrid_memory.index.port import Entry, SemanticIndex, Status, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.event import Event, EventKind
@@ -32,7 +32,7 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Span, traced
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.engine import anchor_of, anchored, astray
+from hybrid_memory.store.engine import astray
 from hybrid_memory.store.projection import Newest, Projection, projections
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import at_positions, in_a_moment
@@ -236,7 +236,7 @@ class TextIndex(Projection):
         position is written last, so that whoever follows next finishes what a crash left undone.
         """
         index, truth = services.index, services.truth
-        stored, version = anchored(status)
+        stored, version = anchored(status.anchor)
         older = bool(status.applied) and version != self.version
         if not older and (stored == mark or not await run.call(astray, truth, owner, status)):
             return False
@@ -336,7 +336,7 @@ class TextIndex(Projection):
             owner
             for owner, status in statuses.items()
             if None not in (last := newest[owner])
-            or anchored(status) != (last[None].mark, self.version)
+            or anchored(status.anchor) != (last[None].mark, self.version)
             or (services.embedder is not None and status.pending)
         }
 
@@ -364,7 +364,7 @@ class TextIndex(Projection):
         state = await run.call(services.truth.state, owner) if state is None else state
         if services.read_only:
             status = state.index or await run.call(services.index.status, owner, pending=int(embeds), sums=embeds)
-            if anchored(status)[0] != state.mark and await run.call(astray, services.truth, owner, status):
+            if anchored(status.anchor)[0] != state.mark and await run.call(astray, services.truth, owner, status):
                 raise StoreUnavailableError(f"the log of {owner} was restored to before its index: open it for writing")
             if status.applied < state.head:
                 behind = await run.call(services.truth.count, owner, after=status.applied)
@@ -551,8 +551,10 @@ async def _derived(
     run: Runner, services: Services, owner: Scope, events: Sequence[Event], status: Status | None = None
 ) -> list[Derived]:
     """The records for these events, which follow the turns it already has; claims have the metadata of their turn."""
+    kinds = {event.kind for event in events}
     for projection in projections(services):
-        events = await projection.findable(run, services, owner, events)
+        if kinds & projection.kinds:
+            events = await projection.findable(run, services, owner, events)
     sources = {
         event.position: event.payload["source"]
         for event in events
