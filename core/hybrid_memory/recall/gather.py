@@ -34,8 +34,8 @@ SPELT_WORDS = 8
 MAX_WORDS = 1024
 """The most query words searched for; of more, those at both ends."""
 
-LOOKED_BACK = (20, 200)
-"""Among how many of the newest turns to look for the previous session; two attempts."""
+LOOKED_BACK = 200
+"""Among how many of the newest turns to look for the previous session."""
 
 QUESTION_CHARS = 400
 """Of a longer question only the first and the last half of this are embedded. See docs/decisions/0044."""
@@ -230,11 +230,8 @@ async def last_talk(run: Runner, home: Home, session: str | None) -> tuple[TimeS
     """The time range of the newest turns of the last session before this one, or of the only session."""
     index, where = home.view.index, home.where
     where = replace(where, kinds=where.kinds or frozenset({RecordKind.TURN}))
-    for number in LOOKED_BACK:
-        newest = await run.call(index.get, (await run.call(index.latest, where, number)).tolist())
-        others = [record for record in newest if session is None or record.scope.session != session]
-        if others or len(newest) < number:
-            break
+    newest = await run.call(index.get, (await run.call(index.latest, where, LOOKED_BACK)).tolist())
+    others = [record for record in newest if session is None or record.scope.session != session]
     if not newest:
         return ()
     latest = await run.call(index.latest, replace(where, scope=(others or newest)[0].scope), TEMPORAL)

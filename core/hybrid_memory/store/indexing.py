@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
-from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 from uuid import uuid4
 
@@ -232,46 +231,26 @@ class TextIndex(Projection):
     async def _realigned(self, run: Runner, services: Services, owner: Scope, status: Status, mark: str) -> bool:
         """Whether the index was of another version or history than the log, whose mark at its position this is.
 
-        It then goes back to where it agrees with the log, without records of later events; to 0 in another version. The
-        position is written last, so that whoever follows next finishes what a crash left undone.
+        The owner's part of it is then empty, so that everything is indexed again.
         """
-        index, truth = services.index, services.truth
+        index = services.index
         stored, version = anchored(status.anchor)
         older = bool(status.applied) and version != self.version
-        if not older and (stored == mark or not await run.call(astray, truth, owner, status)):
+        if not older and (stored == mark or not await run.call(astray, services.truth, owner, status)):
             return False
         with services.statistics.timed("realigning"):
-            upto, standing = (0, set[int]()) if older else await self._agreement(run, services, owner, status.applied)
             size = await run.call(index.size)
-            records = await run.call(index.latest, Where(owner.owner), min(size.records, MAX_LISTED))
-            stale = [number for number in records.tolist() if number not in standing]
-            anchor = anchor_of(await run.call(truth.mark, owner, upto), self.version) if upto else ""
+            stale = (await run.call(index.latest, Where(owner.owner), min(size.records, MAX_LISTED))).tolist()
             at, seen = status.applied, status.anchor
             # Where another process was faster, nothing goes: what is stale here may be new by now, under the same id.
-            if await run.call(index.upsert, owner, [], after=at, seen=seen, upto=upto, anchor=anchor, gone=stale):
+            if await run.call(index.upsert, owner, [], after=at, seen=seen, upto=0, anchor="", gone=stale):
                 reason = "is of another version" if older else "had seen events that the restored log no longer has"
                 _log.warning(
-                    "the index of %s, at #%d, %s: %d records were dropped, and events after #%d are indexed again",
-                    *(owner.owner, at, reason, len(stale), upto),
+                    "the index of %s, at #%d, %s: %d records were dropped, and all events are indexed again",
+                    *(owner.owner, at, reason, len(stale)),
                 )
             self.settled.clear()  # all other caches compare the marks of events
         return True
-
-    async def _agreement(self, run: Runner, services: Services, owner: Scope, applied: int) -> tuple[int, set[int]]:
-        """The position up to which the index agrees with the log, and the ids of the records up to there."""
-        standing: set[int] = set()
-        upto, same = 0, attrgetter("scope", "kind", "text", "at", "turn", "sources")
-        while events := await run.call(services.truth.read, owner.owner, after=upto, upto=applied, limit=EVENT_BATCH):
-            records = [item.record for item in await _derived(run, services, owner, events)]
-            there = await run.call(services.index.get, [record.id for record in records])
-            stored = {record.id: same(record) for record in there}  # made from the same events
-            differing = [record.id for record in records if stored.get(record.id) != same(record)]
-            end = min(differing, default=applied + 1)
-            standing |= {one.id for one in records if one.id < end}
-            upto = max([upto, *(event.position for event in events if event.position < end)])
-            if end <= applied:
-                break
-        return upto, standing
 
     async def _unindex(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> int:
         """Drop the records of erased events; the turns after them are embedded again without their words."""
