@@ -166,11 +166,11 @@ def _run_here(provider: str, model: str) -> WrappedEmbedder:
     if model.rstrip("/").lower().endswith(LOCAL_MODEL):
 
         def documents(texts: Sequence[str]) -> Floats:
-            rows = checked_rows(made.embed_documents(list(texts)), len(texts), None, LOCAL_MODEL)
+            rows = checked_rows(made.embed_documents(list(texts)), len(texts), LOCAL_MODEL)
             return passages_in_script(rows, texts)
 
         def query(text: str) -> Floats:
-            return query_in_script(checked_rows([made.embed_query(text)], 1, None, LOCAL_MODEL)[0], text)
+            return query_in_script(checked_rows([made.embed_query(text)], 1, LOCAL_MODEL)[0], text)
 
         # With the local embedder's last coordinate.
         return WrappedEmbedder(_model_of(documents, query), name=f"{name}+script")

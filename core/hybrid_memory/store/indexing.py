@@ -512,7 +512,6 @@ async def vectors_of(
     known = await run.call(index.known, list(by_key))
     missing = [key for key in by_key if key not in known]
     new = dict(zip(missing, await embed([by_key[key] for key in missing]), strict=True)) if missing else {}
-    # The width is the vectors': to ask a model for it may cost a call.
     return (embedder, len(next(iter((new or known).values())))), keys, new
 
 

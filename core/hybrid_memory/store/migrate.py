@@ -66,10 +66,6 @@ class _Donated:
         self._embedder = embedder
         self._donor = donor
 
-    @property
-    def dim(self) -> int:
-        return self._embedder.dim
-
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         keys = {text: content_key(self.name, text) for text in texts}
         known = self._donor.known(list(keys.values()))
