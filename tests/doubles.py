@@ -82,7 +82,7 @@ class FaultyEmbedder:
     """Another embedder, whose calls are listed by name, and which fails on request."""
 
     def __init__(self, inner: Embedder) -> None:
-        self.name, self.dim = inner.name, inner.dim
+        self.name = inner.name
         self.calls: list[str] = []
         self._inner = inner
         self._failing: tuple[Exception, Collection[str], Iterator[int]] | None = None

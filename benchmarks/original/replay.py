@@ -45,7 +45,7 @@ class Plain:
 
     def __init__(self, embedder: Embedder, size: int) -> None:
         self._embedder = embedder
-        self._vectors = np.empty((size, embedder.dim), dtype=np.float32)
+        self._vectors = np.empty((size, len(embedder.embed_query("width"))), dtype=np.float32)
         self._said: list[Message] = []
 
     def remember(self, message: Message) -> None:

@@ -33,7 +33,7 @@ from benchmarks.ranking.learn import Model, learn, relevance
 from benchmarks.tables import cell, parser, write
 from benchmarks.vectors import KeptVectors
 from hybrid_memory.arrays import Array
-from hybrid_memory.recall.signals import LEARNED
+from hybrid_memory.recall.signals import LEARNED, Curve
 
 LEARNED_FROM = (*OWN, *LICENSED)
 SHOWN = ("r@5", "r@10", "all@10", "hit@1", "mrr")
@@ -146,15 +146,19 @@ def ship(cache: Path, *, shipped: bool) -> None:
     rounded = {name: round(weight, 2) for name, weight in weights.items()}
     stored = {
         "weights": {"vector": 0.7, "text": 0.3, **rounded, "exact": 0.4},
-        "curves": {signal: {name: curve.points() for name, curve in mine.items()} for signal, mine in curves.items()},
+        "curves": {signal: {name: _points(curve) for name, curve in mine.items()} for signal, mine in curves.items()},
         "bias": round(certainty.bias, 5),
-        "certainty": {name: curve.points() for name, curve in certainty.curves.items()},
+        "certainty": {name: _points(curve) for name, curve in certainty.curves.items()},
     }
     print(json.dumps(stored["weights"], indent=1))
     if shipped:
         place = Path(__file__).resolve().parents[2] / "core/hybrid_memory/recall" / f"{LEARNED}.json"
         place.write_text(json.dumps(stored) + "\n", "utf-8")
         print(f"written to {place}; the defaults of `Weights` must be the same")
+
+
+def _points(curve: Curve) -> list[list[float]]:
+    return [[round(float(value), 5) for value in part] for part in curve]
 
 
 def main() -> None:

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from hybrid_memory import HybridMemory, open_memory
-from hybrid_memory.index.derive import index_terms
+from hybrid_memory.index.derive import anchored, index_terms
 from hybrid_memory.index.record import Where
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.store import indexing
-from hybrid_memory.store.engine import anchored
 from hybrid_memory.store.indexing import TextIndex
 from tests.engines.conftest import Config
 
@@ -41,7 +40,7 @@ def test_an_index_of_another_version_is_derived_again(
             assert [hit.record.id for hit in alice.recall("Pixel", k=1)] == [1]
             assert matching(memory, "rain") == []
             status = services.index.status(alice.scope)
-            assert anchored(status) == (services.log.mark(alice.scope, status.applied), TextIndex.version)
+            assert anchored(status.anchor) == (services.log.mark(alice.scope, status.applied), TextIndex.version)
             assert services.index.vector_rows(alice.scope, np.arange(1, 4))[1].all()
             assert services.index.get([1])[0].uses == 1 + later
     assert caplog.text.count("of another version: 3 records were dropped") == 1

@@ -52,20 +52,14 @@ class Provider:
             return {"embedding": self._vectors([body["inputText"]])[0], "inputTextTokenCount": 1}
         if path.endswith("/api/chat"):
             done = {"done": True, "done_reason": "stop", "created_at": "2026-11-26T00:00:00Z"}
-            return {"model": body["model"], "message": self._said(body, wanted=body.get("format")), **done}
-        choice = {"index": 0, "finish_reason": "stop", "message": self._said(body, wanted=body.get("response_format"))}
+            return {"model": body["model"], "message": self._said(body), **done}
+        choice = {"index": 0, "finish_reason": "stop", "message": self._said(body)}
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         return {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
 
-    def _said(self, body: dict[str, Any], *, wanted: Any) -> dict[str, Any]:
-        if not body.get("tools"):
-            return {"role": "assistant", "content": json.dumps(self.structured) if wanted else self.answer}
-        function = {"name": body["tools"][0]["function"]["name"], "arguments": json.dumps(self.structured)}
-        return {
-            "role": "assistant",
-            "content": "",
-            "tool_calls": [{"id": "1", "type": "function", "function": function}],
-        }
+    def _said(self, body: dict[str, Any]) -> dict[str, Any]:
+        wanted = "JSON schema" in body["messages"][-1]["content"]
+        return {"role": "assistant", "content": json.dumps(self.structured) if wanted else self.answer}
 
     def _vectors(self, texts: list[str]) -> list[list[float]]:
         rows: list[list[float]] = self._embedder.embed_documents(texts).tolist()

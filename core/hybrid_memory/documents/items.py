@@ -242,8 +242,6 @@ class ItemsProjection(FoldedProjection[KeptItems]):
 
     async def findable(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> Sequence[Event]:
         """The events without texts of items that were replaced or destroyed."""
-        if all(event.kind is not EventKind.ITEM for event in events):
-            return events
         kept = await self.read(run, services, owner)
 
         def is_current(event: Event) -> bool:

@@ -49,6 +49,17 @@ class Derived:
     previous: Record | None
 
 
+def anchor_of(mark: str, version: str) -> str:
+    """The anchor that an index stores with its position: the mark of the event there, and the version of its terms."""
+    return f"{mark}~{version}" if version else mark
+
+
+def anchored(anchor: str) -> tuple[str, str]:
+    """The mark and the version in an anchor; both empty in an index of older stores."""
+    mark, _, version = anchor.partition("~")
+    return mark, version
+
+
 def derive(events: Iterable[Event], tails: Mapping[str | None, Record]) -> list[Derived]:
     """The records of these events, which continue the sessions that end in ``tails``.
 

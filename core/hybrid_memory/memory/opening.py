@@ -6,13 +6,12 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
-from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial, wraps
 from operator import index
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar
 
 from hybrid_memory.arguments import Arguments, checked
 from hybrid_memory.arrays import Floats
@@ -174,7 +173,10 @@ def open_memory(
     with ExitStack() as failed:
         failed.callback(engines.close)
         if model is not None:
-            model = batched(_under_stored_name(engines.index, model))
+            stored = engines.index.embedder()
+            if stored is not None and stored[0] != model.name:
+                raise EmbedderMismatchError(stored, (model.name, None))
+            model = batched(model)
         log = KeepingOutLog(engines.log, keeping)
         services = Services(
             log=ReadOnlyLog(engines.log) if read_only else _guarded(log, config.redaction),
@@ -220,18 +222,6 @@ def _settings(source: str | Path) -> MemoryConfig:
     if isinstance(source, Path) or source.endswith((".yaml", ".yml")):
         return MemoryConfig.from_yaml(source)
     return MemoryConfig(url=source)
-
-
-def _under_stored_name(index: SemanticIndex, embedder: Embedder) -> Embedder:
-    """The embedder, under the name that the store has for it; raises `EmbedderMismatchError` for another one."""
-    stored = index.embedder()
-    if stored is None or stored[0] == embedder.name:
-        return embedder
-    if stored[0] not in getattr(embedder, "also", ()):
-        raise EmbedderMismatchError(stored, (embedder.name, None))
-    same: Any = copy(embedder)  # the caller's keeps its name
-    same.name = stored[0]
-    return cast("Embedder", same)
 
 
 def _batched(model: Embedder, config: MemoryConfig, statistics: Statistics, cache: LruCache[bytes, Floats]) -> Embedder:

@@ -101,10 +101,6 @@ class BatchingEmbedder:
         self._texts: dict[Key, _Text] = {}
         self._running: dict[_Call, bool] = {}
 
-    @property
-    def dim(self) -> int:
-        return self._called(lambda: self._embedder.dim)
-
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Unit rows of shape (n, dim); raises the embedder's errors, and `ModelError` if it takes too long."""
         if not texts:

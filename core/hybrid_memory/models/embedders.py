@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -140,11 +140,10 @@ class WrappedEmbedder:
 
     Accepts LangChain ``Embeddings``, LlamaIndex ``BaseEmbedding``, and any callable from a list of texts to rows of
     numbers. It does not use the frameworks' async methods, since their clients belong to one event loop. The name
-    identifies it in the store, by default made from its class and model name; ``also`` are other names that a store
-    may have for it.
+    identifies it in the store, by default made from its class and model name.
     """
 
-    def __init__(self, model: Any, *, name: str | None = None, also: Collection[str] = ()) -> None:
+    def __init__(self, model: Any, *, name: str | None = None) -> None:
         self._documents: Callable[[list[str]], Any]
         self._query: Callable[[str], Any]
         if hasattr(model, "embed_documents") and hasattr(model, "embed_query"):  # LangChain
@@ -159,43 +158,31 @@ class WrappedEmbedder:
                 "or a callable from a list of texts to rows of numbers"
             )
         self.name = name or name_of(model)
-        self.also = frozenset(also)
-        self._dim: int | None = None
         if self._documents is model:  # it makes no difference between a query and a text
             self.embed_queries = self.embed_documents
         elif (several := getattr(model, "embed_queries", None)) is not None:
-            self.embed_queries = lambda texts: self._checked(several(list(texts)), len(texts))
-
-    @property
-    def dim(self) -> int:
-        """The dimension of the vectors; the first call embeds a word to find out."""
-        if self._dim is None:
-            self._dim = int(self._checked([self._query("width")], 1).shape[1])
-        return self._dim
+            self.embed_queries = lambda texts: checked_rows(several(list(texts)), len(texts), self.name)
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Unit rows of shape (n, dim); raises `ModelError` if the model fails or returns another shape."""
         if not texts:
-            return np.empty((0, self.dim), dtype=np.float32)
-        return self._checked(self._documents(list(texts)), len(texts))
+            return np.empty((0, 0), dtype=np.float32)
+        return checked_rows(self._documents(list(texts)), len(texts), self.name)
 
     def embed_query(self, text: str) -> Floats:
-        row: Floats = self._checked([self._query(text)], 1)[0]
+        row: Floats = checked_rows([self._query(text)], 1, self.name)[0]
         return row
 
-    def _checked(self, rows: Any, count: int) -> Floats:
-        return checked_rows(rows, count, self._dim, self.name)
 
-
-def checked_rows(rows: Any, count: int, dim: int | None, name: str) -> Floats:
-    """The rows as float32 of unit length; `ModelError` unless finite and of shape (count, dim), None for any dim."""
+def checked_rows(rows: Any, count: int, name: str) -> Floats:
+    """The rows as float32 of unit length; `ModelError` unless finite and of shape (count, dim), for any dim."""
     try:
         table = np.asarray(rows, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise ModelError(f"embedder {name!r} did not return a table of numbers: {error}") from error
-    width = dim or max(table.shape[-1:], default=0)
+    width = max(table.shape[-1:], default=0)
     if table.shape != (count, width) or not width:
-        raise ModelError(f"embedder {name!r} returned shape {table.shape}, expected ({count}, {dim or 'dim'})")
+        raise ModelError(f"embedder {name!r} returned shape {table.shape}, expected ({count}, dim)")
     if not np.isfinite(table).all():
         raise ModelError(f"embedder {name!r} returned a vector with NaN or infinity")
     return unit_rows(table)

@@ -8,10 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from functools import partial
 from typing import Any
-
-from pydantic import BaseModel, ConfigDict, model_validator
 
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.log.message import Message, Role
@@ -43,7 +40,7 @@ def as_language_model(
     Calls of a LangChain model have the tag ``nostream``, so that they do not appear in the message stream of a
     LangGraph run. The run's callbacks are kept, so that its trace and token count include these calls.
 
-    The limit is for each call of the model, of which `LanguageModel.structured` may make three; ``hurried`` is that
+    The limit is for each call of the model, of which `LanguageModel.structured` may make two; ``hurried`` is that
     while a user waits for a prompt, if shorter.
     """
     if timeout <= timedelta(0):
@@ -61,7 +58,6 @@ class WrappedLanguageModel:
         self._is_port = _has(model, "complete", "structured")
         self._ask = _asker(model)
         self._structured = model.structured if self._is_port else None
-        self._native = None if self._is_port else _native(model)
         self._limit = TimeLimit(
             f"language model {self.name!r}", hurried, patience=timeout, breaker=Breaker(), usual=PATIENT
         )
@@ -72,28 +68,13 @@ class WrappedLanguageModel:
         return self._text(self._limit.answer(self._ask, given))
 
     def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
-        """The JSON object in the answer to a prompt with the schema; tries once more if there is none.
-
-        A LangChain or LlamaIndex model uses its own structured output first, if it has one.
-        """
+        """The JSON object in the answer to a prompt with the schema; tries once more if there is none."""
         if self._structured is not None:
             value = self._limit.answer(self._structured, list(messages), schema)
             if not isinstance(value, dict):
                 raise ModelError(f"language model {self.name!r} answered {type(value).__name__}, not an object")
             return value
         chat = _chat(messages)
-        if self._native is None:
-            return self._in_text(chat, schema)
-        try:
-            found = _object_in(self._limit.answer(self._native, chat, schema))
-        except ModelError as error:
-            if error.__cause__ is None:  # out of time: another call would be, too
-                raise
-            found = self._in_text(chat, schema)
-            self._native = None  # it answers, but not that way
-        return found or self._in_text(chat, schema)
-
-    def _in_text(self, chat: Chat, schema: Mapping[str, Any]) -> dict[str, Any]:
         task = (
             "Answer with one JSON object that follows this JSON schema, and with nothing else:\n"
             f"{json.dumps(schema, ensure_ascii=False)}"
@@ -103,8 +84,7 @@ class WrappedLanguageModel:
             task = f"{last['content']}\n\n{task}"
         chat = [*chat, {"role": "user", "content": task}]
         answer = self._text(self._limit.answer(self._ask, chat))
-        found = parse_object(answer)
-        if found is None:
+        if (found := parse_object(answer)) is None:
             problem = "There is no JSON object in this answer. Answer again with the JSON object alone."
             chat = [*chat, {"role": "assistant", "content": answer}, {"role": "user", "content": problem}]
             answer = self._text(self._limit.answer(self._ask, chat))
@@ -129,7 +109,7 @@ def _asker(model: Any) -> Callable[[Any], Any]:
         return model.complete  # type: ignore[no-any-return]
     if _has(model, "invoke"):  # LangChain
         settings = (_UNSEEN,) if _is_of("langchain_core", model) else ()
-        return lambda chat: model.invoke(_turns(chat), *settings)
+        return lambda chat: model.invoke([(message["role"], message["content"]) for message in chat], *settings)
     if _is_of("llama_index", model) and _has(model, "chat"):
         # Their chat takes objects of their own; where the model is, so is this module.
         chat_message = importlib.import_module("llama_index.core.llms").ChatMessage
@@ -151,73 +131,6 @@ def _asker(model: Any) -> Callable[[Any], Any]:
         f"{shown(model)} is not a language model: give a LangChain chat model, a LlamaIndex LLM, a LanguageModel, "
         "or a callable from a prompt, or from messages, to text"
     )
-
-
-def _native(model: Any) -> Callable[[Chat, Mapping[str, Any]], Any] | None:
-    """A call of the framework model's own structured output; None if it has none."""
-    # Asked of the class: a model with retries or bound arguments would hand out the bare one's method.
-    if _is_of("langchain_core", model) and _has(type(model), "with_structured_output"):
-        return lambda chat, schema: model.with_structured_output(_named(schema), include_raw=True).invoke(
-            _turns(chat), _UNSEEN
-        )
-    if _is_of("llama_index", model):
-        # It can call tools, or has its own way to follow a schema. For the others its base class writes the schema into
-        # the prompt and accepts nothing but faultless JSON.
-        owner = next((base for base in type(model).__mro__ if "structured_predict" in vars(base)), None)
-        inherited = owner is not None and owner.__module__ == "llama_index.core.llms.llm"
-        calls_tools = inherited and model.metadata.is_function_calling_model and _has(model, "chat_with_tools")
-        if calls_tools or (owner is not None and not inherited):
-            return partial(_predicted, model)
-    return None
-
-
-def _named(schema: Mapping[str, Any]) -> dict[str, Any]:
-    return {"title": "answer", "description": "The answer.", **schema}
-
-
-def _predicted(model: Any, chat: Chat, schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The object under ``parsed``; None if the model did not answer with an object."""
-    core = importlib.import_module("llama_index.core")
-    closed = {"additionalProperties": False, **_named(schema)}
-
-    class Answer(BaseModel):
-        model_config = ConfigDict(title="answer", extra="allow", json_schema_extra=closed)
-
-        @model_validator(mode="before")
-        @classmethod
-        def filled(cls, fields: Any) -> Any:
-            # Older versions lose a single argument at first, and try again when that is refused.
-            if not fields:
-                raise ValueError("an answer has fields")
-            return fields
-
-    # The words are filled in, since braces in a template are its variables.
-    words = {f"message{row}": message["content"] for row, message in enumerate(chat)}
-    turns = [(message["role"], f"{{{name}}}") for message, name in zip(chat, words, strict=True)]
-    template = core.ChatPromptTemplate.from_messages(turns)
-    try:
-        return {"parsed": model.structured_predict(Answer, template, **words).model_dump()}
-    except (AssertionError, AttributeError, LookupError, TypeError, ValueError):
-        return None
-
-
-def _turns(chat: Chat) -> list[tuple[str, str]]:
-    return [(message["role"], message["content"]) for message in chat]
-
-
-def _object_in(answer: Any) -> dict[str, Any] | None:
-    """The object in ``{"raw", "parsed", "parsing_error"}``; also reads what the parser gave up on."""
-    if not isinstance(answer, Mapping):
-        return None
-    if isinstance(answer.get("parsed"), dict) and answer["parsed"]:
-        return dict(answer["parsed"])
-    raw = answer.get("raw")
-    for call in getattr(raw, "tool_calls", ()):
-        if call["args"]:
-            return dict(call["args"])
-    written = [call.get("args") for call in getattr(raw, "invalid_tool_calls", ())]
-    texts = [text for text in (*written, _text_of(raw)) if text]
-    return next((found for found in map(parse_object, texts) if found), None)
 
 
 def _is_of(package: str, model: Any) -> bool:

@@ -99,16 +99,16 @@ def embedder_of(name: str) -> Embedder | None:  # noqa: PLR0911 - one for each k
     offered = _asked(provider, "embedder", provider, model)
     if wants_prefixes(model):
         return WrappedEmbedder(_prefixed(offered), name=f"{name_of(offered)}+prefixes")
-    return WrappedEmbedder(offered, also={name})
+    return WrappedEmbedder(offered)
 
 
 def given_embedder(embedder: Any, name: str) -> Embedder:
-    """The given embedder, under the name in the configuration."""
+    """The given embedder, under the name in the configuration if that is one of your own."""
     model = as_embedder(embedder)
-    if name in OURS or name == model.name or name in getattr(model, "also", ()):
+    # With provider:model it has its own name, as if it had been named alone.
+    if name in OURS or ":" in name or name == model.name:
         return model
-    # Somebody may have opened the store by this name alone, and so under the model's own.
-    return WrappedEmbedder(embedder, name=name, also={model.name} if ":" in name else ())
+    return WrappedEmbedder(embedder, name=name)
 
 
 def language_model_of(choice: Any) -> Any:
@@ -166,11 +166,11 @@ def _run_here(provider: str, model: str) -> WrappedEmbedder:
     if model.rstrip("/").lower().endswith(LOCAL_MODEL):
 
         def documents(texts: Sequence[str]) -> Floats:
-            rows = checked_rows(made.embed_documents(list(texts)), len(texts), None, LOCAL_MODEL)
+            rows = checked_rows(made.embed_documents(list(texts)), len(texts), LOCAL_MODEL)
             return passages_in_script(rows, texts)
 
         def query(text: str) -> Floats:
-            return query_in_script(checked_rows([made.embed_query(text)], 1, None, LOCAL_MODEL)[0], text)
+            return query_in_script(checked_rows([made.embed_query(text)], 1, LOCAL_MODEL)[0], text)
 
         # With the local embedder's last coordinate.
         return WrappedEmbedder(_model_of(documents, query), name=f"{name}+script")

@@ -17,13 +17,8 @@ class Embedder(Protocol):
         """Of model and variant."""
         ...
 
-    @property
-    def dim(self) -> int:
-        """Width of the vectors."""
-        ...
-
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Unit rows of shape (n, dim)."""
+        """Unit rows of shape (n, dim), always of the same width."""
         ...
 
     def embed_query(self, text: str) -> Floats:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeAlias
 
-from hybrid_memory.arrays import Floats
 from hybrid_memory.display import Progress
 from hybrid_memory.index.record import Where
 from hybrid_memory.log.event import EventKind
@@ -22,8 +21,6 @@ from hybrid_memory.store.services import Services
 
 ANSWERS_CACHE = 128
 """Cached answers; one with a hundred hits takes about 100 kB, and expires with the owner's next write."""
-
-PASSAGES_CACHE = 2048
 
 RECORDS = frozenset({EventKind.USED, EventKind.RECALLED, EventKind.COMPACTION, EventKind.LEARNED, EventKind.BLOCK})
 WRITES = tuple(kind for kind in EventKind if kind not in RECORDS)
@@ -44,17 +41,16 @@ class Answer:
 
 
 class RecallProjection(Projection):
-    """Recall's caches: recent answers, vectors of texts other than memories, and uses that were not written yet."""
+    """Recall's caches: recent answers, and uses that were not written yet."""
 
     kinds = frozenset({EventKind.USED})
 
     def __init__(self) -> None:
         self.answers: LruCache[Hashable, Answer] = LruCache(ANSWERS_CACHE)
-        self.passages: LruCache[bytes, Floats] = LruCache(PASSAGES_CACHE)
         self.uses: Counts[Scope] = Counts()
 
     def clear(self, owner: Scope | None = None) -> None:
-        """Drop the answers, but not the vectors."""
+        """Drop the answers."""
         self.answers.clear(lambda _, answer: owner is None or owner in answer.heads)
 
     def sources(self, item: object) -> Sequence[str] | None:

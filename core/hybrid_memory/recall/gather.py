@@ -34,8 +34,8 @@ SPELT_WORDS = 8
 MAX_WORDS = 1024
 """The most query words searched for; of more, those at both ends."""
 
-LOOKED_BACK = (20, 200)
-"""Among how many of the newest turns to look for the previous session; two attempts."""
+LOOKED_BACK = 200
+"""Among how many of the newest turns to look for the previous session."""
 
 QUESTION_CHARS = 400
 """Of a longer question only the first and the last half of this are embedded. See docs/decisions/0044."""
@@ -51,15 +51,6 @@ class Home:
     where: Where
     status: Status
     number: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What to search for; without a vector, by words alone."""
-
-    query: str
-    vector: Floats | None
-    plan: Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,17 +139,16 @@ async def comparable_vector(run: Runner, services: Services, query: str, status:
     return vector, failure
 
 
-async def gather(run: Runner, home: Home, asked: Asked) -> Candidates:
-    """The candidates on the plan's paths, with their neighbours."""
-    view, plan = home.view, asked.plan
-    own = terms(asked.query)
+async def gather(run: Runner, home: Home, query: str, meaning: Floats | None, plan: Plan) -> Candidates:
+    """The candidates on the plan's paths, with their neighbours; without the query's vector, by words alone."""
+    view, own = home.view, terms(query)
     vector, average, same, count = None, 0.0, 0.0, 0
     middle = home.status.mean.astype(np.float64)
-    if asked.vector is not None and len(middle):
-        centred = signals.centred(asked.vector.astype(np.float64), middle, home.status.vectors)
+    if meaning is not None and len(middle):
+        centred = signals.centred(meaning.astype(np.float64), middle, home.status.vectors)
         vector, average, count = centred.astype(np.float32), float(centred @ middle), home.status.vectors
-        same = float(vector @ asked.vector)
-    by_words, others, corrected = await _searches(run, home, asked, vector, own)
+        same = float(vector @ meaning)
+    by_words, others, corrected = await _searches(run, home, query, vector, own, plan=plan)
     explored = await run.call(
         view.index.explore,
         [*by_words, *others], home.where,
@@ -193,15 +183,14 @@ async def gather(run: Runner, home: Home, asked: Asked) -> Candidates:
 
 
 async def _searches(
-    run: Runner, home: Home, asked: Asked, vector: Floats | None, words: list[str]
+    run: Runner, home: Home, query: str, vector: Floats | None, words: list[str], *, plan: Plan
 ) -> tuple[list[Search], list[Search], dict[str, str]]:
     """The searches by words, the others, and the words that were taken for misspelled."""
     if len(words) > MAX_WORDS:
         words = words[: MAX_WORDS // 2] + words[-MAX_WORDS // 2 :]
     # The longest are the rarest, and the most easily mistyped.
-    doubted = sorted(doubtful(ends(asked.query)), key=len, reverse=True)[:SPELT_WORDS]
-    where, plan = home.where, asked.plan
-    corrected: dict[str, str] = {}
+    doubted = sorted(doubtful(ends(query)), key=len, reverse=True)[:SPELT_WORDS]
+    where, corrected = home.where, dict[str, str]()
     if doubted:
         corrected = await run.call(home.view.index.corrections, doubted, where.scope.owner, home.status)
         words = [corrected.get(word, word) for word in words]
@@ -241,11 +230,8 @@ async def last_talk(run: Runner, home: Home, session: str | None) -> tuple[TimeS
     """The time range of the newest turns of the last session before this one, or of the only session."""
     index, where = home.view.index, home.where
     where = replace(where, kinds=where.kinds or frozenset({RecordKind.TURN}))
-    for number in LOOKED_BACK:
-        newest = await run.call(index.get, (await run.call(index.latest, where, number)).tolist())
-        others = [record for record in newest if session is None or record.scope.session != session]
-        if others or len(newest) < number:
-            break
+    newest = await run.call(index.get, (await run.call(index.latest, where, LOOKED_BACK)).tolist())
+    others = [record for record in newest if session is None or record.scope.session != session]
     if not newest:
         return ()
     latest = await run.call(index.latest, replace(where, scope=(others or newest)[0].scope), TEMPORAL)

@@ -18,7 +18,7 @@ from hybrid_memory.index.record import Record, Where
 from hybrid_memory.log.event import EventKind, Tier
 from hybrid_memory.log.port import LogState
 from hybrid_memory.recall import cache, choose, signals
-from hybrid_memory.recall.gather import Asked, Candidates, Home, comparable_vector, gather, last_talk, narrowed
+from hybrid_memory.recall.gather import Candidates, Home, comparable_vector, gather, last_talk, narrowed
 from hybrid_memory.recall.hit import Hit, Signals
 from hybrid_memory.recall.measure import Measured, measure
 from hybrid_memory.recall.plan import DECIDING, Plan, Request, Timing, asks_for_last_talk
@@ -157,7 +157,7 @@ async def _search(
     )
     if plan.timing is Timing.LAST_TALK:
         plan = replace(plan, times=await last_talk(run, homes[0], request.session))
-    candidates = Candidates.joined([await gather(run, home, Asked(query, vector, plan)) for home in homes])
+    candidates = Candidates.joined([await gather(run, home, query, vector, plan) for home in homes])
     failed = any(notes) or (vector is None and services.embedder is not None)
     if not len(candidates.places.ids):
         return [], failed

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from operator import attrgetter
-from typing import Self
+from typing import NamedTuple
 
 import numpy as np
 
@@ -244,30 +244,15 @@ def weighted_mean(signals: Mapping[str, Array], weights: Weights) -> Array:
     return scores / (sum(each) or 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """A piecewise linear curve, constant beyond the first and the last knot.
-
-    Attributes:
-        knots: ascending values of a feature; worth: the worth at each of them.
-    """
+class Curve(NamedTuple):
+    """A piecewise linear curve, constant beyond the first and the last knot: the worth at ascending values."""
 
     knots: Array
     worth: Array
 
-    @classmethod
-    def of(cls, points: Sequence[Sequence[float]]) -> Self:
-        """The curve through these knots, with these values."""
-        knots, worth = points
-        return cls(np.array(knots, dtype=np.float64), np.array(worth, dtype=np.float64))
-
     def __call__(self, feature: Array) -> Array:
         """The worth of each value, of shape (n,)."""
         return np.asarray(np.interp(feature, self.knots, self.worth))
-
-    def points(self, digits: int = 5) -> list[list[float]]:
-        """Knots and values as plain numbers."""
-        return [[round(float(value), digits) for value in part] for part in (self.knots, self.worth)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,12 +288,12 @@ class Learned:
 def learned() -> Learned:
     """The default ranker, as read from its file."""
     stored = json.loads(files(__package__).joinpath(f"{LEARNED}.json").read_text("utf-8"))
-    curves = {
-        signal: {feature: Curve.of(points) for feature, points in features.items()}
-        for signal, features in stored["curves"].items()
-    }
-    certainty = {name: Curve.of(points) for name, points in stored["certainty"].items()}
-    return Learned(curves, Weights(**stored["weights"]), certainty, stored["bias"])
+
+    def curves(given: Mapping[str, Sequence[Sequence[float]]]) -> dict[str, Curve]:
+        return {name: Curve(*np.array(points, dtype=np.float64)) for name, points in given.items()}
+
+    signals = {signal: curves(features) for signal, features in stored["curves"].items()}
+    return Learned(signals, Weights(**stored["weights"]), curves(stored["certainty"]), stored["bias"])
 
 
 learned()  # when imported, as recall runs in event loops

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from hybrid_memory.config import MemoryConfig
 from hybrid_memory.display import counted
 from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.index.derive import derive
+from hybrid_memory.index.derive import anchored, derive
 from hybrid_memory.index.port import SemanticIndex, Status
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.port import Archive, EventLog
@@ -135,23 +135,12 @@ def check_contents(log: EventLog, index: SemanticIndex, outbox: EventLog | None 
         )
 
 
-def anchor_of(mark: str, version: str) -> str:
-    """The anchor that an index stores with its position: the mark of the event there, and the version of its terms."""
-    return f"{mark}~{version}" if version else mark
-
-
-def anchored(status: Status) -> tuple[str, str]:
-    """The mark and the version in an anchor; both empty in an index of older stores."""
-    mark, _, version = status.anchor.partition("~")
-    return mark, version
-
-
 def astray(log: EventLog, owner: Scope, status: Status) -> bool:
     """Whether an index in this state has followed events of the owner that the log no longer has.
 
     This happens after a log was restored from a backup, or its server lost the last second.
     """
-    stands, _ = anchored(status)
+    stands, _ = anchored(status.anchor)
     if not status.applied or not stands:
         return False
     found = log.mark(owner, status.applied)

@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
-from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 from uuid import uuid4
 
@@ -21,7 +20,7 @@ from hybrid_memory.arrays import Floats
 from hybrid_memory.config import CleaningLevel
 from hybrid_memory.display import Progress, counted
 from hybrid_memory.errors import ModelError, StoreUnavailableError
-from hybrid_memory.index.derive import Derived, derive, index_terms, passage_and_alone
+from hybrid_memory.index.derive import Derived, anchor_of, anchored, derive, index_terms, passage_and_alone
 from hybrid_memory.index.port import Entry, SemanticIndex, Status, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.event import Event, EventKind
@@ -32,7 +31,7 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Span, traced
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.engine import anchor_of, anchored, astray
+from hybrid_memory.store.engine import astray
 from hybrid_memory.store.projection import Newest, Projection, projections
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import at_positions, in_a_moment
@@ -51,9 +50,6 @@ EMBED_BATCH = 32
 EVENT_BATCH = 2048
 """Events followed at once."""
 
-TAKEN = 512
-"""Records whose vectors are taken over at once."""
-
 LEASE_SECONDS = 30.0
 """For so long a process works for an owner alone: one that dies keeps others waiting."""
 
@@ -61,9 +57,6 @@ LEASE_PAUSE = 0.05
 
 AT_ONCE = 2_000
 """A recall makes up to this many missing vectors itself; more are left to background work, if enabled."""
-
-SEEN_CACHE = 4096
-"""For how many owners a process remembers the last event it saw."""
 
 MAX_LISTED = 1_000_000
 """Records of one owner listed at once."""
@@ -135,7 +128,6 @@ class TextIndex(Projection):
 
     def __init__(self, embeddings: LruCache[bytes, Floats] | None = None) -> None:
         self._embeddings = embeddings
-        self._seen: LruCache[Scope, tuple[int, str]] = LruCache(SEEN_CACHE)
         self._filling = Counter[Scope]()
         self._holder = uuid4().hex
         self._alone: dict[Scope, float] = {}
@@ -171,15 +163,13 @@ class TextIndex(Projection):
         its sums are older, and why the model did not make the vectors.
         """
         index, head, count, moved, note = services.index, state.head, 0, False, ""
-        marks = {0: "", head: state.mark}  # of the log's events, by position
         status: Status = state.index or await run.call(index.status, owner, pending=pending, sums=sums)
         while True:
             after = status.applied
-            events, marks[after] = await _news(run, services, owner, after) if after != head else ([], state.mark)
-            if await self._realigned(run, services, owner, status, marks[after]):
+            events, mark = await _news(run, services, owner, after) if after != head else ([], state.mark)
+            if await self._realigned(run, services, owner, status, mark):
                 status = await run.call(index.status, owner, pending=pending, sums=sums)
                 continue
-            await self._note(run, services, owner.owner, (after, marks[after]), marks)
             if after >= head:
                 return count, status, moved, note
             erased = [event.payload for event in events if event.kind is EventKind.ERASED]
@@ -198,7 +188,7 @@ class TextIndex(Projection):
             # Another process may have indexed the same events meanwhile; then nothing was stored, and we look again.
             stored = made is not None or await run.call(index.upsert, owner, entries, **move)
             if stored:
-                moved, count, marks[upto] = moved or bool(entries or uses or erased), count + len(derived), mark
+                moved, count = moved or bool(entries or uses or erased), count + len(derived)
             if made is not None:
                 status, moved = made, False
             elif stored and not erased:
@@ -238,62 +228,29 @@ class TextIndex(Projection):
             except StoreUnavailableError as error:  # another process prevents it
                 _log.warning("%s; erased data is cleaned up later", error)
 
-    async def _note(
-        self, run: Runner, services: Services, owner: Scope, seen: tuple[int, str], marks: Mapping[int, str]
-    ) -> None:
-        """Drop cached data of a history that the log no longer has, if another process repaired the index."""
-        before = self._seen.get(owner)
-        if before == seen:
-            return
-        if before is not None:
-            mark = marks.get(before[0]) or await run.call(services.truth.mark, owner, before[0])
-            if mark != before[1]:
-                _clear(services)
-        self._seen.put(owner, seen)
-
     async def _realigned(self, run: Runner, services: Services, owner: Scope, status: Status, mark: str) -> bool:
         """Whether the index was of another version or history than the log, whose mark at its position this is.
 
-        It then goes back to where it agrees with the log, without records of later events; to 0 in another version. The
-        position is written last, so that whoever follows next finishes what a crash left undone.
+        The owner's part of it is then empty, so that everything is indexed again.
         """
-        index, truth = services.index, services.truth
-        stored, version = anchored(status)
+        index = services.index
+        stored, version = anchored(status.anchor)
         older = bool(status.applied) and version != self.version
-        if not older and (stored == mark or not await run.call(astray, truth, owner, status)):
+        if not older and (stored == mark or not await run.call(astray, services.truth, owner, status)):
             return False
         with services.statistics.timed("realigning"):
-            upto, standing = (0, set[int]()) if older else await self._agreement(run, services, owner, status.applied)
             size = await run.call(index.size)
-            records = await run.call(index.latest, Where(owner.owner), min(size.records, MAX_LISTED))
-            stale = [number for number in records.tolist() if number not in standing]
-            anchor = anchor_of(await run.call(truth.mark, owner, upto), self.version) if upto else ""
+            stale = (await run.call(index.latest, Where(owner.owner), min(size.records, MAX_LISTED))).tolist()
             at, seen = status.applied, status.anchor
             # Where another process was faster, nothing goes: what is stale here may be new by now, under the same id.
-            if await run.call(index.upsert, owner, [], after=at, seen=seen, upto=upto, anchor=anchor, gone=stale):
+            if await run.call(index.upsert, owner, [], after=at, seen=seen, upto=0, anchor="", gone=stale):
                 reason = "is of another version" if older else "had seen events that the restored log no longer has"
                 _log.warning(
-                    "the index of %s, at #%d, %s: %d records were dropped, and events after #%d are indexed again",
-                    *(owner.owner, at, reason, len(stale), upto),
+                    "the index of %s, at #%d, %s: %d records were dropped, and all events are indexed again",
+                    *(owner.owner, at, reason, len(stale)),
                 )
-            _clear(services)
+            self.settled.clear()  # all other caches compare the marks of events
         return True
-
-    async def _agreement(self, run: Runner, services: Services, owner: Scope, applied: int) -> tuple[int, set[int]]:
-        """The position up to which the index agrees with the log, and the ids of the records up to there."""
-        standing: set[int] = set()
-        upto, same = 0, attrgetter("scope", "kind", "text", "at", "turn", "sources")
-        while events := await run.call(services.truth.read, owner.owner, after=upto, upto=applied, limit=EVENT_BATCH):
-            records = [item.record for item in await _derived(run, services, owner, events)]
-            there = await run.call(services.index.get, [record.id for record in records])
-            stored = {record.id: same(record) for record in there}  # made from the same events
-            differing = [record.id for record in records if stored.get(record.id) != same(record)]
-            end = min(differing, default=applied + 1)
-            standing |= {one.id for one in records if one.id < end}
-            upto = max([upto, *(event.position for event in events if event.position < end)])
-            if end <= applied:
-                break
-        return upto, standing
 
     async def _unindex(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> int:
         """Drop the records of erased events; the turns after them are embedded again without their words."""
@@ -358,7 +315,7 @@ class TextIndex(Projection):
             owner
             for owner, status in statuses.items()
             if None not in (last := newest[owner])
-            or anchored(status) != (last[None].mark, self.version)
+            or anchored(status.anchor) != (last[None].mark, self.version)
             or (services.embedder is not None and status.pending)
         }
 
@@ -386,7 +343,7 @@ class TextIndex(Projection):
         state = await run.call(services.truth.state, owner) if state is None else state
         if services.read_only:
             status = state.index or await run.call(services.index.status, owner, pending=int(embeds), sums=embeds)
-            if anchored(status)[0] != state.mark and await run.call(astray, services.truth, owner, status):
+            if anchored(status.anchor)[0] != state.mark and await run.call(astray, services.truth, owner, status):
                 raise StoreUnavailableError(f"the log of {owner} was restored to before its index: open it for writing")
             if status.applied < state.head:
                 behind = await run.call(services.truth.count, owner, after=status.applied)
@@ -505,33 +462,6 @@ class TextIndex(Projection):
             put(*vectors)
             return True
 
-    async def take_over(
-        self, run: Runner, services: Services, owner: Scope, donor: SemanticIndex
-    ) -> AsyncIterator[int]:
-        """Give pending records vectors that another index has for their content; yields how many, per batch."""
-        index, without = services.index, 0
-        model, embedder = services.embedder, await run.call(donor.embedder)
-        if model is None or embedder is None or embedder[0] != model.name:
-            return
-        (name, dim), cleaning = embedder, services.config.cleaning
-
-        async def known(texts: list[str]) -> Floats:
-            there = await run.call(donor.known, keys := [content_key(name, text) for text in texts])
-            none = np.full(dim, np.nan, dtype=np.float32)
-            return np.stack([there.get(key, none) for key in keys])
-
-        while pending := (await run.call(index.status, owner, pending=without + TAKEN)).pending[without:]:
-            records = await run.call(index.get, pending)
-            before = await run.call(index.previous, owner, records)
-            texts = await passages([(one, before.get(one.id)) for one in records], cleaning, name, known)
-            keys = {number: content_key(name, text) for number, text in texts.items()}
-            vectors = await run.call(donor.known, list(dict.fromkeys(keys.values())))
-            found = {number: key for number, key in keys.items() if key in vectors}
-            if found:
-                await run.call(index.put_vectors, embedder, found, vectors)
-            without += len(pending) - len(found)
-            yield len(found)
-
     async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
         size, unindexed = await run.call(services.index.size), 0
         for owner, status in (await run.call(services.index.statuses, list(heads))).items():
@@ -582,7 +512,6 @@ async def vectors_of(
     known = await run.call(index.known, list(by_key))
     missing = [key for key in by_key if key not in known]
     new = dict(zip(missing, await embed([by_key[key] for key in missing]), strict=True)) if missing else {}
-    # The width is the vectors': to ask a model for it may cost a call.
     return (embedder, len(next(iter((new or known).values())))), keys, new
 
 
@@ -600,8 +529,10 @@ async def _derived(
     run: Runner, services: Services, owner: Scope, events: Sequence[Event], status: Status | None = None
 ) -> list[Derived]:
     """The records for these events, which follow the turns it already has; claims have the metadata of their turn."""
+    kinds = {event.kind for event in events}
     for projection in projections(services):
-        events = await projection.findable(run, services, owner, events)
+        if kinds & projection.kinds:
+            events = await projection.findable(run, services, owner, events)
     sources = {
         event.position: event.payload["source"]
         for event in events
@@ -626,11 +557,6 @@ def _later(error: ModelError) -> str:
 
 def _unmade(count: int) -> str:
     return f"{counted(count, 'vector')} still to be made, what has none is found by its words"
-
-
-def _clear(services: Services) -> None:
-    for projection in projections(services):
-        projection.clear()
 
 
 def uses_of(events: Sequence[Event]) -> dict[int, Use]:

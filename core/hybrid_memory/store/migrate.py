@@ -8,14 +8,18 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from hybrid_memory.arrays import Floats
 from hybrid_memory.display import Progress, counted
 from hybrid_memory.errors import InvalidInputError, StoreError
+from hybrid_memory.index.port import SemanticIndex
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.port import Receipt
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.indexing import TextIndex, embedding
+from hybrid_memory.store.indexing import TextIndex, content_key, embedding
 from hybrid_memory.store.projection import projections
 from hybrid_memory.store.remember import drain
 from hybrid_memory.store.services import Services
@@ -54,17 +58,33 @@ async def copied(run: Runner, source: Services, target: Services, progress: Prog
     return copies
 
 
+class _Donated:
+    """An embedder of a copy, which takes the vectors that the original's index has under its name."""
+
+    def __init__(self, embedder: Embedder, donor: SemanticIndex) -> None:
+        self.name = embedder.name
+        self._embedder = embedder
+        self._donor = donor
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        keys = {text: content_key(self.name, text) for text in texts}
+        known = self._donor.known(list(keys.values()))
+        rows = {text: known[key] for text, key in keys.items() if key in known}
+        if missing := [text for text in keys if text not in rows]:
+            rows |= zip(missing, self._embedder.embed_documents(missing), strict=True)
+        return np.stack([rows[text] for text in texts])
+
+    def embed_query(self, text: str) -> Floats:
+        return self._embedder.embed_query(text)
+
+
 async def derived(
     run: Runner, source: Services, target: Services, copies: Sequence[OwnerCopy], progress: Progress
 ) -> Migration:
     """Index the copied events. Vectors of the same embedder are taken over; others are made."""
-    index, embedded = target.state(TextIndex), 0
-    indexed = sum([await index.follow(run, target, copy.owner) for copy in copies])
-    total = (await run.call(target.index.size)).pending
-    for copy in copies:
-        async for count in index.take_over(run, target, copy.owner, source.index):
-            embedded += count
-            progress(embedded, total)
+    index, indexed, embedded = target.state(TextIndex), 0, 0
+    if target.embedder is not None:
+        target = replace(target, embedder=_Donated(target.embedder, source.index))
 
     def further(done: int, left: int) -> None:
         progress(embedded + done, embedded + left)

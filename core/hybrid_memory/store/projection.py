@@ -62,7 +62,7 @@ class Projection:
         return set()
 
     async def findable(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> Sequence[Event]:
-        """The events without those of its own that should no longer be found."""
+        """The events, some of which are its own, without those that should no longer be found."""
         return events
 
     async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
