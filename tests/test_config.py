@@ -149,7 +149,7 @@ indexes = st.builds(
 )  # fmt: skip
 archives = st.builds(ArchiveConfig, url=urls("chdb:///", "clickhouse://", "clickhouse+tls://"), after=positive)
 learnings = st.builds(
-    LearningConfig, conflicts=st.sampled_from(["newest", "trusted", "ask"]), model=st.booleans(),
+    LearningConfig, model=st.booleans(),
     background=st.booleans(), delay=duration,
 )  # fmt: skip
 kinds = st.lists(st.sampled_from(["api key", "iban", "ip"]), max_size=3).map(tuple)

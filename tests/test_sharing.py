@@ -391,25 +391,6 @@ def test_an_id_given_twice_waits_once_and_takes_no_other(face: Face, team: Space
     assert texts(face(team).history())[3:] == ["A member takes this id.", "The same words."]
 
 
-def test_the_more_trusted_word_stands_and_follows_the_grants(face: Face, opened: Open) -> None:
-    memory = opened(learning={"conflicts": "trusted"})
-    memory._runtime.services.state(Extractors).rules = ClaimsFriday()
-    team = memory.scoped(user="alice").space("team").create()
-    for agent, trust in (("clerk", 0.9), ("intern", 0.6)):
-        team.grant(agent=agent, right="write", trust=trust)
-    face(memory.scoped(agent="clerk").space("team")).remember("The launch is on Friday.", at=NOON)
-    face(memory.scoped(agent="intern").space("team")).remember("The launch is on Monday.")
-
-    def standing() -> list[str]:
-        return [fact.value for fact in face(team).facts(attribute="day")]
-
-    assert standing() == ["The launch is on Friday."]
-    face(team).grant(agent="intern", right="write", trust=0.95)
-    assert standing() == ["The launch is on Monday."]
-    face(team).revoke(agent="intern")
-    assert standing() == ["The launch is on Friday."]
-
-
 def test_threads_and_processes_that_grant_at_once_lose_nothing(opened: Open, store: str, child: Child) -> None:
     memory = opened()
     team = memory.scoped(user="alice").space("team").create()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
 from hybrid_memory.errors import AccessDeniedError, InvalidInputError
-from hybrid_memory.log.event import Event, EventKind, author_of, principal_of
+from hybrid_memory.log.event import Event, EventKind, author_of
 from hybrid_memory.log.message import Origin
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
@@ -217,14 +217,6 @@ async def origin(run: Runner, services: Services, scope: Scope, other: Scope, ve
         raise InvalidInputError(f"this belongs to {other.owner}, not to {scope.owner}")
     await admitted(run, services, Member(scope.owner, other.owner), Asked(verb, Right.READ, trusted=False))
     return other
-
-
-async def trust(run: Runner, services: Services, space: Scope) -> Callable[[str], float]:
-    """The trust in each author of this space, in [0, 1]; 1 for an owner's own words."""
-    if space.space is None:
-        return lambda _: 1.0
-    known = await standing(run, services, space.owner)
-    return lambda author: known.trust(principal_of(author)) if author else 1.0
 
 
 def entered(services: Services, member: Member, known: Standing) -> Services:

@@ -10,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import Event, EventKind, Fact, FactState, HybridMemory, Scope, ScopedMemory
-from hybrid_memory.config import ConflictRule
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.attributes import attribute
 from hybrid_memory.facts.fact import SETTLED, USER, Claim, Stance
 from hybrid_memory.facts.facts import Knowledge
 from hybrid_memory.facts.learn import Extractors
-from hybrid_memory.facts.resolving import AT_ONCE, Trust
+from hybrid_memory.facts.resolving import AT_ONCE
 from tests.faces import Face, Open
 from tests.world import rows
 
@@ -41,17 +40,10 @@ def claim(name: str, value: str, source: int, stance: Stance = Stance.HOLDS, **m
     return Claim(subject, name, value, about.category, source, stance, single=about.single, by="rule", **more)
 
 
-def knowing(*batches: list[Event], rule: ConflictRule = "newest", trust: Trust = lambda _: 1.0) -> Knowledge:
-    """What these come to, taken in one batch after the other."""
-    known = Knowledge((), (), rule, trust)
-    for number, batch in enumerate(batches):
-        given = [replace(event, position=1000 * number + event.position) for event in batch]
-        known.take(given, (1000 * (number + 1), ""))
-    return known
-
-
-def resolve(claims: list[Event], **options: Any) -> list[Fact]:
-    return knowing(claims, **options).facts
+def resolve(claims: list[Event]) -> list[Fact]:
+    known = Knowledge((), ())
+    known.take(claims, (1000, ""))
+    return known.facts
 
 
 def shown(facts: Sequence[Fact]) -> list[tuple[str, str]]:
@@ -77,6 +69,11 @@ def test_several_values_stand_side_by_side_where_there_may_be_several() -> None:
     assert shown(facts) == [("jazz", "current"), ("tea", "current")]
     assert facts[0].sources == ("t1", "t3")
     assert facts[0].confidence > facts[1].confidence
+
+
+def test_names_that_differ_in_a_sign_are_not_the_same() -> None:
+    facts = resolve(said(claim("technology", "C", 1), claim("technology", "C++", 2), claim("technology", "c++", 3)))
+    assert [(fact.value, fact.sources) for fact in facts] == [("C", ("t1",)), ("C++", ("t2", "t3"))]
 
 
 @pytest.mark.parametrize(("liked", "words"), [("jazz", "jazz"), ("jazz music", "jazz"), ("爵士乐", "爵士乐")])
@@ -142,15 +139,10 @@ def test_agents_who_disagree_at_once_are_disputed_until_one_says_so_again() -> N
     assert shown(facts) == [("Paris", "superseded"), ("Berlin", "current")]
 
 
-def test_the_rule_decides_between_authors() -> None:
-    told = said(claim("home", "Paris", 1), claim("home", "Berlin", 2), authors=["agent='a'", "agent='b'"])
-    trust = {"agent='a'": 1.0, "agent='b'": 0.2}.__getitem__
-    assert [fact.value for fact in resolve(told) if fact.current] == ["Berlin"]
-    assert [fact.value for fact in resolve(told, rule="trusted", trust=trust) if fact.current] == ["Paris"]
-    assert {fact.state for fact in resolve(told, rule="ask")} == {FactState.DISPUTED}
-    word = replace(claim("home", "Paris", 1), by=SETTLED)
-    settled = [*told, replace(said(word)[0], position=200, at=START + timedelta(days=2), author="agent='a'")]
-    assert [fact.value for fact in resolve(settled, rule="ask") if fact.current] == ["Paris"]
+def test_what_somebody_decided_is_not_disputed() -> None:
+    told = [claim("home", "Paris", 1), replace(claim("home", "Berlin", 2), by=SETTLED)]
+    facts = resolve(said(*told, step=AT_ONCE / 2, authors=["agent='a'", "agent='b'"]))
+    assert shown(facts) == [("Paris", "superseded"), ("Berlin", "current")]
 
 
 VALUES = st.sampled_from(["Paris", "Berlin", "Rome", "杭州"])
@@ -177,7 +169,7 @@ def test_the_order_of_the_claims_in_the_log_does_not_matter(claims: list[Claim],
 @given(st.lists(CLAIMS, max_size=5))
 @settings(max_examples=80)
 def test_facts_kept_up_are_those_made_anew(batches: list[list[Claim]]) -> None:
-    known, together = Knowledge((), (), "newest", lambda _: 1.0), list[Event]()
+    known, together = Knowledge((), ()), list[Event]()
     for row, claims in enumerate(batches):
         batch = [replace(one, position=1000 * row + one.position) for one in said(*claims)]
         known.take(batch, (1000 * (row + 1), ""))

@@ -174,9 +174,6 @@ OriginName: TypeAlias = Literal["operator", "user", "person", "assistant", "tool
 """A value of `hybrid_memory.log.message.Origin`."""
 
 
-ConflictRule: TypeAlias = Literal["newest", "trusted", "ask"]
-
-
 def _clean_url(url: str) -> str:
     if len(url) > MAX_URL_CHARS or "\x00" in url:
         raise ValueError(f"a URL must have no NUL and at most {MAX_URL_CHARS:,} characters")
@@ -252,8 +249,6 @@ class LearningConfig(Settings):
     """How facts are learned.
 
     Attributes:
-        conflicts: what counts when two authors disagree about something with one value: the ``newest``, the more
-            ``trusted`` author, or none until resolved (``ask``).
         extractor: ``statements`` takes the user's own sentences; or an installed extractor.
         model: let the language model extract facts too, if there is one.
         origins: whose words teach facts; a ``person`` only about themselves. With ``assistant`` also notes that a model
@@ -263,7 +258,6 @@ class LearningConfig(Settings):
         delay: how long a pause is.
     """
 
-    conflicts: ConflictRule = "newest"
     extractor: str = "statements"
     model: bool = True
     origins: tuple[Literal["user", "person", "assistant"], ...] = ("user", "person")

@@ -9,7 +9,6 @@ from dataclasses import replace
 from threading import RLock
 from typing import Any
 
-from hybrid_memory.config import ConflictRule
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import InvalidInputError, ModelError, OutdatedError
 from hybrid_memory.facts.attributes import attribute as attribute_of
@@ -17,7 +16,7 @@ from hybrid_memory.facts.authority import by_the_user, names_of_user, person_of
 from hybrid_memory.facts.fact import OTHERS, SETTLED, Category, Claim, Fact, FactScope, Stance
 from hybrid_memory.facts.learn import Extractors, learn_alone, learn_before_reading
 from hybrid_memory.facts.profile import UserProfile
-from hybrid_memory.facts.resolving import Group, Pair, Standing, Trust, group_of
+from hybrid_memory.facts.resolving import Group, Pair, Standing, group_of
 from hybrid_memory.facts.values import NOT_SAID, normalised
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import LogState, Receipt
@@ -25,7 +24,6 @@ from hybrid_memory.log.views import Stretches, visible
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.sharing import trust
 from hybrid_memory.store.erasure import Erasure
 from hybrid_memory.store.projection import Newest, Projection, head
 from hybrid_memory.store.services import Services
@@ -57,9 +55,7 @@ class Knowledge:
         speakers: the names under which the user spoke, empty for turns without one.
     """
 
-    def __init__(
-        self, mark: tuple[Place, ...], hidden: Stretches, rule: ConflictRule, trust: Trust, user: str | None = None
-    ) -> None:
+    def __init__(self, mark: tuple[Place, ...], hidden: Stretches, user: str | None = None) -> None:
         self.mark = mark
         self.last = NOWHERE
         self.hidden = hidden
@@ -70,7 +66,7 @@ class Knowledge:
         self._user = user
         self._own: set[str] = names_of_user((), user)
         self._decided: dict[tuple[int, str], Claim] = {}
-        self._groups = defaultdict[tuple[str, str], Group](lambda: Group(rule, trust))
+        self._groups = defaultdict[tuple[str, str], Group](Group)
 
     def names_the_user_anew(self, events: Sequence[Event]) -> bool:
         """Whether these claims show that the user has another name, under which what others claimed does not count."""
@@ -133,7 +129,7 @@ class Knowledge:
 
     def _ordered(self) -> list[Standing]:
         known = [fact for group in self._groups.values() for fact in group.facts.values()]
-        return sorted(known, key=lambda each: (each.at, each.id))
+        return sorted(known, key=lambda each: (each.event.at, each.id))
 
 
 def place_of(event: Event) -> Place:
@@ -146,8 +142,8 @@ def turn_of(event: Event) -> int:
     return event.position if event.payload["by"] == SETTLED else int(event.payload["source"])
 
 
-MARKS = (EventKind.CLAIM, EventKind.ERASED, EventKind.GRANT)
-"""Kinds of events that change facts; the last one only in a space."""
+MARKS = (EventKind.CLAIM, EventKind.ERASED)
+"""Kinds of events that change facts."""
 
 CACHED = 256
 
@@ -269,12 +265,12 @@ async def knowledge(run: Runner, view: View, state: LogState | None = None) -> K
     if known is not None and known.last > newest:  # another thread was faster, or the log was set back
         newest, *mark = await _newest(run, view)
     if known is None or known.mark != tuple(mark) or known.last > newest or known.hidden != view.hidden:
-        known = await _begun(run, view, mark)
+        known = _begun(view, mark)
     if known.last != newest:
         claims = await run.call(view.truth.read, view.owner, kinds=(EventKind.CLAIM,), after=max(0, known.last[0] - 1))
         went_on = bool(claims) and place_of(claims[0]) == known.last
         if known.last[0] and (not went_on or known.names_the_user_anew(_shown(claims, view))):
-            known = await _begun(run, view, mark)
+            known = _begun(view, mark)
             claims = await run.call(view.truth.read, view.owner, kinds=(EventKind.CLAIM,))
         await run.call(known.take, _shown(claims, view), place_of(claims[-1]) if claims else newest)
         cache.put(key, known)
@@ -287,18 +283,15 @@ def _shown(claims: Sequence[Event], view: View) -> list[Event]:
     return [event for event in claims if before is None or event.at < before]
 
 
-async def _begun(run: Runner, view: View, mark: Sequence[Place]) -> Knowledge:
-    trusted = await trust(run, view, view.owner)
-    user = None if view.owner.space else view.owner.user or ""
-    return Knowledge(tuple(mark), view.hidden, view.config.learning.conflicts, trusted, user)
+def _begun(view: View, mark: Sequence[Place]) -> Knowledge:
+    return Knowledge(tuple(mark), view.hidden, None if view.owner.space else view.owner.user or "")
 
 
 async def _newest(run: Runner, view: View, state: LogState | None = None) -> list[Place]:
-    """The last claim, and the other events that change facts; in a space, also each author's trust."""
-    kinds = MARKS if view.owner.space else MARKS[:-1]
+    """The last claim, and the other events that change facts."""
     if state is None:
-        state = await run.call(view.truth.state, view.owner, kinds)
-    return [state.last.get(kind, NOWHERE) for kind in kinds]
+        state = await run.call(view.truth.state, view.owner, MARKS)
+    return [state.last.get(kind, NOWHERE) for kind in MARKS]
 
 
 async def settle(

@@ -400,8 +400,7 @@ class SpaceMemory(ScopedMemory):
             user: the user; None means any.
             agent: the agent; None means any, or none.
             right: ``read``; ``write``, which includes it; or ``admin``, which includes both.
-            trust: in [0, 1]; below 0.5, what they write waits for an admin. With ``conflicts="trusted"``, the more
-                trusted author wins a conflict.
+            trust: in [0, 1]; below 0.5, what they write waits for an admin.
 
         Raises:
             AccessDeniedError: this user and agent are not an admin.

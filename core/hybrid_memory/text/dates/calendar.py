@@ -66,13 +66,6 @@ def shift(at: datetime, unit: str, count: int) -> datetime:
     return first + min(at.day - 1, ((first + 31 * DAY).replace(day=1) - first).days - 1) * DAY
 
 
-def whole_of(count: float | None) -> int:
-    """The whole number; raises ValueError for a few (None) and for halves."""
-    if count is None or count != int(count):
-        raise ValueError(f"{count} is no whole number")
-    return int(count)
-
-
 def date_of(year: int, month: int, day: int = 1) -> Range:
     """The range of that day; raises ValueError if it does not exist."""
     begin = datetime(year, month, day)  # noqa: DTZ001 - wall time
@@ -130,11 +123,6 @@ class Moment:
         begin = self.unit("week", week)[0] + day * DAY
         return begin, begin + DAY
 
-    def same_day(self, count: int, unit: str) -> Range:
-        """The day that lies so many units from today."""
-        begin = shift(floor(self.now, "day"), unit, count)
-        return begin, begin + DAY
-
     def away(self, count: float | None, unit: str, sign: int) -> Range:
         """This many units ahead (one day) or, with the sign -1, ago (the whole unit); None is a few.
 
@@ -147,7 +135,10 @@ class Moment:
         if unit in {"minute", "hour"}:
             begin = shift(floor(self.now, "minute"), unit, steps)
             return begin, shift(begin, unit, 1)
-        return self.unit(unit, steps) if steps < 0 or unit == "weekend" else self.same_day(steps, unit)
+        if steps < 0 or unit == "weekend":
+            return self.unit(unit, steps)
+        begin = shift(floor(self.now, "day"), unit, steps)
+        return begin, begin + DAY
 
     def stretch(self, count: float, unit: str) -> Range:
         """From now on for this many units, or back if negative."""

@@ -16,7 +16,6 @@ from hybrid_memory.text.dates.calendar import (
     Rule,
     Which,
     part_of,
-    whole_of,
     year_of,
 )
 
@@ -124,15 +123,6 @@ def _numbered(match: re.Match[str], moment: Moment) -> Range | None:
     return moment.nth_of(_figure(match["month"]), part, number, _year(match, moment))
 
 
-def _same_day(match: re.Match[str], moment: Moment) -> Range:
-    """去年今天, 两周前的今天, 上个月的今天."""
-    if match["lastly"]:
-        return moment.same_day(_YEARS[match["lastly"]], "year")
-    if match["near"]:
-        return moment.same_day(_steps(match), _UNITS[match["span"]])
-    return moment.same_day(-whole_of(_count(match)), _UNITS[match["unit"]])
-
-
 def _rule(cues: str, pattern: str, read: Reading, *, weekday: bool = False) -> Rule:
     return Rule(tuple(cues.split()), lazy(pattern), read, weekday)
 
@@ -201,11 +191,6 @@ CHINESE = Language(
             r"(?:(?P<start>初)|(?P<middle>中(?![的国]))|(?P<end>底|末(?!期|世)))|(?<![去今明前后节业婚])"
             r"(?:(?P<first>上半|前半)|(?P<second>下半|后半))个?(?:年|月)(?![后来]))",
             _part,
-        ),
-        _rule(
-            "今天 今日",
-            rf"(?:(?P<lastly>大?前年|去年)|{_STEPS}个?(?P<span>周|星期|月)|{_NUMBER}{_UNIT}(?:以前|之前|前))的?今[天日]",
-            _same_day,
         ),
         _rule(
             "年",

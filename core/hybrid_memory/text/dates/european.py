@@ -10,7 +10,6 @@ from typing import Any
 
 from hybrid_memory.text import lazy
 from hybrid_memory.text.dates.calendar import (
-    DAY,
     SPRING,
     Language,
     Moment,
@@ -22,8 +21,6 @@ from hybrid_memory.text.dates.calendar import (
     date_of,
     nth,
     part_of,
-    shift,
-    whole_of,
     year_of,
 )
 
@@ -62,7 +59,6 @@ class Words:
     plural: str = ""  # of a unit after a number
     about: str = "(?!)"  # before a number
     half: str = "(?!)"  # after a number
-    counted: str = ","  # between a number of units and the day from which they are counted
     day_first: bool = True  # in figures
 
 
@@ -97,7 +93,6 @@ WORDS = {
         the="the_",
         away=r"- {}_ago|{}_back\b(?!_(?:to|from|in|at|on|home)\b) "
         r"(?<!once\s)(?<!twice\s)(?<!times\s)in(?!_\w+_(?!and_)\w+_(?:a|per)_)_{}|{}_from_now",
-        counted=",|on|this|(?P<counted>from|after)(?:_this)?",
         article="(?:on_)?(?:the_)?",
         since="(?:ever_)?since",
         part_of="(?:(?P<due>by|until|till|before|due(?:_at|_by)?)_)?(?:(?:at|in|from)_)?(?:the_)?(?:very_)?",
@@ -294,19 +289,6 @@ def _of_amount(match: re.Match[str], moment: Moment) -> Range | None:
     return moment.stretch((count or 5) * (1 if ahead else -1), unit)
 
 
-def _of_day_away(match: re.Match[str], moment: Moment) -> Range | None:
-    """A week from Friday, two weeks ago today, today two weeks ago."""
-    unit, weekday, back = _meant(match, "unit"), _meant(match, "weekday"), _direction(match) == "ago"
-    if not (back or match.groupdict().get("counted")) or unit in {"weekend", "hour", "minute"}:
-        return None
-    if weekday is None:
-        begin = moment.unit("day", _meant(match, "day") or 0)[0]
-    else:
-        begin = moment.pick(Which.LAST if back else Which.NEXT, partial(moment.weekday, weekday))[0]
-    begin = shift(begin, unit, whole_of(_count(match)) * (-1 if back else 1))
-    return begin, begin + DAY
-
-
 def _of_unit(match: re.Match[str], moment: Moment) -> Range | None:
     unit, which = _meant(match, "unit"), _which(match)
     if unit == "day" and which is not Which.THIS:
@@ -335,15 +317,6 @@ def _of_ordinal(match: re.Match[str], moment: Moment) -> Range:
     if period is None:
         return nth(moment.unit(_meant(match, "unit"), _STEPS[_which(match)]), part, number)
     return moment.nth_of(period, part, number, _year(match, moment))
-
-
-def _of_first_few(match: re.Match[str], moment: Moment) -> Range | None:
-    """The first two weeks of October, the last three days of May."""
-    number, unit, count = _meant(match, "ordinal"), _meant(match, "unit"), whole_of(_count(match))
-    if number > 0 or unit not in {"day", "week"}:
-        return None
-    begin, end = moment.period(_period(match), _year(match, moment))
-    return (begin, shift(begin, unit, count)) if number == 0 else (shift(end, unit, -count), end)
 
 
 def _of_date(match: re.Match[str], moment: Moment) -> Range:
@@ -409,25 +382,17 @@ def european(name: str) -> Language:
     )
 
 
-def _sides(words: Words) -> str:
-    """Which amounts reach until now or from now on: the last two weeks, not these two."""
-    return words.which.replace(words.which.split()[2], "-")
-
-
 def _amount(words: Words, unit: str) -> str:
-    number = rf"(?:(?:{words.about})_)?(?:(?P<figures>\d{{1,3}}(?:\.5)?)|{_named('number', words.number)})"
-    inner = _named("inner", "" if words.behind else _sides(words))  # in English not "40 last month"
-    return f"{number}(?P<half>_(?:{words.half}))?_(?:{inner}_)?{unit}{words.plural}"
-
-
-def _away(words: Words, amount: str) -> str:
     """An amount with the words before or after it that say where it lies."""
+    # Which amounts reach until now or from now on: the last two weeks, not these two.
+    sides = words.which.replace(words.which.split()[2], "-")
+    number = rf"(?:(?:{words.about})_)?(?:(?P<figures>\d{{1,3}}(?:\.5)?)|{_named('number', words.number)})"
+    inner = _named("inner", "" if words.behind else sides)  # in English not "40 last month"
+    amount = f"{number}(?P<half>_(?:{words.half}))?_(?:{inner}_)?{unit}{words.plural}"
     forms = [re.split(r"\|(?![^(]*\))", each) for each in words.away.split()]
     before = " ".join("|".join(form[:-3] for form in each if form.endswith("_{}")) or "-" for each in forms)
     after = " ".join("|".join(form[3:] for form in each if form.startswith("{}_")) or "-" for each in forms)
-    return (
-        f"(?:(?:{_named('before', before)}|{_named('which', _sides(words))})_)?{amount}(?:_{_named('after', after)})?"
-    )
+    return f"(?:(?:{_named('before', before)}|{_named('which', sides)})_)?{amount}(?:_{_named('after', after)})?"
 
 
 def _rules(words: Words, part: str, of: str) -> Iterator[Rule]:
@@ -449,15 +414,9 @@ def _rules(words: Words, part: str, of: str) -> Iterator[Rule]:
     unit_cues, ordinal_cues = _cues(words.unit), _cues(words.ordinal)
     period_cues = _cues(words.month, words.doubtful, words.context, words.season)
 
-    amount = _amount(words, unit)
-    away = _away(words, amount)
-    today = words.day.split()[2]
-
     # Days, and amounts of units.
     yield _rule(_cues(words.day), day, lambda match, moment: moment.unit("day", _meant(match, "day")))
-    yield _rule(unit_cues, away, _of_amount)
-    yield _rule(_cues(today), f"(?:{today}),?_{away}", _of_day_away)
-    yield _rule(unit_cues, f"{away}(?:_?(?:{words.counted}))?_(?:{day}|{weekday})", _of_day_away)
+    yield _rule(unit_cues, _amount(words, unit), _of_amount)
 
     # Units, weekdays, and what is counted of them.
     yield _rule(unit_cues, f"{each}(?:{which}_|{words.the}){calendar_unit}(?:_{behind})?", _of_unit)
@@ -467,8 +426,6 @@ def _rules(words: Words, part: str, of: str) -> Iterator[Rule]:
     one = f"(?:{weekday}|{_named('part', ' '.join(units[:3]))})"
     whole = f"(?:{period}{in_year}|(?:{which}_)?{unit}(?:_{behind})?)"
     yield _rule(ordinal_cues, f"{each}{words.article}{ordinal}_{one}{some_of}{whole}", _of_ordinal)
-    first = f"(?:{words.led})?{words.article}{ordinal}_{amount}{some_of}{period}{in_year}"
-    yield _rule(period_cues, first, _of_first_few)
 
     # Dates.
     yield _rule(period_cues, rf"(?:{words.the})?{_DAY}\.?{of}{period}{in_year}", _of_date)
@@ -499,11 +456,6 @@ _ENGLISH = (
         ("end",),
         f"(?:(?:by|at|before)_)?(?:the_)?{_named('unit', '- - - month year')}(?:['’]s)?(?:_|-)(?P<end>end)",
         _of_part,
-    ),
-    _rule(
-        ("last",),
-        f"(?:today|this_day),?_last_{_named('unit', '- week - month year')}",
-        lambda match, moment: moment.same_day(-1, _meant(match, "unit")),
     ),
     _rule(
         ("past",),
