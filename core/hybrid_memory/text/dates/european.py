@@ -267,19 +267,12 @@ def _year(match: re.Match[str], moment: Moment) -> int | None:
     return int(match["year"]) if match["year"] else None if which is None else moment.now.year + _STEPS[which]
 
 
-def _count(match: re.Match[str]) -> float | None:
-    """How many; None is a few."""
-    number = float(match["figures"]) if match["figures"] else _meant(match, "number")
-    return None if number is None else number + (0.5 if match["half"] else 0)
-
-
-def _direction(match: re.Match[str]) -> Any:
-    return _meant(match, "after") or _meant(match, "before")
-
-
 def _of_amount(match: re.Match[str], moment: Moment) -> Range | None:
     """Two weeks ago, in two weeks, for two weeks, the last two weeks."""
-    count, unit, direction = _count(match), _meant(match, "unit"), _direction(match)
+    count = float(match["figures"]) if match["figures"] else _meant(match, "number")
+    if count is not None and match["half"]:  # None is a few
+        count += 0.5
+    unit, direction = _meant(match, "unit"), _meant(match, "after") or _meant(match, "before")
     if direction in {"ago", "ahead"}:
         return moment.away(count, unit, -1 if direction == "ago" else 1)
     which = _meant(match, "which") or _meant(match, "inner")
