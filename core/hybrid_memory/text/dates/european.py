@@ -446,11 +446,6 @@ def _rules(words: Words, part: str, of: str) -> Iterator[Rule]:
 
 _ENGLISH = (
     _rule(
-        ("end",),
-        f"(?:(?:by|at|before)_)?(?:the_)?{_named('unit', '- - - month year')}(?:['’]s)?(?:_|-)(?P<end>end)",
-        _of_part,
-    ),
-    _rule(
         ("past",),
         f"(?:the_)?past_{_named('unit', '- week - month year quarter decade')}",
         lambda match, moment: moment.stretch(-1, _meant(match, "unit")),
