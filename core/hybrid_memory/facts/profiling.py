@@ -28,7 +28,7 @@ from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.facts.attributes import ATTRIBUTES, FAVOURITES, ORDERS, RULE, worded
 from hybrid_memory.facts.fact import USER, Fact
 from hybrid_memory.facts.profile import HAN, ProfileEntry, UserProfile, is_chinese
-from hybrid_memory.facts.values import NOT_SAID, normalised
+from hybrid_memory.facts.values import NOT_SAID, near_key
 from hybrid_memory.validation import shown
 
 _TRUE = ("true", "yes", "是", "是的", "对", "有", "会")
@@ -241,7 +241,7 @@ def profile_of(facts: Iterable[Fact], schema: type[P]) -> P:
         groups: dict[tuple[str, str], list[_Reading]] = defaultdict(list)
         for reading in read:
             if reading.fact.state.standing:
-                groups[reading.kind, normalised(reading.words)].append(reading)
+                groups[reading.kind, near_key(reading.words)].append(reading)
         entries = [_entry(group) for group in groups.values()]
         value, kept = _accepted(entries, field, schema, values)
         if kept:

@@ -46,3 +46,16 @@ def overlap(one: str, other: str) -> float:
     """``|A & B| / min(|A|, |B|)`` over the terms; 0 if there are none."""
     mine, theirs = words_of(one), words_of(other)
     return len(mine & theirs) / min(len(mine), len(theirs)) if mine and theirs else 0.0
+
+
+def near_key(value: str) -> str:
+    """A value without case, width, articles, blanks and punctuation, except + # % and marks between digits."""
+    plain = "".join(normalised(value).split())
+    kept = [
+        sign
+        for place, sign in enumerate(plain)
+        if sign in "+#%"
+        or unicodedata.category(sign)[0] not in "PZC"
+        or (sign in ".:-/" and plain[place - 1 : place].isdecimal() and plain[place + 1 : place + 2].isdecimal())
+    ]
+    return "".join(kept) or value.casefold()

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.facts.values import normalised
+from hybrid_memory.facts.values import near_key
 from hybrid_memory.index.record import RecordKind
 from hybrid_memory.log.message import Message, Origin, lowest
 from hybrid_memory.log.port import Receipt
@@ -58,7 +58,7 @@ async def remember(call: Call, memory: ScopedMemory, request: Remembering, origi
     replaced = await updates(call, memory, text)
     hits = [hit for hit in await call(memory.recall, text, kinds=(RecordKind.TURN,)) if hit.record.turn not in replaced]
     for hit in hits:
-        if normalised(hit.record.text) == normalised(text):
+        if near_key(hit.record.text) == near_key(text):
             return f"That is already remembered, as {named(hit.record.turn)}."
     notes = (hit.record for hit in hits if NOTED_WITH in hit.record.metadata and (hit.confidence or 0) >= SIMILAR)
     similar = "".join(f" An earlier note is similar: {line_of(note, text)}" for note in islice(notes, 1))
