@@ -50,7 +50,7 @@ def overlap(one: str, other: str) -> float:
 
 def near_key(value: str) -> str:
     """A value without case, width, articles, blanks and punctuation, except + # % and marks between digits."""
-    plain = "".join(normalised(value).split())
+    plain = normalised(value)
     kept = [
         sign
         for place, sign in enumerate(plain)
