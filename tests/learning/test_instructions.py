@@ -1,8 +1,6 @@
 """How the user wants the assistant to work: how far it reaches, where it is shown, and what ends it."""
 
-import re
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -72,34 +70,15 @@ def test_what_was_asked_for_this_time_is_shown_in_this_session_alone(memory: Hyb
     assert (french.scope, french.session) == (FactScope.SESSION, "monday")
 
 
-@pytest.mark.parametrize(
-    ("before", "ended", "left"),
-    [("Use tabs in this project.", "Use tabs", []), ("Use tabs.", "Use tabs this time", [("Use tabs.", "monday")])],
-)
-def test_what_ends_for_good_ends_in_the_project_and_this_time_too_and_not_the_other_way_round(
-    memory: HybridMemory, before: str, ended: str, left: list[tuple[str, str]]
+@pytest.mark.parametrize(("ended", "left"), [("Use tabs", []), ("Use tabs this time", [("Use tabs.", "monday")])])
+def test_what_ends_for_good_ends_this_time_too_and_not_the_other_way_round(
+    memory: HybridMemory, ended: str, left: list[tuple[str, str]]
 ) -> None:
     monday, tuesday = (memory.scoped(user="mei", session=name) for name in ("monday", "tuesday"))
-    monday.remember([before, "Use tabs this time."], at=START)
+    monday.remember(["Use tabs.", "Use tabs this time."], at=START)
     tuesday.remember("Use tabs this time.", at=START)
     monday.remember(f"No longer: {ended}", at=START + timedelta(hours=1))
     assert [(fact.value, fact.session) for fact in monday.facts()] == [*left, ("Use tabs this time.", "tuesday")]
-
-
-class AskedBehindComma(Asked):
-    """Cuts what stands before a comma."""
-
-    def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
-        """As above."""
-        claims = super().extract(turns, before)
-        return [replace(claim, value=re.split("[,，] ?", claim.value)[-1], verbatim=False) for claim in claims]
-
-
-def test_a_project_is_named_where_the_value_does_not_say_so(opened: Open) -> None:
-    handle = opened(extractor=AskedBehindComma()).scoped(user="mei", session="s")
-    handle.remember(["In this project, use double quotes.", "在这个项目里，注释用英文", "Use tabs in this project."])
-    shown = {"in this project: use double quotes.", "本项目：注释用英文", "Use tabs in this project."}
-    assert set(handle.profile().instructions) == shown
 
 
 def test_what_holds_this_time_leaves_what_always_holds(opened: Open) -> None:

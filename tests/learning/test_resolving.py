@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hybrid_memory import Event, EventKind, Fact, FactState, HybridMemory, Scope, ScopedMemory
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.attributes import attribute
-from hybrid_memory.facts.fact import USER, Claim, Stance
+from hybrid_memory.facts.fact import SETTLED, USER, Claim, Stance
 from hybrid_memory.facts.facts import Knowledge
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.resolving import AT_ONCE
@@ -76,6 +76,11 @@ def test_several_values_stand_side_by_side_where_there_may_be_several() -> None:
     assert shown(facts) == [("jazz", "current"), ("tea", "current")]
     assert facts[0].sources == ("t1", "t3")
     assert facts[0].confidence > facts[1].confidence
+
+
+def test_names_that_differ_in_a_sign_are_not_the_same() -> None:
+    facts = resolve(said(claim("technology", "C", 1), claim("technology", "C++", 2), claim("technology", "c++", 3)))
+    assert [(fact.value, fact.sources) for fact in facts] == [("C", ("t1",)), ("C++", ("t2", "t3"))]
 
 
 @pytest.mark.parametrize(("liked", "words"), [("jazz", "jazz"), ("jazz music", "jazz"), ("爵士乐", "爵士乐")])
@@ -144,6 +149,12 @@ def test_agents_who_disagree_at_once_are_disputed_until_one_says_so_again() -> N
 def test_of_authors_who_disagree_later_the_newer_counts() -> None:
     facts = resolve(said(claim("home", "Paris", 1), claim("home", "Berlin", 2), authors=["agent='a'", "agent='b'"]))
     assert [fact.value for fact in facts if fact.current] == ["Berlin"]
+
+
+def test_what_somebody_decided_is_not_disputed() -> None:
+    told = [claim("home", "Paris", 1), replace(claim("home", "Berlin", 2), by=SETTLED)]
+    facts = resolve(said(*told, step=AT_ONCE / 2, authors=["agent='a'", "agent='b'"]))
+    assert shown(facts) == [("Paris", "superseded"), ("Berlin", "current")]
 
 
 VALUES = st.sampled_from(["Paris", "Berlin", "Rome", "杭州"])

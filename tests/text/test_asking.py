@@ -18,9 +18,9 @@ from hybrid_memory.text.asking import (
     asks_nothing,
     emptiness,
     is_memory,
-    questioning_share,
     says_nothing,
     speech,
+    speech_act,
     tells,
 )
 from tests.doubles import assert_linear
@@ -30,8 +30,8 @@ JUDGED: dict[str, Callable[[str], bool]] = {
     "asks": lambda text: asking_share(text) == 1,
     "tells": lambda text: asking_share(text) == 0,
     "asks at its end": lambda text: 0.2 < asking_share(text) < 0.7,
-    "asks in other languages": lambda text: asking_share(text) == questioning_share(text) == 1 and not is_memory(text),
-    "tells in other languages": lambda text: asking_share(text) == questioning_share(text) == 0 and is_memory(text),
+    "asks in other languages": lambda text: asking_share(text) == speech_act(text)[1] == 1 and not is_memory(text),
+    "tells in other languages": lambda text: asking_share(text) == speech_act(text)[1] == 0 and is_memory(text),
     "says nothing": lambda text: says_nothing(text) and speech([text]).empty.tolist() == [1],
     "answers shortly": lambda text: not speech([text]).empty.any() and not speech([text]).asks.any(),
     "is a question": lambda text: speech([text]).asks.tolist() == [1],

@@ -1,7 +1,7 @@
 """Who may claim what, and where it applies.
 
 Facts about the user come from the user, so do all instructions, and pages claim nothing. An instruction applies always,
-in the project it names, or in the session it was given in.
+or in the session it was given in.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hybrid_memory.log.event import Event, principal_of
 from hybrid_memory.log.message import INSTRUCTING, Origin, Role
 from hybrid_memory.text import lazy
 from hybrid_memory.text.sentences import sentences
-from hybrid_memory.text.speakers import is_chinese, person_named, voice
+from hybrid_memory.text.speakers import person_named, voice
 
 NAMED_CHARS = 200
 """How much of the beginning of a turn is searched for a name."""
@@ -35,20 +35,14 @@ def may_claim(turn: Event, claim: Claim, origins: Sequence[str]) -> bool:
     note = turn.message.role is Role.USER and turn.origin is Origin.ASSISTANT and not turn.message.name
     if "assistant" in origins and note and not is_order(claim.attribute) and person_of(claim.subject) == USER:
         return True
-    return "person" in origins and _about_themselves(turn, claim)
-
-
-def _about_themselves(turn: Event, claim: Claim) -> bool:
-    """Whether someone other than the user speaks about themselves under their own name, and gives no instructions.
-
-    In a shared space, which has no user, they may speak about anything, as each fact names its author; but what the
-    assistant noted for a member is not a fact about that member.
-    """
+    # Others speak about themselves alone, under their own name, and give no instructions. In a shared space, which has
+    # no user, they may speak about anything, as each fact names its author; but what the assistant noted for a member
+    # is not a fact about that member.
     subject, name = person_of(claim.subject), person_of(" ".join(_name_of(turn).split()))
     writer = person_of((principal_of(turn.author).user if turn.author else None) or "")
     shared = turn.scope.space is not None and (turn.origin is Origin.PERSON or subject != writer)
-    own = subject == name != ""
-    return turn.origin in _PEOPLE and not is_order(claim.attribute) and subject != USER and (own or shared)
+    allowed = "person" in origins and turn.origin in _PEOPLE and not is_order(claim.attribute)
+    return allowed and subject != USER and (shared or subject == name != "")
 
 
 def person_of(subject: str) -> str:
@@ -84,10 +78,6 @@ _PIECE = (
     r"(?:letter|e-?mail|essay|text|post|poem|story|summary|report|document|article|translation|script|function|exercise|"
     r"draft|recipe|trip|call|meeting|presentation|interview|exam|problem|puzzle|game|paragraph|file|one|evening|week)"
 )
-_PROJECT = (
-    r"(?:projects?|repos?|repository|codebase|code base|monorepo|company|firm|team|department|office|workspace|app|"
-    r"application|package|library|module|service|website|site|shop|lab|thesis|book|course)"
-)
 _SESSION = lazy(
     rf"\bthis (?:time|once)\b(?! (?:zone|of|format|frame|series|stamp|slot|tracking|around the))|"
     rf"\b(?:in|during|throughout|within|for) (?:(?:the rest|the duration|the course) of )?(?:this|our|today's|the "
@@ -101,19 +91,12 @@ _SESSION = lazy(
     r"(?<!从)(?<!自)今[天晚](?:先|就|只|都|暂|内|之内)|(?:只|仅|就)(?:限)?今[天晚]|暂时|暂且|眼下|临时",
     re.IGNORECASE,
 )
-_IN_PROJECT = lazy(
-    rf"\b(?:in|for|on|at|within|across|throughout|all over|of) (?:this|our|my|that|the same|all of this) "
-    rf"(?:[\w-]+ ){{0,2}}{_PROJECT}\b|\bthis {_PROJECT}\b|"
-    r"(?:这个?|该|本|此|我们|咱们?家?|我(?:们的?|的))[^，,。\s]{0,5}?"
-    r"(?:项目|工程|代码库|仓库|公司|团队|小组|组里|部门|系统|应用|小程序|网站|课题|产品线|论文|店里)",
-    re.IGNORECASE,
-)
 _BEYOND = lazy(
     r"\b(?:not (?:just|only)|more than just|as well as) (?:for |in )?(?:this|that|now|today)\b|"
     r"不(?:只|仅|光|单)是?(?:这|今|本)",
     re.IGNORECASE,
 )
-"""Words that extend the scope beyond the occasion or project they name."""
+"""Words that extend the scope beyond the occasion they name."""
 
 _ASIDE = lazy(
     r"(?:(?:but|and|that'?s|this is|it'?s|or at least)\b[ ,]*)*(?:for|in|just|only)\b|(?:但|不过|也)?(?:就|仅|只)",
@@ -124,11 +107,8 @@ _ASIDE = lazy(
 
 def scope_of(sentence: str) -> FactScope:
     """The scope that an instruction states."""
-    if _BEYOND.search(sentence):
-        return FactScope.ALWAYS
-    if _SESSION.search(sentence):
-        return FactScope.SESSION
-    return FactScope.PROJECT if _IN_PROJECT.search(sentence) else FactScope.ALWAYS
+    passing = _SESSION.search(sentence) and not _BEYOND.search(sentence)
+    return FactScope.SESSION if passing else FactScope.ALWAYS
 
 
 def scope_in(claim: Claim, text: str) -> FactScope:
@@ -142,14 +122,6 @@ def scope_in(claim: Claim, text: str) -> FactScope:
     if len(said) > 1 and not (len(said[1]) <= MAX_ASIDE_CHARS and _ASIDE.match(said[1])):
         said.pop()
     return scope_of(" ".join(said))
-
-
-def within_project(fact: Fact) -> str:
-    """The value, with a note that it applies in one project, if its own words do not say so."""
-    plain = fact.value.strip()
-    if fact.scope is not FactScope.PROJECT or scope_of(plain) is FactScope.PROJECT:
-        return plain
-    return f"本项目：{plain}" if is_chinese(plain) else f"in this project: {plain}"
 
 
 def applying(facts: Iterable[Fact], session: str | None) -> list[Fact]:

@@ -63,10 +63,9 @@ class FactState(StrEnum):
 
 
 class FactScope(StrEnum):
-    """Where an instruction applies: always, in the project it names, or in the session it was given in."""
+    """Where an instruction applies: always, or in the session it was given in."""
 
     ALWAYS = "always"
-    PROJECT = "project"
     SESSION = "session"
 
 
@@ -81,7 +80,7 @@ class Claim:
         source: position of the turn.
         single: whether a newer value replaces the older one.
         confidence, importance: in [0, 1].
-        since, until: when it began or ended, if the turn says so; None: at the turn, and open.
+        since: when it began, if the turn says so; None: at the turn.
         due: when a task is due.
         by: the rule or the model that extracted it.
         verbatim: whether the value is the whole sentence.
@@ -101,7 +100,6 @@ class Claim:
     confidence: float = 0.7
     importance: float = 0.5
     since: datetime | None = None
-    until: datetime | None = None
     due: datetime | None = None
     by: str = ""
     verbatim: bool = False
@@ -113,7 +111,7 @@ class Claim:
     def as_payload(self) -> dict[str, Any]:
         """As JSON, without empty fields."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}  # `asdict` takes ten times as long
-        values |= {name: values[name].isoformat() for name in ("since", "until", "due") if values[name] is not None}
+        values |= {name: values[name].isoformat() for name in ("since", "due") if values[name] is not None}
         usual = {"verbatim": False, "scope": FactScope.ALWAYS, "sentence": "", "vector": "", "asked": ""}
         return {name: value for name, value in values.items() if value is not None and usual.get(name) != value}
 
@@ -123,7 +121,7 @@ class Claim:
         values = {**payload, "category": Category(payload["category"]), "stance": Stance(payload["stance"])}
         for name in ("text", "origin", "speaker"):  # for recall, and to tell who said it
             values.pop(name, None)
-        values |= {name: datetime.fromisoformat(values[name]) for name in ("since", "until", "due") if name in values}
+        values |= {name: datetime.fromisoformat(values[name]) for name in ("since", "due") if name in values}
         values["scope"] = FactScope(values.get("scope", FactScope.ALWAYS))
         return cls(**values)
 

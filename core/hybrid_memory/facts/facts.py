@@ -129,7 +129,7 @@ class Knowledge:
 
     def _ordered(self) -> list[Standing]:
         known = [fact for group in self._groups.values() for fact in group.facts.values()]
-        return sorted(known, key=lambda each: (each.at, each.id))
+        return sorted(known, key=lambda each: (each.event.at, each.id))
 
 
 def place_of(event: Event) -> Place:

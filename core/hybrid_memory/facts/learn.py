@@ -216,7 +216,14 @@ async def cursors_of(
     return number_of(last), last.payload["cursors"]
 
 
-async def claims_of(
+def _reads(span: Span, given: Given) -> None:
+    model = given["extractor"] is given["services"].state(Extractors).reader
+    span.attributes |= {"messages": len(given["turns"]), "model": model}
+    span.content["scope"] = given["turns"][0].scope.owner
+
+
+@traced("learn", _reads, lambda span, claims: span.attributes.update(count=len(claims)))
+async def _read(
     run: Runner, services: Services, extractor: FactExtractor, turns: Sequence[Event]
 ) -> list[tuple[Event, Claim]]:
     """The claims of the turns; those of a session are read together, with the turns before them."""
@@ -247,15 +254,6 @@ async def claims_of(
                 if may_claim(event, own, services.config.learning.origins):
                     claims.append((event, own))
     return claims
-
-
-def _reads(span: Span, given: Given) -> None:
-    model = given["extractor"] is given["services"].state(Extractors).reader
-    span.attributes |= {"messages": len(given["turns"]), "model": model}
-    span.content["scope"] = given["turns"][0].scope.owner
-
-
-_read = traced("learn", _reads, lambda span, claims: span.attributes.update(count=len(claims)))(claims_of)
 
 
 async def _made(

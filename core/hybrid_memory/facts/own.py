@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import takewhile
 
 from hybrid_memory.facts.fact import USER
@@ -290,7 +289,6 @@ class Sentence:
     text: str
     question: str
     position: int
-    at: datetime
     order: bool = False
     momentary: bool = False
     asked: str = ""
@@ -415,7 +413,7 @@ def _statements(own: Own) -> list[Sentence]:
             continue
         asked = asking.id if asking is not None and answer else ""
         momentary = bool(answer or asks or _HANDOVER.search(plain))
-        made.append(Sentence(turn.owner, plain, answer, event.position, event.at, order, momentary, asked, request))
+        made.append(Sentence(turn.owner, plain, answer, event.position, order, momentary, asked, request))
     return made[:MAX_SENTENCES] if len(made) <= 2 * MAX_SENTENCES else []
 
 

@@ -94,8 +94,8 @@ class UserProfile(CheckedModel):
 
     A field collects the facts whose attribute has its name or an alias of it; name other attributes with
     ``Field(json_schema_extra={"attributes": ["home", "favorite_*"]})``. Facts in your own field no longer appear in a
-    built-in one. A field's type is text, a number, a bool, a date, an Enum or a Literal, or a list, tuple or set of
-    these, and it needs a default, since a profile starts empty. The description tells a language model what to look
+    built-in one. A field's type is text, a number, a bool, a date, an Enum or a Literal, or a list of these,
+    and it needs a default, since a profile starts empty. The description tells a language model what to look
     for. The title is the field's name in a prompt, and ``{"chinese": "职业"}`` its name in a Chinese profile. With
     ``{"importance": 1.0}`` its values are the last to be cut.
 
@@ -132,11 +132,10 @@ class UserProfile(CheckedModel):
 
     _standing: Entries = PrivateAttr(default_factory=dict)
     _history: Entries = PrivateAttr(default_factory=dict)
-    _chinese: Mapping[str, str] = PrivateAttr(default_factory=dict)
 
-    def resting_on(self, standing: Entries, history: Entries, chinese: Mapping[str, str]) -> Self:
-        """This profile, with the present and all entries of each field, and its Chinese name."""
-        self._standing, self._history, self._chinese = standing, history, chinese
+    def resting_on(self, standing: Entries, history: Entries) -> Self:
+        """This profile, with the present and all entries of each field."""
+        self._standing, self._history = standing, history
         return self
 
     @property
@@ -220,15 +219,11 @@ class UserProfile(CheckedModel):
             label = before = ""
 
     def _values(self, name: str) -> tuple[Any, ...]:
-        """The values of a field; a set in the order of its facts."""
+        """The values of a field."""
         value = getattr(self, name)
         if value is None or value == "":
             return ()
-        if isinstance(value, set | frozenset):
-            entries = self._standing.get(name, ())
-            order = {entry.value: place for place, entry in reversed([*enumerate(entries)])}
-            return tuple(sorted(value, key=lambda each: (order.get(each, len(order)), str(each))))
-        return tuple(value) if isinstance(value, list | tuple) else (value,)
+        return tuple(value) if isinstance(value, list) else (value,)
 
     def _items(self) -> list[_Item]:
         """The importance, label and text of all values in schema order, as a prompt shows them."""
@@ -246,7 +241,7 @@ class UserProfile(CheckedModel):
         return items
 
     def _label(self, name: str, chinese: bool) -> str:
-        label = (self._extra(name).get("chinese") or self._chinese.get(name)) if chinese else None
+        label = self._extra(name).get("chinese") if chinese else None
         return str(label or type(self).model_fields[name].title or name.replace("_", " "))
 
     def _extra(self, name: str) -> dict[str, Any]:

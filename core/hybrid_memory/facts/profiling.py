@@ -1,4 +1,4 @@
-"""From facts to a profile: the best supported value of a scalar, lists without near-duplicates, each with its sources.
+"""From facts to a profile: the best supported value of a scalar, lists without duplicates, each with its sources.
 
 * A scalar takes the value with the highest confidence; of equals the one stated by more turns, then the more recent
   one; if the field rejects it, the next.
@@ -26,7 +26,6 @@ from pydantic.fields import FieldInfo
 
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.facts.attributes import ATTRIBUTES, FAVOURITES, ORDERS, RULE, worded
-from hybrid_memory.facts.authority import within_project
 from hybrid_memory.facts.fact import USER, Fact
 from hybrid_memory.facts.profile import HAN, ProfileEntry, UserProfile, is_chinese
 from hybrid_memory.facts.values import NOT_SAID, near_key
@@ -42,10 +41,7 @@ _TYPES: tuple[tuple[type, str], ...] = (
     (float, "number"),
     (date, "date (YYYY-MM-DD)"),
 )
-_MANY = (list, tuple, set, frozenset)
-_HINT = (
-    "a field holds str, int, float, bool, date, an Enum or a Literal, or a list, tuple[..., ...] or set of one of these"
-)
+_HINT = "a field holds str, int, float, bool, date, an Enum or a Literal, or a list of one of these"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +50,8 @@ class ProfileField:
 
     Attributes:
         attributes: of the facts it takes; a trailing ``*`` matches any ending.
-        many: whether it is a list, a tuple or a set; kind: its type in words, which then begin with "list".
+        many: whether it is a list; kind: its type in words, which then begin with "list".
         options: the value for each lower-case text, if the type names its values.
-        chinese: its Chinese name, or empty.
         own: whether it is not one of the built-in fields, or takes other facts than that.
     """
 
@@ -66,7 +61,6 @@ class ProfileField:
     kind: str
     description: str
     options: Mapping[str, Any]
-    chinese: str
     own: bool
 
     def takes(self, attribute: str) -> bool:
@@ -118,16 +112,14 @@ def field_guide(schema: type[UserProfile]) -> list[tuple[str, str, str]]:
 
 def _field(schema: type[UserProfile], name: str, info: FieldInfo) -> ProfileField:
     members = _members(info.annotation)
-    many = len(members) == 1 and get_origin(members[0]) in _MANY
+    many = len(members) == 1 and get_origin(members[0]) is list
     if many:
-        parts = get_args(members[0])
-        members = _members(parts[0]) if get_origin(members[0]) is not tuple or parts[1:] == (...,) else []
+        members = _members(get_args(members[0])[0])
     kinds = list(dict.fromkeys(_kind(member) for member in members))
     if not kinds or "" in kinds:
         raise InvalidConfigError(f"{schema.__name__}.{name} is of type {info.annotation!r}: {_HINT}")
     kind = " or ".join(kinds)
     attributes = _attributes(schema, name, info)
-    known = [ATTRIBUTES[attribute] for attribute in attributes if attribute in ATTRIBUTES]
     base = UserProfile.model_fields.get(name)
     return ProfileField(
         name=name,
@@ -136,7 +128,6 @@ def _field(schema: type[UserProfile], name: str, info: FieldInfo) -> ProfileFiel
         kind=f"list of {kind}" if many else kind,
         description=info.description or name.replace("_", " "),
         options={text: option for member in members for text, option in _options(member).items()},
-        chinese=known[0].chinese if len(known) == 1 else "",
         own=base is None or attributes != _attributes(UserProfile, name, base),
     )
 
@@ -215,7 +206,7 @@ def own_facts(facts: Iterable[Fact], names: Iterable[str] = ()) -> list[Fact]:
 def profile_of(facts: Iterable[Fact], schema: type[P]) -> P:
     """The profile that follows from one person's facts, of every state, in any order.
 
-    Values that a field rejects are omitted; those of a list that differ in case, plural and punctuation are merged.
+    Values that a field rejects are omitted; those of a list that differ in case and punctuation are merged.
     """
     by_attribute: dict[str, list[Fact]] = defaultdict(list)
     for fact in facts:
@@ -258,8 +249,7 @@ def profile_of(facts: Iterable[Fact], schema: type[P]) -> P:
         if read:
             oldest = sorted(read, key=lambda reading: (reading.fact.valid_from, reading.fact.id))
             history[field.name] = tuple(_entry([reading]) for reading in oldest)
-    labels = {field.name: field.chinese for field in fields if field.chinese}
-    return schema.of(values).resting_on(standing, history, labels)
+    return schema.of(values).resting_on(standing, history)
 
 
 def _support(fact: Fact) -> tuple[Any, ...]:
@@ -269,7 +259,7 @@ def _support(fact: Fact) -> tuple[Any, ...]:
 
 
 def _read(fact: Fact, field: ProfileField, schema: type[UserProfile], chinese: bool) -> _Reading | None:
-    plain = within_project(fact)
+    plain = fact.value.strip()
     if fact.verbatim:
         value = _validated(f"“{plain}”", field, schema)
         return None if value is None else _Reading(fact, value, fact.attribute)
@@ -301,7 +291,7 @@ def _validated(value: Any, field: ProfileField, schema: type[UserProfile]) -> An
     except InvalidInputError:
         return None
     if field.many:
-        return next(iter(held), None)
+        return held[0] if held else None
     return None if held == "" else held
 
 

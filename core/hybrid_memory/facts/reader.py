@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -282,8 +281,6 @@ CONFIDENCE = 0.6
 MISCOUNTED = 2
 """By how many turns a model's turn number may be off."""
 
-MAX_PER_TURN = 8
-
 _SPOKEN = {
     spoken: known.name
     for known in reversed(ATTRIBUTES.values())
@@ -330,13 +327,7 @@ def read(answer: Any, asked: Question, by: str) -> list[Claim]:
         if (claim := _claim(fact, grounds, lists, by)) is not None:
             key = (claim.source, normalised(claim.subject), claim.attribute, normalised(claim.value))
             found.setdefault(key, claim)
-    count = Counter[int]()
-    claims = []
-    for claim in found.values():
-        count[claim.source] += 1
-        if count[claim.source] <= MAX_PER_TURN:
-            claims.append(claim)
-    return sorted(claims, key=lambda claim: claim.source)
+    return sorted(found.values(), key=lambda claim: claim.source)
 
 
 def _plain_line(turn: Shown) -> str:

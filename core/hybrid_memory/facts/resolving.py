@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from hybrid_memory.facts.attributes import kin
@@ -30,43 +30,42 @@ class Standing:
     """A fact, given the claims applied so far.
 
     Attributes:
+        event, claim: that of the first claim, and what all of them state together.
         key: its value, normalised as claims of its attribute are compared.
         seen: when it was last stated.
         sources: ids of the turns that state it, by position.
         fact: as users see it; None until somebody asks for it, and after each change.
     """
 
-    id: int
+    event: Event
     claim: Claim
     key: str
-    at: datetime
     state: FactState
     valid_from: datetime
-    author: str
     seen: datetime
     valid_to: datetime | None = None
-    confidence: float = 0.0
-    importance: float = 0.0
-    value: str = ""
-    due: datetime | None = None
     sources: dict[int, str] = field(default_factory=dict)
     records: list[int] = field(default_factory=list)
     by: dict[str, None] = field(default_factory=dict)
     supersedes: int | None = None
     superseded_by: int | None = None
     rivals: dict[int, None] = field(default_factory=dict)
-    verbatim: bool = False
-    session: str | None = None
     fact: Fact | None = None
+
+    @property
+    def id(self) -> int:
+        """Position of the first claim."""
+        return self.event.position
 
     def support(self, claim: Claim, event: Event) -> None:
         """Add a claim that states it too; a turn counts once, however many extractors have read it."""
+        known = self.claim
         if claim.source not in self.sources:
-            self.confidence = min(MAX_CONFIDENCE, 1 - (1 - self.confidence) * (1 - claim.confidence / 2))
+            confidence = min(MAX_CONFIDENCE, 1 - (1 - known.confidence) * (1 - claim.confidence / 2))
         else:
-            self.confidence = max(self.confidence, claim.confidence)
-        self.importance = max(self.importance, claim.importance)
-        self.due = claim.due or self.due
+            confidence = max(known.confidence, claim.confidence)
+        importance = max(known.importance, claim.importance)
+        self.claim = replace(known, confidence=confidence, importance=importance, due=claim.due or known.due)
         self.seen = max(self.seen, event.at)
         self.back(claim, event)
 
@@ -80,15 +79,8 @@ class Standing:
     @classmethod
     def of(cls, claim: Claim, event: Event, state: FactState) -> Standing:
         """A new fact from the first claim that states it."""
-        begin = claim.since or event.at
-        fact = cls(
-            event.position, claim, value_key(claim), event.at, state, begin, event.author, event.at,
-            confidence=claim.confidence, importance=claim.importance, value=claim.value, due=claim.due,
-            verbatim=claim.verbatim, session=event.scope.session,
-        )  # fmt: skip
+        fact = cls(event, claim, value_key(claim), state, claim.since or event.at, event.at)
         fact.back(claim, event)
-        if claim.until is not None and state is FactState.CURRENT:
-            fact.end(FactState.ENDED if claim.until <= event.at else state, claim.until)
         return fact
 
     def end(self, state: FactState, at: datetime) -> None:
@@ -104,25 +96,25 @@ class Standing:
             id=self.id,
             subject=self.claim.subject,
             attribute=self.claim.attribute,
-            value=self.value,
+            value=self.claim.value,
             category=self.claim.category,
             state=self.state,
-            confidence=self.confidence,
-            importance=self.importance,
+            confidence=self.claim.confidence,
+            importance=self.claim.importance,
             valid_from=self.valid_from,
             valid_to=self.valid_to,
             sources=tuple(self.sources[place] for place in places),
             positions=tuple(places),
             records=tuple(self.records),
-            due=self.due,
+            due=self.claim.due,
             by=tuple(by for by in self.by if by),
             supersedes=self.supersedes,
             superseded_by=self.superseded_by,
             rivals=tuple(self.rivals),
-            author=self.author,
-            verbatim=self.verbatim,
+            author=self.event.author,
+            verbatim=self.claim.verbatim,
             scope=self.claim.scope,
-            session=self.session,
+            session=self.event.scope.session,
             text=self.claim.sentence,
             asked=self.claim.asked,
         )
@@ -141,8 +133,8 @@ def worded(shelf: Shelf, claim: Claim, key: str) -> Standing | None:
             return same
     if claim.category is not Category.TASK or claim.verbatim:  # a sentence says only what all its words say
         return None
-    facts = (fact for fact in shelf.values() if not fact.verbatim)
-    return next((fact for fact in facts if overlap(fact.value, claim.value) == 1.0), None)
+    facts = (fact for fact in shelf.values() if not fact.claim.verbatim)
+    return next((fact for fact in facts if overlap(fact.claim.value, claim.value) == 1.0), None)
 
 
 AT_ONCE = timedelta(minutes=1)
@@ -159,11 +151,8 @@ _OPPOSITE: dict[str, tuple[str, ...]] = {
 
 _TASTES = frozenset((*kin("likes"), *kin("dislikes")))
 
-ANY_VALUE = 0
-"""In place of a value, where all of an attribute are called wrong; no turn has this position."""
-
-_Place = tuple[str, FactScope, str]
-"""An attribute, its scope, and the session if it applies in one only."""
+_Place = tuple[str, str, bool]
+"""An attribute, the session if it applies in one only, and whether it does."""
 
 Pair = tuple[Event, Claim]
 
@@ -190,10 +179,8 @@ class _Wrong:
         self._claims: dict[tuple[str, str | int], list[tuple[int, Pair]]] = defaultdict(list)
         for number, (event, claim) in enumerate(pairs):
             value = normalised(claim.value)
-            if claim.stance is Stance.WRONG and (
-                claim.by != SETTLED or decisions[claim.attribute, value] is Stance.WRONG
-            ):
-                for about in {value if claim.value else ANY_VALUE, claim.source}:
+            if claim.stance is Stance.WRONG and decisions.get((claim.attribute, value)) in (Stance.WRONG, None):
+                for about in (value, claim.source):
                     self._claims[claim.attribute, about].append((number, (event, claim)))
 
     def of(self, pair: Pair) -> Pair | None:
@@ -212,15 +199,13 @@ class _Wrong:
 
         if claim.stance is Stance.WRONG:
             return None
-        near = [self._claims.get((claim.attribute, about), ()) for about in (value, ANY_VALUE, claim.source)]
+        near = [self._claims.get((claim.attribute, about), ()) for about in (value, claim.source)]
         denied = [each for group in near for each in group if is_denied(*each[1])]
         return min(denied, key=lambda each: each[0])[1] if denied else None
 
 
 class Group:
     """The claims about one subject that may concern each other, and the facts that follow from them.
-
-    The rule decides who wins if two authors disagree; the same author's newer claim always wins.
 
     Attributes:
         pairs: the claims, ordered by their moments.
@@ -262,16 +247,12 @@ class Group:
                 self._finish(claim, event, FactState(claim.stance.value))
 
     def _reached(self, name: str, claim: Claim, event: Event) -> list[Shelf]:
-        """Where the facts are that a claim may replace or end: its own place first, then those of narrower scope.
+        """Where the facts are that a claim may replace or end: its own place first, then that of its session.
 
-        What applies in one project or session changes nothing elsewhere.
+        What applies in one session changes nothing elsewhere.
         """
-        scopes = list(FactScope)
-        own, *narrower = (
-            (name, scope, (event.scope.session or "") if scope is FactScope.SESSION else "")
-            for scope in scopes[scopes.index(claim.scope) :]
-        )
-        return [self._shelves[own], *(self._shelves[place] for place in narrower if place in self._shelves)]
+        passing = self._shelves[name, event.scope.session or "", True]
+        return [passing] if claim.scope is FactScope.SESSION else [self._shelves[name, "", False], passing]
 
     def _note(self, *facts: Standing) -> None:
         for each in facts:
@@ -283,13 +264,13 @@ class Group:
         same = standing.get(key) or worded(standing, claim, key)
         if same is not None:
             same.support(claim, event)
-            longer = len(claim.value) > len(same.value) and claim.attribute in GROWS and not claim.verbatim
-            if longer or (same.verbatim and not claim.verbatim):
+            longer = len(claim.value) > len(same.claim.value) and claim.attribute in GROWS and not claim.verbatim
+            if longer or (same.claim.verbatim and not claim.verbatim):
                 del standing[same.key]
-                same.verbatim, same.value, same.key = False, claim.value, key
+                same.claim, same.key = replace(same.claim, value=claim.value, verbatim=False), key
                 standing[key] = same
             self._note(same)
-            if event.at - same.at > AT_ONCE or claim.by == SETTLED:
+            if event.at - same.event.at > AT_ONCE or claim.by == SETTLED:
                 self._decide(same, standing)
             return
         fact = Standing.of(claim, event, FactState.OPEN if claim.category is Category.TASK else FactState.CURRENT)
@@ -297,23 +278,24 @@ class Group:
         if not fact.state.standing:
             return
         for shelf in reached if claim.single else ():
-            for other in [each for each in shelf.values() if not each.verbatim]:  # a sentence says more than one value
+            # A sentence says more than one value.
+            for other in [each for each in shelf.values() if not each.claim.verbatim]:
                 self._contradict(fact, other, shelf)
         for opposite in _OPPOSITE.get(claim.attribute, ()):
-            opposites = self._shelves[opposite, FactScope.ALWAYS, ""]
+            opposites = self._shelves[opposite, "", False]
             if (liked := opposites.get(fact.key)) is not None:  # a like ends when the same person dislikes the thing
                 self._supersede(fact, liked, opposites)
         if fact.state.standing:
             standing[key] = fact
 
     def _contradict(self, new: Standing, old: Standing, standing: Shelf) -> None:
-        decided = new.claim.by == SETTLED
-        if new.author != old.author and not decided and abs(new.at - old.seen) <= AT_ONCE:
+        """The newer claim wins, unless two authors disagree at once."""
+        at_once = new.event.author != old.event.author and abs(new.event.at - old.seen) <= AT_ONCE
+        if at_once and new.claim.by != SETTLED:
             new.state = old.state = FactState.DISPUTED
             new.rivals[old.id] = old.rivals[new.id] = None
             self._note(old)
-            return
-        if new.state.standing:
+        else:
             self._supersede(new, old, standing)
 
     def _supersede(self, new: Standing, old: Standing, standing: Shelf) -> None:
@@ -338,16 +320,16 @@ class Group:
         key, plain = value_key(claim), normalised(claim.value)
         for standing in [shelf for name in kin(claim.attribute) for shelf in self._reached(name, claim, event)]:
             for fact in list(standing.values()):
-                same = fact.key == key or normalised(fact.value) == plain
-                if claim.value and not same and overlap(fact.value, claim.value) < SAME_TASK:
+                same = fact.key == key or normalised(fact.claim.value) == plain
+                if claim.value and not same and overlap(fact.claim.value, claim.value) < SAME_TASK:
                     continue
                 task = fact.claim.category is Category.TASK
-                fact.end(state if task else FactState.ENDED, claim.until or event.at)
+                fact.end(state if task else FactState.ENDED, event.at)
                 fact.back(claim, event)
                 del standing[fact.key]
                 self._note(fact)
                 ended = True
         if not ended and (state is FactState.DONE or (state is FactState.ENDED and claim.value)):
             fact = Standing.of(claim, event, state)
-            fact.valid_to = max(claim.until or event.at, fact.valid_from)
+            fact.valid_to = max(event.at, fact.valid_from)
             self._note(fact)

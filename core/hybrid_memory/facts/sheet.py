@@ -197,15 +197,15 @@ def always(facts: Iterable[Fact]) -> list[Fact]:
 
 
 def standing_text(
-    facts: Sequence[Fact], said: Sequence[str], max_tokens: int, count: TokenCounter
+    facts: Sequence[Fact], turns: Sequence[str], max_tokens: int, count: TokenCounter
 ) -> tuple[str, list[Fact]]:
     """The text of name, safety and instructions, by day, and which these are.
 
     Each part has a share of ``max_tokens``, a larger one of few; the surest, then the newest come first. While the
-    user has ``said`` nothing but greetings and the like in this conversation, their illnesses are nobody's business.
+    user's ``turns`` of this conversation are all greetings and the like, their illnesses are nobody's business.
     """
     chosen = always(facts)
-    if any(said) and all(map(asks_nothing, said)):
+    if any(turns) and all(map(asks_nothing, turns)):
         chosen = [fact for fact in chosen if not is_safety(fact)]
     orders = [fact for fact in chosen if is_order(fact.attribute)]
     # A user who gives their name speaks under it; so does each of several who share one memory.

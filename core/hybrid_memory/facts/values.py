@@ -20,7 +20,9 @@ NOT_SAID = frozenset(("", "none", "null", "n/a", "na", "nil", "unknown", "not sp
 def value_key(claim: Claim) -> str:
     """A key that equivalent values of an attribute share: normalised wording; stems if it holds many short values."""
     plain = normalised(claim.value)
-    return plain if claim.single or claim.verbatim else " ".join(plain_terms(plain)) or plain
+    if claim.single or claim.verbatim or plain.endswith(("+", "#")):  # C, C++ and C# are three
+        return plain
+    return " ".join(plain_terms(plain)) or plain
 
 
 @lru_cache(maxsize=8192)
@@ -46,22 +48,9 @@ def overlap(one: str, other: str) -> float:
     return len(mine & theirs) / min(len(mine), len(theirs)) if mine and theirs else 0.0
 
 
-MIN_PLURAL_CHARS = 4
-
-_PLURAL = re.compile(r"(?<![suij])s$")
-_ENDING = re.compile(r"(?<=[xo])e$|(?<=ss|ch|sh)e$")
-
-
-@lru_cache(maxsize=8192)
 def near_key(value: str) -> str:
-    """A value without case, width, articles, plurals, blanks and punctuation, except + # % and marks between digits."""
-    words = normalised(value).split()
-    for row, word in enumerate(words):
-        if len(word) >= MIN_PLURAL_CHARS and word.isascii() and word.isalpha():
-            # A common form of a word and its regular plural: box for boxes, movy for movie and movies.
-            stem = _ENDING.sub("", _PLURAL.sub("", word))
-            words[row] = f"{stem[:-2]}y" if stem.endswith("ie") else stem
-    plain = " ".join(words)
+    """A value without case, width, articles, blanks and punctuation, except + # % and marks between digits."""
+    plain = normalised(value)
     kept = [
         sign
         for place, sign in enumerate(plain)

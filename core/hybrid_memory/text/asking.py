@@ -300,17 +300,6 @@ def is_memory(text: str) -> bool:
     return len(text) > MAX_CHARS or any(map(_tells, sentences(text)))
 
 
-def questioning_share(text: str) -> float:
-    """The share of a turn's characters in questions and requests for an answer, in [0, 1].
-
-    A sentence that states something before it asks counts half.
-    """
-    parts = sentences(text[:MAX_CHARS])
-    total = sum(map(len, parts))
-    asking = [part for part in parts if _is_question(part) or _REQUEST.search(part)]
-    return sum(len(part) / (1 + _tells(part)) for part in asking) / total if total else 0.0
-
-
 def _is_question(sentence: str) -> bool:
     return _QUESTION.search(sentence) is not None or _opens_a_question(sentence)
 
@@ -405,4 +394,10 @@ def emptiness(vectors: Floats) -> Array:
 @kept_by_hash(16_384)
 def speech_act(text: str) -> tuple[float, float]:
     """How empty a turn is, and how much of it asks, by the rules alone; see `Speech`."""
-    return (1.0, 0.0) if says_nothing(text) else (0.0, questioning_share(ends(text, READ_CHARS)))
+    if says_nothing(text):
+        return 1.0, 0.0
+    parts = sentences(ends(text, READ_CHARS))
+    total = sum(map(len, parts))
+    asking = [part for part in parts if _is_question(part) or _REQUEST.search(part)]
+    # A sentence that states something before it asks counts half.
+    return 0.0, sum(len(part) / (1 + _tells(part)) for part in asking) / total if total else 0.0

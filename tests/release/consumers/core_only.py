@@ -4,6 +4,8 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import assert_type
 
+from pydantic import Field
+
 from hybrid_memory import (
     Block,
     Context,
@@ -39,7 +41,7 @@ from hybrid_memory.sharing import Grant
 
 class Patient(UserProfile):
     blood_group: str | None = None
-    allergies: tuple[str, ...] = ()
+    allergies: list[str] = Field(default_factory=list)
 
 
 def main(memory: HybridMemory) -> None:
