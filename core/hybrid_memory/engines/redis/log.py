@@ -23,7 +23,6 @@ from hybrid_memory.engines.stored import (
     owner_json,
     owner_key,
     to_json,
-    to_micros,
 )
 from hybrid_memory.errors import OutcomeUnknownError, OutdatedError, StoreError, StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
@@ -32,9 +31,6 @@ from hybrid_memory.scope import Scope
 
 PAGE = 5_000
 """Events per answer of the server, which serves nobody else in the meantime, for about 10 ms."""
-
-LEAST_PAGE = 100
-"""Events read at least of those between two instants, of which not all may be of the session and the kinds."""
 
 ATTEMPTS = 1_000
 """How often to retry an append if others for the same owner are faster."""
@@ -79,22 +75,22 @@ class RedisLog(EventLog):
             found = self._run(GET, scope, [session, *dict.fromkeys(selection.ids)])
             named = self._events(scope, found[::2], found[1::2])
             return selection.of(sorted(named, key=lambda event: event.position))
-        most = PAGE if selection.limit is None else min(PAGE, selection.limit)
-        timed = selection.since is not None or selection.until is not None
-        while most > 0:
+        if selection.limit is not None and selection.limit <= 0:
+            return []
+        # Of those between two instants, which are picked here, not all of a page may be.
+        timed, matches = selection.since is not None or selection.until is not None, selection.test()
+        most = PAGE if selection.limit is None or timed else min(PAGE, selection.limit)
+        while True:
             events: list[Event] = []
             erasures = set()
-            for erased, page in (
-                self._timed(scope, selection) if timed else self._pages(scope, selection, session, most)
-            ):
+            for erased, page in self._pages(scope, selection, session, most):
                 erasures.add(erased)
-                events += page
+                events += filter(matches, page)
                 if len(erasures) > 1 or len(events) >= (selection.limit or inf):
                     break
             if len(erasures) <= 1:  # else something was erased between two pages
                 events = events[: selection.limit]
                 return events[::-1] if selection.newest else events
-        return []
 
     def erase(
         self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
@@ -219,23 +215,6 @@ class RedisLog(EventLog):
                 high = str(page[-1].position - 1)
             else:
                 low = f"({page[-1].position}"
-
-    def _timed(self, scope: Scope, selection: Selection) -> Iterator[tuple[Any, list[Event]]]:
-        """As `_pages`, of the events between two instants, which are picked here."""
-        root, matches = self._root(scope), selection.test()
-        since = "-inf" if selection.since is None else to_micros(selection.since)
-        until = "+inf" if selection.until is None else f"({to_micros(selection.until)}"
-        asked = [("GET", f"{root}:erasures"), ("ZRANGEBYSCORE", f"{root}:at", since, until)]
-        erased, between = self._connection.calls(asked)
-        yield erased, []
-        last = inf if selection.upto is None else selection.upto
-        positions = sorted((p for p in map(int, between) if selection.after < p <= last), reverse=selection.newest)
-        size = PAGE if selection.limit is None else min(PAGE, LEAST_PAGE + selection.limit)
-        for first in range(0, len(positions), size):
-            page = positions[first : first + size]
-            stored, again = self._connection.calls([("HMGET", f"{root}:events", *page), asked[0]])
-            events = self._events(scope, page, stored) if again == erased else []
-            yield again, [one for one in events if matches(one) and scope.session in (None, one.scope.session)]
 
     def _events(self, scope: Scope, positions: Sequence[Any], stored: Sequence[bytes | None]) -> list[Event]:
         if gone := [int(position) for position, value in zip(positions, stored, strict=True) if value is None]:

@@ -5,7 +5,6 @@ The first key of every script is the root of these keys:
 - ``events``: a hash, position to event: a line with kind, session and time, a line of JSON, and the payload.
 - ``kind:<kind>`` and ``kind:<kind>:<session>``: sorted sets of positions, so that a range from either end can be read
   without touching events of other kinds or sessions. A stream has no such ranges, and its entries cannot be rewritten.
-- ``at``: a sorted set of positions by time.
 - ``ids``: a hash, ``<session>:<id>`` to position, kind and digest of the payload. ``names``: a sorted set of id digests
   with sessions, to find the sessions in which an id occurs.
 - ``kinds``: a set. ``sessions``: a hash, how many ids each session has.
@@ -37,7 +36,6 @@ end
 local function unlisted(position, kind, session)
   redis.call('ZREM', root .. ':kind:' .. kind, position)
   redis.call('ZREM', root .. ':kind:' .. kind .. ':' .. session, position)
-  redis.call('ZREM', root .. ':at', position)
   redis.call('HDEL', root .. ':events', position)
 end
 
@@ -60,7 +58,6 @@ local function add(position, session, id, kind, at, digest, meta, payload)
   redis.call('SADD', root .. ':kinds', kind)
   redis.call('ZADD', root .. ':kind:' .. kind, position, position)
   redis.call('ZADD', root .. ':kind:' .. kind .. ':' .. session, position, position)
-  redis.call('ZADD', root .. ':at', at, position)
   counted(kind, session, 1)
 end
 
