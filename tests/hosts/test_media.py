@@ -26,7 +26,7 @@ from tests.hosts.test_pydantic_ai import Scripted as PydanticScripted
 
 PNG = (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (1024).to_bytes(4) + (768).to_bytes(4)).ljust(60_000, b"\xa5")
 DATA = b64encode(PNG).decode()
-LINE = "[image/png, 60 kB, 1024x768]"
+LINE = "[image/png, 60 kB]"
 QUESTIONS = ["What is this?", "And that?", "So?", "Why?"]
 
 Asks = Callable[[HybridMemory], Awaitable[list[str]]]

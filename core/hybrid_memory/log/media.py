@@ -6,13 +6,12 @@ import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from struct import unpack_from
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 MAX_NAME_CHARS = 120
-HEAD_CHARS = 65_536
-"""How much of an image's base64 text is decoded for its dimensions."""
+HEAD_CHARS = 64
+"""How much of a medium's base64 text is decoded for its type."""
 
 _MEDIA = ("image", "audio", "video", "file", "document")
 _NAMES = {
@@ -58,7 +57,7 @@ def media_blocks(content: str | Sequence[Mapping[str, Any]]) -> dict[int, Mappin
 
 
 def digest_media(block: Mapping[str, Any], hint: str = "") -> str:
-    """What is known of a medium, in one line: ``[image/png cat.png, 1.2 MB, 1024x768: caption — hint]``, or a link."""
+    """What is known of a medium, in one line: ``[image/png cat.png, 1.2 MB: caption — hint]``, or a link."""
     data, link = _carried(block)
     family = _family(block) or "file"
     kind, name, caption = _declared(block, family), _name(block), _first(block, _CAPTION_KEYS)
@@ -66,9 +65,7 @@ def digest_media(block: Mapping[str, Any], hint: str = "") -> str:
         detected, size = base64_kind(data)
         kind = kind or detected
         unit, digits, least = next(row for row in _UNITS if size >= row[2])
-        pixels = _pixels(data)
         what = [f"{size / (least or 1):,.{digits}f} {unit}"]
-        what += [pixels] if pixels and "0" not in pixels.split("x") else []
     else:
         what = [_short(link)] if link else []
     text = ", ".join([" ".join(filter(None, (kind or family, name))), *what])
@@ -145,32 +142,13 @@ def base64_kind(data: str) -> tuple[str | None, int]:
     url = _DATA_URL.match(data)
     length = len(data) - (url.end() if url else 0) - sum(map(data.count, "\r\n"))
     size = max(length * 3 // 4 - data[-4:].count("="), 0)
-    return (url["kind"] if url and url["kind"] else _magic(_head(data, 64))), size
-
-
-def _head(data: str, chars: int) -> bytes:
-    """The bytes in the first characters of base64 text or a data URL; none if it is neither."""
-    url = _DATA_URL.match(data)
-    text = data[url.end() if url else 0 :][:chars].translate(_URL_SAFE)
+    if url and url["kind"]:
+        return url["kind"], size
+    text = data[url.end() if url else 0 :][:HEAD_CHARS].translate(_URL_SAFE)
     try:
-        return b64decode(text[: len(text) // 4 * 4])
+        return _magic(b64decode(text[: len(text) // 4 * 4])), size
     except ValueError:
-        return b""
-
-
-def _pixels(data: str) -> str:
-    """Width and height of a PNG, GIF or JPEG, such as ``1024x768``; empty for others."""
-    head = _head(data, HEAD_CHARS)
-    if _magic(head) == "image/png" and len(head) >= 24:  # noqa: PLR2004 - up to the height
-        return "{}x{}".format(*unpack_from(">II", head, 16))
-    if _magic(head) == "image/gif" and len(head) >= 10:  # noqa: PLR2004 - likewise
-        return "{}x{}".format(*unpack_from("<HH", head, 6))
-    at = 2
-    while _magic(head) == "image/jpeg" and at + 9 <= len(head):
-        if 0xC0 <= head[at + 1] <= 0xC3:  # noqa: PLR2004 - the start of a frame; what comes before it has a length
-            return "{1}x{0}".format(*unpack_from(">HH", head, at + 5))
-        at += 2 + int.from_bytes(head[at + 2 : at + 4])
-    return ""
+        return None, size
 
 
 def _magic(head: bytes) -> str | None:
