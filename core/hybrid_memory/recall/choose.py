@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import compress
+from math import fsum
 
 import numpy as np
 import numpy.typing as npt
@@ -204,7 +205,7 @@ def by_day(
         return (
             max(later, earlier) < len(head)
             and bool(asked[earlier])
-            and sum(map(weight, asked[earlier] & asked[later])) >= SHARED * sum(map(weight, asked[earlier]))
+            and fsum(map(weight, asked[earlier] & asked[later])) >= SHARED * fsum(map(weight, asked[earlier]))
             and likeness[later, earlier] >= ALIKE * (1 - average)
             and relevance[later] >= COMPARABLE * relevance[earlier]
             and exact[later] >= exact[earlier]

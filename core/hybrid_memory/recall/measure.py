@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import compress, pairwise
+from math import fsum
 from operator import attrgetter
 
 import numpy as np
@@ -251,7 +252,7 @@ def _of_words(
     """Features of the words of the best candidates, columns of shape (n,); ``weights`` are of the query's terms."""
     people = named(query, set(map(attrgetter("speaker"), records)))
     # The share of the query's terms that each record has, weighted by rarity, and the share of adjacent pairs.
-    every, among = sum(weights.values()) or 1.0, frozenset(weights)
+    every, among = fsum(weights.values()) or 1.0, frozenset(weights)
     names: dict[str, frozenset[int]] = {}
     rows = []
     for record in records:
@@ -261,7 +262,7 @@ def _of_words(
             if speaker not in names:
                 names[speaker] = offer(speaker).terms & among
             common |= names[speaker]
-        covered = sum(map(weights.__getitem__, common)) / every
+        covered = fsum(map(weights.__getitem__, common)) / every
         # 1 for people the query names, or facts about a user who asks about themselves; 0.5 if it names nobody.
         if people:
             about = float(speaker in people)
