@@ -211,7 +211,7 @@ def test_an_edit_does_not_let_blocks_be_made_anew() -> None:
     with open_memory("memory://", embedder="none") as memory:
         memory.scoped(user="u", session="before").remember("I am allergic to nuts.")
         me = memory.scoped(user="u", session="s")
-        said = [user("Hello.", "q"), assistant("Hi.", "a")]
+        said = [user("What can I cook?", "q"), assistant("Hi.", "a")]
         me.mirror(said)
         for number in range(20):
             me.block("human").put(f"text {number}")

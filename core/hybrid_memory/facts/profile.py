@@ -278,7 +278,13 @@ def _written(items: Iterable[_Item]) -> str:
     lines: dict[str, list[str]] = {}
     for _, label, text in items:
         lines.setdefault(label, []).append(text)
-    return "\n".join(label + ("；" if label.endswith("：") else "; ").join(texts) for label, texts in lines.items())
+    written = []
+    for label, texts in lines.items():
+        if len(texts) > 1 and "“" in "".join(texts):  # sentences stand on a line each
+            written += [label.rstrip(), *(f"- {text}" for text in texts)]
+        else:
+            written.append(label + ("；" if label.endswith("：") else "; ").join(texts))
+    return "\n".join(written)
 
 
 def _shown(value: Any, chinese: bool) -> str:
