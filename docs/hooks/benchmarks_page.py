@@ -72,14 +72,13 @@ def _peers(results: dict[str, Any]) -> list[str]:
 
 
 SPEED = ("memory", "search p50 ms", "search p95 ms", "found", "first ms", "writes/s", "bulk/s", "client MB", "disk MB")
-"""Columns on the page; the file has more, smaller sizes, and our own searches by vectors or words alone."""
+"""Columns on the page; the file has more, and smaller sizes."""
 
 
 def _speed(results: list[dict[str, Any]]) -> list[str]:
     largest = results[-1]
     places = [largest["columns"].index(name) for name in SPEED]
-    rows = [row for row in largest["rows"] if not row[0].endswith(" alone")]
-    return [_table(SPEED, [[row[place] for place in places] for row in rows])]
+    return [_table(SPEED, [[row[place] for place in places] for row in largest["rows"]])]
 
 
 def _methods(results: dict[str, Any]) -> list[str]:
