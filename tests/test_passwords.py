@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from redis import Redis
 
 from hybrid_memory import MemoryConfig, open_memory
-from hybrid_memory.engines.clickhouse import ClickHouseArchive, parsed
-from hybrid_memory.engines.milvus.catalog import Address
+from hybrid_memory.engines.clickhouse import ClickHouseArchive
+from hybrid_memory.engines.clickhouse import parsed as parsed_clickhouse
+from hybrid_memory.engines.milvus.catalog import parsed as parsed_milvus
 from hybrid_memory.engines.postgres import PostgresConnection
 from hybrid_memory.engines.postgres.connection import _parsed as parsed_postgres
 from hybrid_memory.engines.redis.connection import RedisConnection
@@ -69,8 +70,8 @@ def test_settings_and_errors_show_no_password(case: tuple[str, str]) -> None:
         assert_hidden(shown, password)
     assert MemoryConfig.of(json.loads(config.model_dump_json())) == config
     readers: tuple[Callable[[str], object], ...] = (
-        lambda url: MemoryConfig.of({"ulr": url}), lambda url: MemoryConfig.of({"index": url}), Address.read, parsed,
-        parsed_postgres,
+        lambda url: MemoryConfig.of({"ulr": url}), lambda url: MemoryConfig.of({"index": url}),
+        lambda url: parsed_milvus(url)[0], lambda url: parsed_clickhouse(url)[0], parsed_postgres,
     )  # fmt: skip
     for read in readers:
         try:
@@ -98,7 +99,7 @@ def test_a_store_that_cannot_be_opened_shows_no_password(
 
 
 OPENS: dict[str, Callable[[str], object]] = {
-    "clickhouse": ClickHouseArchive, "milvus": Address.read, "postgres": PostgresConnection, "redis": RedisConnection,
+    "clickhouse": ClickHouseArchive, "milvus": parsed_milvus, "postgres": PostgresConnection, "redis": RedisConnection,
 }  # fmt: skip
 
 

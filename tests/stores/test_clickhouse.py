@@ -14,20 +14,21 @@ from hybrid_memory.testing.drafts import ALICE, archived
 
 
 def test_a_url_names_server_user_database_and_table() -> None:
-    plain = parsed("clickhouse://localhost")
-    assert (plain.table, plain.place) == ("memory_archive", "localhost:8123/default")
-    full = parsed("clickhouse+tls://b%40b:p%3A%2Fw@[::1]:9000/my%20db?table=old_events")
-    assert full.table == "old_events"
+    plain, _, place = parsed("clickhouse://localhost")
+    assert (plain.name, place) == ("memory_archive", "localhost:8123/default")
+    full, options, _ = parsed("clickhouse+tls://b%40b:p%3A%2Fw@[::1]:9000/my%20db?table=old_events")
+    assert full.name == "old_events"
     wanted = {"host": "::1", "port": 9000, "username": "b@b", "password": "p:/w", "database": "my db", "secure": True}
-    assert {name: full.options[name] for name in wanted} == wanted
-    assert parsed("clickhouse+tls://host/db").options["port"] == 8443
-    assert (full.options["connect_timeout"], full.options["send_receive_timeout"]) == (2, 10)
+    assert {name: options[name] for name in wanted} == wanted
+    assert parsed("clickhouse+tls://host/db")[1]["port"] == 8443
+    assert (options["connect_timeout"], options["send_receive_timeout"]) == (2, 10)
 
 
 def test_a_folder_is_relative_or_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
     monkeypatch.chdir(str(tmp_path))
-    assert parsed("chdb:///old/events").options["path"] == f"{tmp_path}/old/events"
-    assert parsed("chdb:////var/old?table=t").options["path"] == "/var/old"
+    assert parsed("chdb:///old/events")[1]["path"] == f"{tmp_path}/old/events"
+    assert parsed("chdb:////var/old?table=t")[1]["path"] == "/var/old"
+    assert parsed("chdb:////var/a#b")[1]["path"] == "/var/a#b"
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def deaf() -> Iterator[int]:
 
 def test_a_server_that_is_away_is_named_at_each_call() -> None:
     url = "clickhouse://bob:hunter2@127.0.0.1:1/db"
-    assert "hunter2" not in repr(parsed(url))
+    assert "hunter2" not in repr(parsed(url)[0])
     archive = ClickHouseArchive(url)
     for call in (
         lambda: archive.put([archived(1)]),

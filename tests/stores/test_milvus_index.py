@@ -12,7 +12,7 @@ from hybrid_memory import Scope
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.milvus import MilvusIndex, catalog, tables
 from hybrid_memory.engines.milvus import index as milvus_index
-from hybrid_memory.engines.milvus.catalog import Address
+from hybrid_memory.engines.milvus.catalog import parsed
 from hybrid_memory.engines.milvus.rows import owner_key
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.index.record import Where
@@ -58,18 +58,21 @@ def leaning(number: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
-        ("milvus://localhost", Address("http://localhost:19530", "localhost", 19530)),
+        ("milvus://localhost", ("http://localhost:19530", "localhost", 19530, "", "", "", "hybrid_memory")),
         (
             "milvus://ann:p%40ss@[::1]:7/notes?prefix=app_1",
-            Address("http://[::1]:7", "::1", 7, "ann", "p@ss", "notes", "app_1"),
+            ("http://[::1]:7", "::1", 7, "ann", "p@ss", "/notes", "app_1"),
         ),
-        ("milvus+tls://db.example:443", Address("https://db.example:443", "db.example", 443)),
-        ("milvus:///some/folder.db?prefix=x", Address("some/folder.db", prefix="x")),
-        ("milvus:////var/folder.db", Address("/var/folder.db")),
+        ("milvus+tls://db.example:443", ("https://db.example:443", "db.example", 443, "", "", "", "hybrid_memory")),
+        ("milvus:///some/folder.db?prefix=x", ("some/folder.db", "", 19530, "", "", "/some/folder.db", "x")),
+        ("milvus:////var/folder.db", ("/var/folder.db", "", 19530, "", "", "//var/folder.db", "hybrid_memory")),
     ],
 )
-def test_urls_are_read(url: str, expected: Address) -> None:
-    assert Address.read(url) == expected
+def test_urls_are_read(url: str, expected: tuple[str | int, ...]) -> None:
+    address, uri = parsed(url)
+    assert (
+        *(uri, address.host, address.port, address.user, address.password, address.path, address.name),
+    ) == expected
 
 
 def test_without_a_server_it_says_so() -> None:

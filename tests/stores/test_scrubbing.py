@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from hybrid_memory.engines.sqlite import database as module
-from hybrid_memory.engines.sqlite.database import Database, mark_unscrubbed
+from hybrid_memory.engines.sqlite.database import Database
 
 CANARY = "zirconquokka"
 ROWS = 2_000
@@ -35,7 +35,7 @@ def destroyed(database: Database, seed: int) -> list[tuple[str, str]]:
 
     def destroy(connection: sqlite3.Connection, _: int) -> None:
         connection.execute("DELETE FROM texts WHERE text LIKE ?", (f"%{CANARY}%",))
-        mark_unscrubbed(connection)
+        database.destroying(connection)
 
     database.write(write)
     database.write(destroy)

@@ -6,24 +6,22 @@ One table, ordered by owner and position and partitioned by month.
 from __future__ import annotations
 
 import hashlib
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from http.client import HTTPConnection, HTTPSConnection
 from math import ceil
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Unpack
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import unquote
 
 import clickhouse_connect
 from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import ClickHouseError, DatabaseError
 
-from hybrid_memory.engines.remote import CONNECT_SECONDS, PROBE_SECONDS, Remote, Result
+from hybrid_memory.engines.remote import CONNECT_SECONDS, PROBE_SECONDS, Address, Remote, Result
 from hybrid_memory.engines.stored import (
     EVENT_FIELDS,
     event_in,
@@ -40,7 +38,7 @@ from hybrid_memory.log.port import Archive, LogSize, Payloads, Reading, Selectio
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS, hurried
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.engine import Engine
-from hybrid_memory.urls import ENCODE, parts_of, shown_url
+from hybrid_memory.urls import shown_url
 
 
 class ClickHouseEngine(Engine):
@@ -62,8 +60,6 @@ _OWNER = (
     "owner = {owner:UInt64} AND tenant = {tenant:String} AND user = {user:String} AND agent = {agent:String} "
     "AND space = {space:String}"
 )
-_SESSION = "session = {session:String}"
-_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class ClickHouseArchive(Remote, Archive):
@@ -84,11 +80,11 @@ class ClickHouseArchive(Remote, Archive):
     failures = (ClickHouseError, OSError)
 
     def __init__(self, url: str, *, engine_timeout: float = ENGINE_SECONDS) -> None:
-        address = parsed(url)
+        address, self._options, place = parsed(url)
         advice = "see that it runs and that this user may use the table, then try again"
-        super().__init__(f"the archive at {address.place}", advice, address.secrets, engine_timeout=engine_timeout)
-        self._table = address.table
-        self._options = address.options
+        secrets = [address.password, "" if address.user == "default" else address.user]
+        super().__init__(f"the archive at {place}", advice, secrets, engine_timeout=engine_timeout)
+        self._table = address.name
         self._lock = threading.Lock()
         self._clients: dict[bool, Client] = {}
 
@@ -182,21 +178,22 @@ class ClickHouseArchive(Remote, Archive):
                 client.close()
             self._clients.clear()
 
-    def _query(self, sql: str, values: Mapping[str, Any] = _NONE) -> list[Sequence[Any]]:
-        parameters = {**values, "table": self._table}
+    def _query(self, sql: str, values: Mapping[str, Any] | None = None) -> list[Sequence[Any]]:
+        parameters = {**(values or {}), "table": self._table}
         return self._call("read", lambda client: list(client.query(sql, parameters=parameters).result_rows))
 
     def _insert(self, rows: Sequence[Sequence[Any]]) -> None:
-        self._call(
-            "write to",
-            lambda client: client.insert(self._table, rows, column_names=list(COLUMNS), settings=_INSERTING),
-        )
+        # Durable on return, and perhaps of more than a hundred months.
+        settings = {"async_insert": 0, "max_partitions_per_insert_block": 0}
+        names = list(COLUMNS)
+        self._call("write to", lambda client: client.insert(self._table, rows, column_names=names, settings=settings))
 
     def _select(
         self, scope: Scope, conditions: Sequence[str], values: Mapping[str, Any], *, newest: bool = False, cut: str = ""
     ) -> list[Event]:
         # Not FINAL: it reads all columns of the owner's rows before it filters. What is filtered by has one version.
-        where = " AND ".join([_OWNER, *([] if scope.session is None else [_SESSION]), *conditions])
+        of_session = [] if scope.session is None else ["session = {session:String}"]
+        where = " AND ".join([_OWNER, *of_session, *conditions])
         order = "ORDER BY position DESC" if newest else "ORDER BY position"
         rows = self._query(
             f"SELECT {SELECTED} {_FROM} WHERE {where} {order}, version DESC LIMIT 1 BY position {cut}",
@@ -233,11 +230,10 @@ class ClickHouseArchive(Remote, Archive):
             with self._lock:
                 self.check_open()
                 if soon not in self._clients:
-                    options = dict(self._options)
-                    if soon:  # the client knows whole seconds only
-                        options["send_receive_timeout"] = min(ceil(self._engine_timeout), CALL_SECONDS)
+                    seconds = min(ceil(self._engine_timeout), CALL_SECONDS)  # the client knows whole ones only
+                    shorter = {"send_receive_timeout": seconds} if soon else {}
                     try:
-                        client = clickhouse_connect.get_client(**options)
+                        client = clickhouse_connect.get_client(**{**self._options, **shorter})
                     except ImportError as error:
                         raise MissingDependencyError("chdb", "chdb") from error
                     try:
@@ -249,7 +245,7 @@ class ClickHouseArchive(Remote, Archive):
                 client = self._clients[soon]
             return run(client)
 
-        return self.attempt(verb, work)
+        return self.ask(verb, work)
 
     def _probe(self) -> None:
         if "host" in self._options:
@@ -263,10 +259,10 @@ class ClickHouseArchive(Remote, Archive):
         return type(error) is DatabaseError  # what is below says that nobody answered
 
     def _reason(self, error: Exception) -> str:
-        reason = str(error).strip().replace("\n", " ")
+        reason = str(error).strip().replace("\n", " ")[:500]
         if "already initialized with path" in reason:
-            return "this process has the embedded engine open on another folder, and can have one only"
-        return reason[:500]
+            reason = "this process has the embedded engine open on another folder, and can have one only"
+        return f"{reason}; {self._advice}"
 
 
 def _chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
@@ -307,65 +303,41 @@ def row_of(event: Event, version: int) -> list[Any]:
     return [number, version, position, event_id, session, kind, event.at, *rest, *owner_key(event.scope)]
 
 
-_INSERTING = {"async_insert": 0, "max_partitions_per_insert_block": 0}
-"""Inserts are durable on return, and may span more than a hundred months."""
-
-
 CALL_SECONDS = 10
 TABLE = "memory_archive"
 """The table if the URL names none."""
 
-_PORTS = {"clickhouse": 8123, "clickhouse+tls": 8443}
-_TABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
-_FORMS = "use clickhouse://[user:password@]host[:8123]/database?table=name, clickhouse+tls://... or chdb:///folder"
+_PORTS = {"clickhouse": 8123, "clickhouse+tls": 8443, "chdb": 0}
+_FORMS = "clickhouse://[user:password@]host[:8123]/database?table=name, clickhouse+tls://... or chdb:///folder"
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Arguments for `clickhouse_connect.get_client`, the table, and the location as error messages show it."""
-
-    table: str
-    place: str
-    options: dict[str, Any] = field(repr=False)  # with the password
-
-    @property
-    def secrets(self) -> list[str]:
-        """Strings that no message may contain."""
-        user = self.options.get("username", "")
-        return [self.options.get("password", ""), "" if user == "default" else user]
-
-
-def parsed(url: str) -> Address:
-    """The parts of the URL."""
+def parsed(url: str) -> tuple[Address, dict[str, Any], str]:
+    """The address, arguments for `clickhouse_connect.get_client`, and the location as error messages show it."""
     scheme, _, rest = url.partition("://")
-    if scheme != "chdb" and scheme not in _PORTS:
-        raise InvalidConfigError(f"{scheme!r} is not a known archive: {_FORMS}")
-    rest, _, query = rest.partition("?")
-    named = dict(parse_qsl(query, keep_blank_values=True))
-    table = named.pop("table", TABLE)
-    if named:
-        raise InvalidConfigError("the only option of an archive URL is table")
-    if not _TABLE.fullmatch(table):
-        raise InvalidConfigError(f"table {table!r} must be of letters, digits and underscores, at most 128")
-    if scheme == "chdb":
-        folder = rest.removeprefix("/")
-        if not rest.startswith("/") or not folder:
+    folder, _, query = rest.partition("?")
+    embedded = scheme == "chdb"  # its folder may have any character
+    address = Address.read(
+        f"chdb://?{query}" if embedded else url,
+        *("ClickHouse", _PORTS, _FORMS),
+        option="table",
+        default=TABLE,
+        pattern="[A-Za-z_][A-Za-z0-9_]{0,127}",
+    )
+    if embedded:
+        if not folder.startswith("/") or folder == "/":
             raise InvalidConfigError(
                 f"{shown_url(url)!r} names no folder: use chdb:///relative or chdb:////absolute/folder"
             )
-        path = str(Path(folder).expanduser().absolute())
-        return Address(table, path, {"interface": "chdb", "path": path})
-    if (parts := parts_of(f"//{rest}")) is None:
-        raise InvalidConfigError(f"the URL of the {scheme} archive is wrong: {_FORMS}; {ENCODE}")
-    host, port = parts.hostname, parts.port or _PORTS[scheme]
-    database = unquote(parts.path.strip("/")) or "default"
-    if not host or "/" in database:
-        raise InvalidConfigError(f"the URL of the {scheme} archive must name a host and one database: {_FORMS}")
+        path = str(Path(folder[1:]).expanduser().absolute())
+        return address, {"interface": "chdb", "path": path}, path
+    database = unquote(address.path.strip("/")) or "default"
+    if not address.host or "/" in database:
+        raise InvalidConfigError(f"the URL of the {scheme} archive must name a host and one database: use {_FORMS}")
     options = {
-        "host": host,
-        "port": port,
-        "username": unquote(parts.username or "default"),
-        "password": unquote(parts.password or ""),
+        "host": address.host,
+        "port": address.port,
+        "username": address.user or "default",
+        "password": address.password,
         "database": database,
         "secure": scheme == "clickhouse+tls",
         "connect_timeout": CONNECT_SECONDS,
@@ -373,4 +345,4 @@ def parsed(url: str) -> Address:
         "autogenerate_session_id": False,  # a session admits one query at a time
         "dedicated_pool": True,
     }
-    return Address(table, f"{host}:{port}/{database}", options)
+    return address, options, f"{address.host}:{address.port}/{database}"

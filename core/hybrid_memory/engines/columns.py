@@ -10,6 +10,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,14 +19,7 @@ import numpy.typing as npt
 from hybrid_memory.arrays import Array, Floats, Ids
 from hybrid_memory.engines.stored import record_in, to_micros, vector_of
 from hybrid_memory.index.bm25 import BM25_B, BM25_K1, idf
-from hybrid_memory.index.port import (
-    Fetched,
-    Matches,
-    Query,
-    RecordColumns,
-    SemanticIndex,
-    Status,
-)
+from hybrid_memory.index.port import Fetched, Matches, Query, RecordColumns, SemanticIndex, Status
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.views import joined
 from hybrid_memory.scope import Scope
@@ -46,7 +40,7 @@ there is none, or none that is new.
 
 _NUMBERS, _LABELS = 9, 13
 """Where the numbers of a row end, and then its labels, which the columns hold as numbers."""
-_ID, _AT, _TURN, _KIND, _SESSION = 0, 4, 8, 9, 12
+_ID, _AT, _TURN, _KIND, _SESSION, _METADATA, _TERMS, _VECTOR = 0, 4, 8, 9, 12, 13, 14, 15
 
 CACHE_BYTES = 512 << 20
 
@@ -187,11 +181,11 @@ class Columns:
         new = [row for row in rows if row[_TERMS] is not None]
         again = {row[_ID]: row for row in rows if row[_TERMS] is None}
         replaced, _ = self.rows(np.array([*changes.gone, *(row[_ID] for row in new)], dtype=np.int64))
-        kept, known = self.rows(np.array([*again], dtype=np.int64))
-        again = {record: row for (record, row), one in zip(again.items(), known.tolist(), strict=True) if one}
+        kept, there = self.rows(np.array([*again], dtype=np.int64))
+        changed = list(compress(again.values(), there))
         table = np.concatenate([self.table, self._numbers(new)])
-        if again:
-            table[kept] = self._numbers(again.values())
+        if changed:
+            table[kept] = self._numbers(changed)
         texts, first = [row[_TERMS] for row in new], len(self.table)
         self.postings.add(texts)
         words = np.array([text.count(" ") + 1 + bool(text) for text in texts], dtype=np.int64)
@@ -216,7 +210,7 @@ class Columns:
         made.alive[replaced] = False
         made._without_vectors(replaced)
         places = [*range(first, len(table)), *kept.tolist()]
-        vectors = zip(places, [row[_VECTOR] for row in (*new, *again.values())], strict=True)
+        vectors = zip(places, [row[_VECTOR] for row in (*new, *changed)], strict=True)
         made._with_vectors({place: vector for place, vector in vectors if vector is not None})
         if not new and not changes.gone:  # the order of the same records, which takes time to find
             made.__dict__.update({name: self.__dict__[name] for name in _ORDERS if name in self.__dict__})
@@ -362,9 +356,9 @@ class Columns:
 
     def last_turns(self, sessions: Sequence[str | None]) -> list[int]:
         """The id of the last turn of each of these sessions that has one."""
-        turns = self.alive & (self.table[:, _KIND] == self.labels.get(RecordKind.TURN, -1))
-        mine = [turns & (self.table[:, _SESSION] == self.labels.get(session or "", -1)) for session in sessions]
-        return [int(self.table[rows, _ID].max()) for rows in mine if rows.any()]
+        turns = self.table[self.alive & (self.table[:, _KIND] == self.labels.get(RecordKind.TURN, -1))]
+        mine = [turns[turns[:, _SESSION] == self.labels.get(session or "", -1), _ID] for session in sessions]
+        return [int(ids.max()) for ids in mine if len(ids)]
 
     def turns_before(self, records: Sequence[Record]) -> list[int]:
         """The ids of the turns before these records in their segments."""
@@ -390,9 +384,6 @@ class Columns:
             alike = self.postings.by_initial.get(near[0], [])
             terms += [term for term in alike if abs(len(term) - len(near)) <= edits]
         return {term: len(rows) for term, (rows, _) in self.having(terms).items()}
-
-
-_METADATA, _TERMS, _VECTOR = 13, 14, 15
 
 
 def _place(segments: npt.NDArray[np.float64], ordinals: npt.NDArray[np.float64]) -> Ids:

@@ -6,7 +6,7 @@ import json
 import threading
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from heapq import merge
@@ -21,7 +21,18 @@ from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.stored import columns_of, digest, to_json, vectors_at
 from hybrid_memory.errors import EmbedderMismatchError, IdConflictError, MemoryClosedError, OutdatedError
 from hybrid_memory.index.bm25 import ranked
-from hybrid_memory.index.port import Entry, IndexSize, Matches, Move, Query, RecordColumns, SemanticIndex, Status
+from hybrid_memory.index.port import (
+    Entry,
+    IndexSize,
+    Keys,
+    Matches,
+    Move,
+    Query,
+    RecordColumns,
+    SemanticIndex,
+    Status,
+    Vectors,
+)
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Payloads, Reading, Selection
@@ -148,18 +159,8 @@ class InMemoryLog(_Locked, EventLog):
             before = self._of(owner)
             if seen is not None and (last := before.last()) > seen:
                 raise OutdatedError(f"events of {owner} were appended up to {last}, beyond {seen}")
-            self.destroy(owner, positions, rewritten)
-            try:
-                return self.append(owner, [note])[0]
-            except BaseException:
-                self._owners[owner.owner] = before
-                raise
-
-    def destroy(self, owner: Scope, positions: Sequence[int], rewritten: Payloads) -> None:
-        """Destroy these events, and rewrite others, without a note."""
-        with self._alone():
             gone = set(positions)
-            entries = {key: entry for key, entry in self._of(owner).entries.items() if entry.position not in gone}
+            entries = {key: entry for key, entry in before.entries.items() if entry.position not in gone}
             for key, entry in entries.items():
                 if (payload := rewritten.get(entry.position)) is not None:
                     if isinstance(entry, Event):
@@ -167,6 +168,11 @@ class InMemoryLog(_Locked, EventLog):
                     else:
                         entries[key] = replace(entry, digest=digest(to_json(payload)))
             self._owners[owner.owner] = _Owned(entries)
+            try:
+                return self.append(owner, [note])[0]
+            except BaseException:
+                self._owners[owner.owner] = before
+                raise
 
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
         with self._alone():
@@ -235,7 +241,6 @@ class InMemoryIndex(_Locked, SemanticIndex):
     def _clear(self) -> None:
         self._records: dict[int, _Row] = {}
         self._applied: dict[Scope, tuple[int, str]] = {}
-        self._known: dict[bytes, Floats] = {}
         self._embedder: tuple[str, int] | None = None
 
     def status(
@@ -276,19 +281,15 @@ class InMemoryIndex(_Locked, SemanticIndex):
                     row.record = replace(row.record, uses=row.record.uses + use.count, last_used=last)
             return True
 
-    def put_vectors(
-        self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
-    ) -> None:
+    def put_vectors(self, embedder: tuple[str, int], keys: Keys, vectors: Vectors) -> None:
         with self._alone():
             if self._embedder is not None and self._embedder != embedder:
                 raise EmbedderMismatchError(self._embedder, embedder)
             self._embedder = embedder
-            missing = {n: key for n, key in keys.items() if n in self._records and self._records[n].vector is None}
-            wanted = set(missing.values())
-            self._known.update({key: np.array(row, dtype=np.float32) for key, row in vectors.items() if key in wanted})
-            for number, key in missing.items():
-                if key in self._known:
-                    self._records[number].key, self._records[number].vector = key, self._known[key]
+            known = {**self._vectors(), **{key: np.array(row, dtype=np.float32) for key, row in vectors.items()}}
+            for number, key in keys.items():
+                if (row := self._records.get(number)) is not None and row.vector is None and key in known:
+                    row.key, row.vector = key, known[key]
 
     def search(self, query: Query, where: Where, k: int) -> Matches:
         with self._alone():
@@ -315,7 +316,8 @@ class InMemoryIndex(_Locked, SemanticIndex):
 
     def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
         with self._alone():
-            return {key: self._known[key] for key in keys if key in self._known}
+            known = self._vectors()
+        return {key: known[key] for key in keys if key in known}
 
     def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
         with self._alone():
@@ -348,11 +350,10 @@ class InMemoryIndex(_Locked, SemanticIndex):
         return row is not None and row.record.scope.owner == owner.owner
 
     def _remove(self, ids: Sequence[int]) -> int:
-        gone = [self._records.pop(number) for number in dict.fromkeys(ids) if number in self._records]
-        if gone:
-            used = {row.key for row in self._records.values()}
-            self._known = {key: vector for key, vector in self._known.items() if key in used}
-        return len(gone)
+        return sum(self._records.pop(number, None) is not None for number in ids)
+
+    def _vectors(self) -> dict[bytes, Floats]:
+        return {row.key: row.vector for row in self._records.values() if row.vector is not None}
 
     def _rows(self, where: Where) -> list[_Row]:
         return [row for row in self._records.values() if where.allows(row.record)]

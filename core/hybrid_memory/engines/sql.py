@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias, TypeVar, Unpack
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.engines.columns import CACHE_BYTES, ROW, Columns, RowIndex
+from hybrid_memory.engines.columns import CACHE_BYTES, ROW, Changes, Columns, RowIndex
 from hybrid_memory.engines.stored import (
     EVENT_FIELDS,
     RECORD_FIELDS,
@@ -30,7 +30,7 @@ from hybrid_memory.engines.stored import (
     vector_of,
 )
 from hybrid_memory.errors import EmbedderMismatchError, MemoryClosedError, OutdatedError
-from hybrid_memory.index.port import Entry, IndexSize, Move, Status
+from hybrid_memory.index.port import Entry, IndexSize, Keys, Move, Status, Vectors
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Payloads, Reading, Selection
@@ -42,6 +42,9 @@ Statement: TypeAlias = tuple[str, Sequence[Any]]
 
 Transaction: TypeAlias = Any
 """A connection of SQLite or Postgres on which a transaction has begun; rows are fetched at once, or not at all."""
+
+Ask: TypeAlias = Callable[[Sequence[Statement]], list[list[Row]]]
+"""Returns the rows of each statement."""
 
 T = TypeVar("T")
 
@@ -184,6 +187,9 @@ class SqlDatabase(ABC):
     def write_for(self, owner: Scope, work: Callable[[Transaction, int, int], T], *, alone: bool = True) -> T:
         """Like `write`; the work is given the owner's number in between, and if ``alone`` sees only its rows."""
 
+    def destroying(self, run: Transaction) -> None:  # noqa: B027 - a server need not
+        """Note in this transaction that data is being destroyed, if it has to be scrubbed even after a crash."""
+
     @abstractmethod
     def scrub(self) -> None:
         """Remove deleted data from the files of the database."""
@@ -296,7 +302,7 @@ class SqlLog(EventLog):
             for table in ("events", "dropped") if positions else ():  # of archived events, what is known of them
                 gone = f"DELETE FROM main.{table} WHERE owner = ? AND position {self._db.among}"
                 run.execute(gone, [number, self._db.array(list(positions))])
-            self._destroying(run)
+            self._db.destroying(run)
             return self._appended(run, owner, [note], None, tried > 0)[0]
 
         return self._db.write_for(owner, erased)
@@ -314,7 +320,7 @@ class SqlLog(EventLog):
                 [(*known, digest(payload)) for *known, payload in rows],
             )
             self._moved(run, number)
-            self._destroying(run)
+            self._db.destroying(run)
 
         if positions and self._db.owner_id(owner) is not None:
             self._db.write_for(owner, dropped)
@@ -383,9 +389,6 @@ class SqlLog(EventLog):
     def _moved(self, run: Transaction, number: int, upto: int = 0) -> None:
         """Note the owner's last position, if that is stored, and that those ``upto`` this one are taken."""
 
-    def _destroying(self, run: Transaction) -> None:
-        """Note that data is being destroyed, if it has to be scrubbed even after a crash."""
-
 
 def same(draft: Draft, kind: str, payload: str | None, known: bytes | None) -> bool:
     """Whether an event that is there says the same: of this kind, with this payload, or this digest if dropped."""
@@ -435,22 +438,33 @@ class SqlIndex(RowIndex):
         *,
         pending: int = 0,
         sums: bool = False,
-        **how: Any,
+        ask: Ask | None = None,
     ) -> tuple[Status, list[list[Row]]]:
-        """The state of the index, as `status`, and before that the rows of other statements; see `_answered`."""
+        """The state of the index, as `status`, and before that the rows of other statements; for ``ask`` see there."""
         asked = [*first, (_STATUS, [number]), (_PENDING, [number, pending])]
-        answers, columns = self._answered(asked, number, owner if sums and number is not None else None, **how)
+        answers: list[list[Row]] = []
+
+        def changes(known: Columns) -> Changes:
+            nonlocal answers
+            new, answers = self.changes_along(asked, owner, number, known, ask)
+            return new
+
+        columns = self.owner_columns(owner, changes) if sums and owner is not None and number is not None else None
+        if columns is None:
+            answers = self._db.queries(asked, owner=number or EVERYBODY)
         *before, ((applied, anchor, name, dim),), waiting = answers
         embedder = None if name is None else (name, dim)
         status = Status(applied, anchor, embedder, pending=[record for (record,) in waiting])
         return (status if columns is None else columns.summed(status)), before
 
-    def _answered(
-        self, asked: Sequence[Statement], number: int | None, summed: Scope | None
-    ) -> tuple[list[list[Row]], Columns | None]:
-        """The rows of these statements about an owner or all, and an owner's records, not older, if it is given."""
-        answers = self._db.queries(asked, owner=number or EVERYBODY)
-        return answers, None if summed is None else self.owner_columns(summed)
+    def changes(self, owner: Scope, known: Columns) -> Changes:
+        return self.changes_along([], owner, self._db.owner_id(owner), known)[0]
+
+    @abstractmethod
+    def changes_along(
+        self, asked: Sequence[Statement], owner: Scope, number: int | None, known: Columns, ask: Ask | None = None
+    ) -> tuple[Changes, list[list[Row]]]:
+        """What `changes` returns, and the rows of statements that are not newer; ``ask`` asks a server for all."""
 
     def statuses(self, owners: Sequence[Scope]) -> dict[Scope, Status]:
         there = {
@@ -503,28 +517,20 @@ class SqlIndex(RowIndex):
         if counts := [(record, use.count, to_micros(use.at)) for record, use in move.get("uses", {}).items()]:
             run.executemany(_USED, [(count, at, at, number, record, number) for record, count, at in counts])
 
-    def put_vectors(
-        self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
-    ) -> None:
+    def put_vectors(self, embedder: tuple[str, int], keys: Keys, vectors: Vectors) -> None:
         try:
             self._db.write(lambda run, _: self._put(run, embedder, keys, vectors))
         except OutdatedError:
             raise EmbedderMismatchError(self.embedder() or embedder, embedder) from None
 
-    def _put(
-        self,
-        run: Transaction,
-        embedder: tuple[str, int],
-        keys: Mapping[int, bytes],
-        vectors: Mapping[bytes, Floats],
-    ) -> None:
+    def _put(self, run: Transaction, embedder: tuple[str, int], keys: Keys, vectors: Vectors) -> None:
         """Do what `put_vectors` does, inside this transaction."""
         run.execute("INSERT INTO main.embedder VALUES (1, ?, ?) ON CONFLICT DO NOTHING", embedder)
         self._db.expect(run, ("SELECT 1 FROM main.embedder WHERE name = ? AND dim = ?", embedder))
         self._give(run, keys, {key: vector_bytes(row) for key, row in vectors.items()})
 
     @abstractmethod
-    def _give(self, run: Transaction, keys: Mapping[int, bytes], vectors: Mapping[bytes, bytes]) -> None:
+    def _give(self, run: Transaction, keys: Keys, vectors: Mapping[bytes, bytes]) -> None:
         """Give the records that wait for one these vectors, or those that others have with the same content hash."""
 
     def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
@@ -541,9 +547,6 @@ class SqlIndex(RowIndex):
             return int(count)
 
         return self._db.write(deleted)
-
-    def train(self, owner: Scope) -> None:
-        self._db.check_open()
 
     def scrub(self) -> None:
         self._db.scrub()

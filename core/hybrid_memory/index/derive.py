@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from hybrid_memory.config import CleaningLevel
@@ -69,10 +69,8 @@ def derive(events: Iterable[Event], tails: Mapping[str | None, Record]) -> list[
     latest = dict(tails)
     derived = []
     for event in events:
-        if event.kind is EventKind.CLAIM and "text" in event.payload:
-            derived.append(Derived(_fact(event), None))
-        if event.kind is EventKind.ITEM and "text" in event.payload:
-            derived.append(Derived(_item(event), None))
+        if event.kind in {EventKind.CLAIM, EventKind.ITEM} and "text" in event.payload:
+            derived.append(Derived(_alone(event), None))
         if event.kind is not EventKind.MESSAGE:
             continue
         message = event.message
@@ -102,45 +100,30 @@ def derive(events: Iterable[Event], tails: Mapping[str | None, Record]) -> list[
     return derived
 
 
-def _fact(event: Event) -> Record:
-    """The claim as a record of its own; its sources lead to the turn."""
-    payload = event.payload
-    return Record(
-        id=event.position,
-        scope=event.scope,
-        text=payload["text"].translate(_UNPRINTABLE),
-        at=event.at,
-        sources=event.sources,
-        segment=event.position,
-        ordinal=0,
+def _alone(event: Event) -> Record:
+    """A claim, whose sources lead to the turn, or a text that makes an item searchable, as a record of its own."""
+    payload, at, position = event.payload, event.at, event.position
+    text = payload["text"].translate(_UNPRINTABLE)
+    record = Record(position, event.scope, text, at, event.sources, position, ordinal=0, origin=event.origin)
+    if event.kind is EventKind.ITEM:
+        return replace(
+            record,
+            kind=RecordKind.ITEM,
+            sources=(payload.get("of", event.id),),
+            category=category_of(payload["namespace"]),
+            metadata={"namespace": payload["namespace"], "key": payload["key"]},
+        )
+    return replace(
+        record,
         kind=RecordKind.FACT,
         speaker=payload["subject"],
         category=payload["category"],
         importance=payload["importance"],
-        valid_from=datetime.fromisoformat(payload["since"]) if "since" in payload else event.at,
+        valid_from=datetime.fromisoformat(payload["since"]) if "since" in payload else at,
         valid_to=datetime.fromisoformat(payload["until"]) if "until" in payload else None,
         turn=payload["source"],
         metadata=payload.get("metadata", {}),
         author=event.author,
-        origin=event.origin,
-    )
-
-
-def _item(event: Event) -> Record:
-    """A text that makes an item searchable."""
-    payload = event.payload
-    return Record(
-        id=event.position,
-        scope=event.scope,
-        text=payload["text"].translate(_UNPRINTABLE),
-        at=event.at,
-        sources=(payload.get("of", event.id),),
-        segment=event.position,
-        ordinal=0,
-        kind=RecordKind.ITEM,
-        category=category_of(payload["namespace"]),
-        metadata={"namespace": payload["namespace"], "key": payload["key"]},
-        origin=event.origin,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol, Required, TypeAlias, TypedDict, Unpack
 
@@ -18,6 +18,13 @@ from hybrid_memory.text.tokenize import allowed_edits, close_terms
 
 Query: TypeAlias = Floats | Sequence[str] | None
 """What to search for: a vector, terms, or None for the newest records."""
+
+
+Keys: TypeAlias = Mapping[int, bytes]
+"""Hashes of what was embedded, by record id."""
+
+Vectors: TypeAlias = Mapping[bytes, Floats]
+"""Vectors by these hashes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,26 +84,16 @@ class RecordColumns:
     @classmethod
     def joined(cls, several: Sequence[RecordColumns]) -> RecordColumns:
         """All of these columns, concatenated."""
-        return cls(
-            **{part.name: np.concatenate([getattr(columns, part.name) for columns in several]) for part in fields(cls)}
-        )
+        return cls(*(np.concatenate([getattr(part, name) for part in several]) for name in cls.__dataclass_fields__))
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[float]] | npt.NDArray[np.float64]) -> RecordColumns:
         """The columns of these rows, one per record, with values in this order and times in microseconds."""
         table = np.array(rows, dtype=np.float64).reshape(-1, len(cls.__dataclass_fields__))
         table = table[table[:, 0].argsort()]
-        whole = table.astype(np.int64)
-        return cls(
-            ids=whole[:, 0],
-            segments=whole[:, 1],
-            ordinals=whole[:, 2],
-            lengths=whole[:, 3],
-            at=table[:, 4] / 1e6,
-            importance=table[:, 5].astype(np.float32),
-            uses=whole[:, 6],
-            last_used=table[:, 7] / 1e6,
-        )
+        ids, segments, ordinals, lengths, _, _, uses, _ = table.astype(np.int64).T
+        at, importance, last_used = table[:, 4] / 1e6, table[:, 5].astype(np.float32), table[:, 7] / 1e6
+        return cls(ids, segments, ordinals, lengths, at, importance, uses, last_used)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,9 +245,7 @@ class SemanticIndex(Snapshot):
         """
 
     @abstractmethod
-    def put_vectors(
-        self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
-    ) -> None:
+    def put_vectors(self, embedder: tuple[str, int], keys: Keys, vectors: Vectors) -> None:
         """Store the vectors of pending records: content hashes by record id, and vectors by hash, if new.
 
         Raises:
@@ -305,9 +300,8 @@ class SemanticIndex(Snapshot):
         """
         later = [record for record in records if record.ordinal]
         turns = self.turns_before(owner, later, status) if later else []
-        by_follower = {(turn.segment, turn.ordinal + 1): turn for turn in turns}
-        before = {record.id: by_follower.get((record.segment, record.ordinal)) for record in later}
-        return {number: turn for number, turn in before.items() if turn is not None}
+        there = {(turn.segment, turn.ordinal + 1): turn for turn in turns}
+        return {one.id: there[place] for one in later if (place := (one.segment, one.ordinal)) in there}
 
     def turns_before(self, owner: Scope, records: Sequence[Record], status: Status | None = None) -> list[Record]:
         """The turns before these records, which have one, or more."""
@@ -319,8 +313,8 @@ class SemanticIndex(Snapshot):
         owner: Scope,
         entries: Sequence[Entry],
         embedder: tuple[str, int],
-        keys: Mapping[int, bytes],
-        vectors: Mapping[bytes, Floats],
+        keys: Keys,
+        vectors: Vectors,
         **move: Unpack[Move],
     ) -> Status | None:
         """Do what `upsert` does, then `put_vectors`, and return the new state with sums; None if another was faster.

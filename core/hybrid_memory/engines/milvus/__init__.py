@@ -6,15 +6,11 @@ a crash or a second writer may leave behind.
 
 from __future__ import annotations
 
-from typing import Literal
-
 from hybrid_memory.engines.milvus.index import MilvusIndex
 from hybrid_memory.index.port import SemanticIndex
 from hybrid_memory.store.engine import Engine
 
 __all__ = ["MilvusEngine", "MilvusIndex"]
-
-KINDS: dict[str, Literal["IVF_FLAT", "HNSW", "FLAT"]] = {"ivf_flat": "IVF_FLAT", "hnsw": "HNSW", "flat": "FLAT"}
 
 
 class MilvusEngine(Engine):
@@ -24,7 +20,7 @@ class MilvusEngine(Engine):
         settings = self.config.index
         return MilvusIndex(
             self.url,
-            index_type=KINDS[settings.algorithm or "ivf_flat"],
+            index_type=(settings.algorithm or "ivf_flat").upper(),
             nlist=settings.nlist,
             engine_timeout=self.config.orchestration.engine_timeout.total_seconds(),
         )

@@ -11,10 +11,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
-from urllib.parse import parse_qs, unquote
+from urllib.parse import unquote
 
 import grpc
 from pymilvus import CollectionSchema, DataType, Function, FunctionType, MilvusClient, MilvusException
@@ -22,10 +21,10 @@ from pymilvus.milvus_client.index import IndexParams
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.milvus.rows import Row, pieces
-from hybrid_memory.engines.remote import CONNECT_SECONDS, PROBE_SECONDS, Remote, Result
+from hybrid_memory.engines.remote import CONNECT_SECONDS, PROBE_SECONDS, Address, Remote, Result
 from hybrid_memory.errors import InvalidConfigError, MissingDependencyError
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS, hurried
-from hybrid_memory.urls import ENCODE, parts_of, shown_url
+from hybrid_memory.urls import ENCODE, shown_url
 
 RECORDS, VECTORS, PENDING, TERMS, STATE = "records", "vectors", "pending", "terms", "state"
 WINDOW = 16_384
@@ -69,10 +68,10 @@ class Catalog(Remote):
     failures = (MilvusException, grpc.RpcError, grpc.FutureTimeoutError, OSError, AttributeError, ValueError)
 
     def __init__(self, url: str, index: tuple[str, dict[str, int]], *, engine_timeout: float = ENGINE_SECONDS) -> None:
-        address = Address.read(url)
-        place, advice = f"Milvus Lite in {address.uri}", "is the folder writable, and no other process at work in it?"
+        address, self._uri = parsed(url)
+        place, advice = f"Milvus Lite in {self._uri}", "is the folder writable, and no other process at work in it?"
         if address.host:
-            place, advice = f"Milvus at {address.uri}", "is the server running, and are user, password, database right?"
+            place, advice = f"Milvus at {self._uri}", "is the server running, and are user, password, database right?"
         super().__init__(place, advice, [address.password, address.user], engine_timeout=engine_timeout)
         self.lite = False
         self._address = address
@@ -172,18 +171,19 @@ class Catalog(Remote):
         index.add_index("key", index_type="INVERTED")
         vector: Field = ("vector", DataType.FLOAT_VECTOR, {"dim": dim})
         schema = _schema(DataType.INT64, [*_narrowing(), ("key", DataType.VARCHAR, _TEXT), vector])
-        self._drop([VECTORS])
+        self.drop(VECTORS)
         self.run("create a collection", lambda client: self._make(client, VECTORS, schema, index))
 
     def drop_all(self) -> None:
         """Drop the collections; those without vectors are created again."""
-        self._drop([VECTORS, RECORDS, PENDING, TERMS, STATE])
+        for name in (VECTORS, RECORDS, PENDING, TERMS, STATE):
+            self.drop(name)
         self.run("create collections", self._prepare)
 
-    def _drop(self, names: Sequence[str]) -> None:
-        for name in names:
-            if self.call("has_collection", name):
-                self.call("drop_collection", name)
+    def drop(self, name: str) -> None:
+        """Drop a collection, if it exists."""
+        if self.call("has_collection", name):
+            self.call("drop_collection", name)
 
     def _query(self, name: str, expression: str, fields: Sequence[str], **options: Any) -> list[Row]:
         return list(self.call("query", name, filter=expression, output_fields=list(fields), **options))
@@ -233,14 +233,14 @@ class Catalog(Remote):
                     # A client that lost its server may not find it again: the next call makes a new one.
                     with self._lock:
                         lost, self._client = self._client, None
-                    if lost is not None:
-                        with suppress(MilvusException, grpc.RpcError, ValueError):
+                    with suppress(MilvusException, grpc.RpcError, ValueError):
+                        if lost is not None:
                             lost.close()
                 raise
             self._answered = time.monotonic()
             return result
 
-        return self.attempt(f"{verb} in", run)
+        return self.ask(f"{verb} in", run)
 
     def close(self) -> None:
         with self._lock:
@@ -250,7 +250,7 @@ class Catalog(Remote):
             self._leave()
 
     def _named(self, name: str) -> str:
-        return f"{self._address.prefix}_{name}"
+        return f"{self._address.name}_{name}"
 
     def _opened(self) -> MilvusClient:
         address = self._address
@@ -264,17 +264,17 @@ class Catalog(Remote):
             if not address.host:
                 if importlib.util.find_spec("milvus_lite") is None:
                     raise MissingDependencyError("milvus-lite", "milvus")
+                folder = Path(self._uri).absolute()
+                folder.parent.mkdir(parents=True, exist_ok=True)
                 # The connections of this process to one folder share an engine, and are counted.
                 with _folders_lock:
-                    _folders[Path(address.uri).absolute()] += 1
+                    _folders[folder] += 1
             try:
-                if not address.host:
-                    Path(address.uri).absolute().parent.mkdir(parents=True, exist_ok=True)
                 client = MilvusClient(
-                    address.uri,
+                    self._uri,
                     user=address.user,
                     password=address.password,
-                    db_name=address.database,
+                    db_name=unquote(address.path[1:]) if address.host else "",
                     timeout=CONNECT_SECONDS if address.host else CALL_SECONDS,
                     dedicated=True,
                 )
@@ -291,16 +291,16 @@ class Catalog(Remote):
             return
         from milvus_lite.server_manager import server_manager_instance  # noqa: PLC0415 - a server needs none
 
-        folder = Path(self._address.uri).absolute()
+        folder = Path(self._uri).absolute()
         with _folders_lock:
             _folders[folder] -= 1
             if not _folders[folder]:
-                server_manager_instance.release_server(self._address.uri)
+                server_manager_instance.release_server(self._uri)
 
     def _probe(self) -> None:
         # With TLS, the call itself is the check.
-        if self._address.uri.startswith("http://"):
-            with grpc.insecure_channel(self._address.uri.removeprefix("http://")) as channel:
+        if self._uri.startswith("http://"):
+            with grpc.insecure_channel(self._uri.removeprefix("http://")) as channel:
                 grpc.channel_ready_future(channel).result(timeout=PROBE_SECONDS)
 
     def _is_answer(self, error: BaseException) -> bool:
@@ -368,49 +368,26 @@ def _index(field: str, kind: str, metric: str) -> IndexParams:
     return index
 
 
-PORT = 19530
-PREFIX = "hybrid_memory"
+_PORTS = {"milvus": 19530, "milvus+tls": 19530}
 _FORMS = "milvus://[user:password@]host[:19530][/database][?prefix=name], milvus+tls://..., or milvus:///folder.db"
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
+_IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]{0,199}"
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Host and port of a server, or the folder of Milvus Lite; and the prefix of the collections."""
+def parsed(url: str) -> tuple[Address, str]:
+    """The address, and what the client takes: the URI of a server, or the folder of Milvus Lite.
 
-    uri: str
-    host: str = ""
-    port: int = 0
-    user: str = field(default="", repr=False)
-    password: str = field(default="", repr=False)
-    database: str = ""
-    prefix: str = PREFIX
+    ``milvus:///folder.db`` is relative, ``milvus:////folder.db`` absolute.
 
-    @classmethod
-    def read(cls, url: str) -> Address:
-        """The address in a URL; ``milvus:///folder.db`` is relative, ``milvus:////folder.db`` absolute.
-
-        Raises:
-            InvalidConfigError: it is not a Milvus URL.
-        """
-        shown = shown_url(url)
-        if (parts := parts_of(url)) is None:
-            raise InvalidConfigError(f"cannot read the URL {shown!r}: write {_FORMS}; {ENCODE}")
-        options = parse_qs(parts.query, keep_blank_values=True)
-        prefix = options.pop("prefix", [PREFIX])[-1]
-        if parts.scheme not in ("milvus", "milvus+tls") or options:
-            raise InvalidConfigError(f"cannot read the URL {shown!r}: write {_FORMS}")
-        if not _IDENTIFIER.fullmatch(prefix):
-            raise InvalidConfigError(f"prefix must be letters, digits and underscores, got {prefix!r} in {shown!r}")
-        path, secure = unquote(parts.path[1:]), parts.scheme == "milvus+tls"
-        host, port = parts.hostname or "", parts.port or PORT
-        if not host:
-            if secure or not path.endswith(".db"):
-                raise InvalidConfigError(f"the folder of Milvus Lite must end in .db, got {shown!r}: write {_FORMS}")
-            return cls(uri=path, prefix=prefix)
-        if path and not _IDENTIFIER.fullmatch(path):
-            raise InvalidConfigError(f"a database's name is letters, digits and underscores, got {shown!r}; {ENCODE}")
-        name = f"[{host}]" if ":" in host else host
-        uri = f"{'https' if secure else 'http'}://{name}:{port}"
-        user, password = unquote(parts.username or ""), unquote(parts.password or "")
-        return cls(uri, host, port, user, password, database=path, prefix=prefix)
+    Raises:
+        InvalidConfigError: it is not a Milvus URL.
+    """
+    address = Address.read(url, "Milvus", _PORTS, _FORMS, option="prefix", default="hybrid_memory", pattern=_IDENTIFIER)
+    path, secure, shown = unquote(address.path[1:]), address.scheme == "milvus+tls", shown_url(url)
+    if not address.host:
+        if secure or not path.endswith(".db"):
+            raise InvalidConfigError(f"the folder of Milvus Lite must end in .db, got {shown!r}: write {_FORMS}")
+        return address, path
+    if path and not re.fullmatch(_IDENTIFIER, path):
+        raise InvalidConfigError(f"a database's name is letters, digits and underscores, got {shown!r}; {ENCODE}")
+    name = f"[{address.host}]" if ":" in address.host else address.host
+    return address, f"{'https' if secure else 'http'}://{name}:{address.port}"

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
-from typing import Literal, Unpack
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.milvus.catalog import FLAT, LEAST_FLUSHED, PENDING, RECORDS, TERMS, VECTORS, WINDOW, Catalog
-from hybrid_memory.engines.milvus.rows import (
-    NARROWING,
-    NEVER,
-    WHOLE,
-    Narrowing,
-    digest,
-    owner_key,
-    to_record,
-    to_row,
-)
+from hybrid_memory.engines.milvus.rows import NARROWING, NEVER, WHOLE, Narrowing, digest, owner_key, to_record, to_row
 from hybrid_memory.engines.milvus.tables import EMBEDDER, TermCounts, VectorTable, name_of, unpacked
 from hybrid_memory.engines.stored import columns_of, to_micros, vectors_at
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.index.bm25 import ranked
-from hybrid_memory.index.port import Entry, IndexSize, Matches, Move, Query, RecordColumns, SemanticIndex, Status
+from hybrid_memory.index.port import (
+    Entry,
+    IndexSize,
+    Keys,
+    Matches,
+    Move,
+    Query,
+    RecordColumns,
+    SemanticIndex,
+    Status,
+    Vectors,
+)
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS
 from hybrid_memory.scope import Scope
@@ -59,12 +61,7 @@ class MilvusIndex(SemanticIndex):
     """
 
     def __init__(
-        self,
-        url: str,
-        *,
-        index_type: Literal["IVF_FLAT", "HNSW", "FLAT"] = "IVF_FLAT",
-        nlist: int = 1024,
-        engine_timeout: float = ENGINE_SECONDS,
+        self, url: str, *, index_type: str = "IVF_FLAT", nlist: int = 1024, engine_timeout: float = ENGINE_SECONDS
     ) -> None:
         built = {"IVF_FLAT": {"nlist": nlist}, "HNSW": {"M": 16, "efConstruction": 200}}.get(index_type, {})
         self._catalog = Catalog(url, (index_type, built), engine_timeout=engine_timeout)
@@ -103,8 +100,7 @@ class MilvusIndex(SemanticIndex):
             rows = list({entry.record.id: to_row(entry) for entry in entries}.values())
             ids = [row["id"] for row in rows]
             self._catalog.write(PENDING, [{"id": row["id"], "owner": key, "dummy": FLAT} for row in rows])
-            old = self._catalog.fetch(RECORDS, ids, ["id", "owner", "terms"])
-            if old:
+            if old := self._catalog.fetch(RECORDS, ids, ["id", "owner", "terms"]):
                 self._vectors.drop([row["id"] for row in old])
             self._catalog.write(RECORDS, rows)
             self._terms.change(rows, old)
@@ -126,17 +122,14 @@ class MilvusIndex(SemanticIndex):
             self._catalog.put_documents({**highest, **done})
         return True
 
-    def put_vectors(
-        self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
-    ) -> None:
+    def put_vectors(self, embedder: tuple[str, int], keys: Keys, vectors: Vectors) -> None:
         with self._writing:
             self._vectors.prepare(embedder)
             pending_ids = [row["id"] for row in self._catalog.fetch(PENDING, list(keys), ["id"])]
             rows = self._catalog.fetch(RECORDS, pending_ids, NARROWING)
             missing = {keys[row["id"]] for row in rows} - vectors.keys()
             have = {**vectors, **self._vectors.known(list(missing))}
-            rows = [row for row in rows if keys[row["id"]] in have]
-            if rows:
+            if rows := [row for row in rows if keys[row["id"]] in have]:
                 self._vectors.put(rows, keys, have)
                 self._catalog.remove(PENDING, [row["id"] for row in rows])
 

@@ -7,7 +7,7 @@ filter, and none is too long for a field.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -99,9 +99,9 @@ class Narrowing:
         if where.scope.session is not None:
             parts.append(f'session == "{digest("session", where.scope.session)}"')
         if where.kinds:
-            parts.append(f"kind in {_listed(kind.value for kind in where.kinds)}")
+            parts.append(f"kind in {json.dumps(sorted(where.kinds))}")
         if where.categories:
-            parts.append(f"category in {_listed(digest('category', name) for name in where.categories)}")
+            parts.append(f"category in {json.dumps(sorted(digest('category', name) for name in where.categories))}")
         if where.since is not None:
             parts.append(f"at >= {to_micros(where.since)}")
         if where.until is not None:
@@ -127,7 +127,3 @@ class Narrowing:
 def _pair(key: str, value: Any) -> str:
     """The digest of a metadata pair; based on JSON, so that 1, 1.0, true and "1" are four values."""
     return digest("metadata", key, json.dumps(value))
-
-
-def _listed(names: Iterator[str]) -> str:
-    return json.dumps(sorted(names))

@@ -15,10 +15,17 @@ from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.milvus.catalog import FLAT, RECORDS, TERMS, VECTOR_PAGE, VECTORS, WINDOW, Catalog
 from hybrid_memory.engines.milvus.rows import NARROWING, Narrowing, Row, digest
 from hybrid_memory.errors import EmbedderMismatchError
-from hybrid_memory.index.port import Matches
+from hybrid_memory.index.port import Keys, Matches, Vectors
 from hybrid_memory.text.tokenize import allowed_edits
 
 EMBEDDER = "embedder"
+
+
+SPELT_CHARS = 64
+"""The longest term that is kept as it is spelt, to correct others by."""
+
+SIFTED = 256
+"""The fewest rows that a search fetches if some of them may be hidden."""
 
 
 def name_of(kind: str, *parts: str) -> str:
@@ -29,10 +36,6 @@ def name_of(kind: str, *parts: str) -> str:
     given as a digest, ``tail`` (the id of the last turn).
     """
     return ":".join((kind, *parts))
-
-
-SPELT_CHARS = 64
-"""The longest term that is kept as it is spelt, to correct others by."""
 
 
 class TermCounts:
@@ -82,11 +85,11 @@ class TermCounts:
         rows, gone = [], []
         for term, change in counts.items():
             count, before = stored.get(term, (0, 0))
+            name, spelt = _name_of(owner, term), term if len(term) <= SPELT_CHARS else ""
             if count + change < 1:  # no record has it: what was forgotten is not to be read here
-                gone.append(_name_of(owner, term))
+                gone.append(name)
                 continue
-            spelt = term if len(term) <= SPELT_CHARS else ""
-            row = {"id": _name_of(owner, term), "term": f"{owner}:{spelt}", "chars": len(spelt) or -1, "dummy": FLAT}
+            row = {"id": name, "term": f"{owner}:{spelt}", "chars": len(spelt) or -1, "dummy": FLAT}
             rows.append({**row, "count": count + change, "length": 0 if term else max(before + length, 0)})
         self._catalog.write(TERMS, rows)
         self._catalog.remove(TERMS, gone)
@@ -99,10 +102,6 @@ class TermCounts:
 
 def _name_of(owner: str, term: str) -> str:
     return digest("term", owner, term) if term else name_of("total", owner)
-
-
-SIFTED = 256
-"""The fewest rows that a search fetches if some of them may be hidden."""
 
 
 class VectorTable:
@@ -142,7 +141,7 @@ class VectorTable:
         vectors = self._fetch(list(one_of.values()), ["key"])
         return {bytes.fromhex(row["key"]): _vector(row) for row in vectors}
 
-    def put(self, rows: Sequence[Row], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]) -> None:
+    def put(self, rows: Sequence[Row], keys: Keys, vectors: Vectors) -> None:
         """Store the vectors of these records, given their rows, which have none yet."""
         present = {row["id"] for row in self._catalog.fetch(VECTORS, [row["id"] for row in rows], ["id"])}
         stored = [

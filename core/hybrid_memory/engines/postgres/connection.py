@@ -25,13 +25,13 @@ from hybrid_memory.engines.postgres.pool import (
     Script,
 )
 from hybrid_memory.engines.postgres.schema import APPEND, OWNED, POLICY, SCHEMA, VERSION
+from hybrid_memory.engines.remote import Remote
 from hybrid_memory.engines.sql import EVERYBODY, Row, SqlDatabase, Statement
 from hybrid_memory.engines.stored import owner_key
 from hybrid_memory.errors import InvalidConfigError, OutdatedError, StoreUnavailableError, StoreVersionError
-from hybrid_memory.runtime.breaker import Breaker
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS, hurried
 from hybrid_memory.scope import Scope
-from hybrid_memory.urls import ENCODE, cleaned, shown_url
+from hybrid_memory.urls import ENCODE, shown_url
 
 PROBE_SECONDS = 2
 CALL_SECONDS = 60
@@ -58,9 +58,7 @@ POSITIONS_BEHIND = "HM002"
 
 _SCHEMES = ("postgresql", "postgres")
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,40}")
-_PROCESS = "SELECT pg_backend_pid()"
 _MOVE_ON = "SELECT main.move_on(?)"
-_BEHIND = "SELECT last_value < (SELECT max(head) FROM main.owners) FROM main.positions"
 
 _BYTES = """
 SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c, pg_class e
@@ -72,7 +70,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-class PostgresConnection(SqlDatabase):
+class PostgresConnection(Remote, SqlDatabase):
     """A pool of connections to a database, shared by log and index; usable from any thread.
 
     Args:
@@ -86,7 +84,6 @@ class PostgresConnection(SqlDatabase):
 
     Attributes:
         schema: the schema of the tables.
-        address: host and port, as shown in errors.
         index: the index in these tables that is in use, whose state is sent with that of the log; None if none is.
 
     Raises:
@@ -95,30 +92,25 @@ class PostgresConnection(SqlDatabase):
         StoreVersionError: another version of this library wrote the store.
     """
 
+    failures = (psycopg.Error, OSError)
     among = "= ANY(?)"
     rows = "SELECT unnest(?::{kind}[]) AS {name}"
     # Other joins may read all of the table's rows, as the planner has no statistics of a new one.
     each = "CROSS JOIN LATERAL (SELECT * FROM main.{table} {name} WHERE {condition} OFFSET 0) {name}"
 
     def __init__(
-        self,
-        url: str,
-        *,
-        engine_timeout: float = ENGINE_SECONDS,
-        power_safe: bool = True,
-        read_only: bool = False,
+        self, url: str, *, engine_timeout: float = ENGINE_SECONDS, power_safe: bool = True, read_only: bool = False
     ) -> None:
-        super().__init__(array=list)
-        self._address = address = _parsed(url)
-        self.schema, self.address = address.schema, address.place
+        address = _parsed(url)
+        SqlDatabase.__init__(self, array=list)
+        Remote.__init__(self, f"Postgres at {address.place}", "", address.secrets, engine_timeout=engine_timeout)
+        self.schema, self._conninfo = address.schema, address.conninfo
         self.read_only = read_only
         self.index: Any = None
-        self._breaker = Breaker(f"Postgres at {self.address}")
         self._whole = True
-        self._timeouts = (engine_timeout, CALL_SECONDS)
         self._settings = _SETTINGS if power_safe else f"{_SETTINGS}, set_config('synchronous_commit', 'off', true)"
         self._direct = False
-        self._pool = Pool(address.conninfo, address.pool, configure=self._configure, ping=self._ping)
+        self._pool = Pool(address.conninfo, address.pool, configure=self._configure, ping=self._probe)
         self._tried("connect to", self._check_schema)
 
     @staticmethod
@@ -141,7 +133,7 @@ class PostgresConnection(SqlDatabase):
     ) -> list[list[Row]]:
         """The rows of each statement, in one round trip and one transaction, in which the settings hold."""
         with self._batch(run) as batch:
-            batch.execute(self._settings, self._values(owner))
+            self._set(batch, owner)
             answers = [
                 batch.execute(text.encode(), list(values), prepare=None if keep else False)
                 for text, values in statements
@@ -168,7 +160,7 @@ class PostgresConnection(SqlDatabase):
         def whole(connection: PatientConnection, tried: int) -> T:
             with self._batch(connection) as run:
                 run.execute("BEGIN")
-                run.execute(self._settings, self._values(owner))
+                self._set(run, owner)
                 result = work(run, tried)
                 run.execute("COMMIT")  # the pool rolls back if anything raises
             return result
@@ -186,8 +178,8 @@ class PostgresConnection(SqlDatabase):
             def warn(notice: errors.Diagnostic) -> None:
                 if notice.severity_nonlocalized == "WARNING":
                     _log.warning(
-                        "Postgres at %s: %s; let the owner of the tables of %s do it, or grant its role",
-                        *(self.address, notice.message_primary, self.schema),
+                        "%s: %s; let the owner of the tables of %s do it, or grant its role",
+                        *(self.place, notice.message_primary, self.schema),
                     )
 
             connection.patience = None
@@ -235,12 +227,13 @@ class PostgresConnection(SqlDatabase):
         self._closed = True
         self._pool.close()
 
-    def _values(self, owner: int) -> list[str]:
-        """The values of `_SETTINGS`."""
-        return ["*" if owner == EVERYBODY else str(owner), str(int(self._seconds() * 1000))]
+    def _set(self, run: Run, owner: int) -> None:
+        """The settings of this transaction: whoever gets the session after it sees none of them."""
+        values = ["*" if owner == EVERYBODY else str(owner), str(int(self._seconds() * 1000))]
+        run.execute(self._settings, values)
 
     def _seconds(self) -> float:
-        return self._timeouts[not hurried()]
+        return self._engine_timeout if hurried() else CALL_SECONDS
 
     def attempt(self, work: Callable[[PatientConnection, int], T]) -> T:
         """Call the work with a connection and the number of earlier attempts; return its result.
@@ -248,7 +241,6 @@ class PostgresConnection(SqlDatabase):
         Repeats the work if the connection was lost or another transaction interfered. A commit may have reached the
         server even though its answer was lost.
         """
-        self.check_open()
 
         def pooled() -> T:
             for tried in range(ATTEMPTS):
@@ -256,6 +248,8 @@ class PostgresConnection(SqlDatabase):
                     with self._pool.connection() as connection:
                         connection.patience = self._seconds() + GRACE_SECONDS
                         return work(connection, tried)
+                except errors.DivisionByZero as error:  # see `expect`
+                    raise OutdatedError from error
                 except (errors.DeadlockDetected, errors.SerializationFailure):
                     if tried + 1 == ATTEMPTS:
                         raise
@@ -268,37 +262,25 @@ class PostgresConnection(SqlDatabase):
                             connection.execute(_MOVE_ON, [0])
             raise AssertionError("unreachable")
 
-        return self._breaker.call(
-            lambda: self._tried("use", pooled),
-            probe=self._ping,
-            answered=lambda error: (
-                not isinstance(error.__cause__, OperationalError) or isinstance(error.__cause__, PoolTimeout)
-            ),
-        )
+        return self.ask("use", pooled)
 
-    def _tried(self, verb: str, run: Callable[[], T]) -> T:
-        try:
-            return run()
-        except (psycopg.Error, OSError) as error:
-            if isinstance(error, psycopg.Error) and (error.sqlstate or "").startswith("HM"):  # raised by our functions
-                raise
-            if isinstance(error, errors.DivisionByZero):  # see `expect`
-                raise OutdatedError from error
-            self.check_open()
-            reason = str(cleaned(error, self._address.secrets)).strip().partition("\n")[0]
-            if _is_full(error):
-                reason += (
-                    "; raise its max_connections, lower ?pool= in the URL, or put a pooler such as PgBouncer "
-                    "in front of it"
-                )
-            elif isinstance(error, PoolTimeout):
-                reason += ": all connections are busy; more may be allowed with ?pool= in the URL"
-            elif isinstance(error, OperationalError) and error.sqlstate is None:
-                reason += "; see that the server runs, and that host, port, user, password and database are right"
-            raise StoreUnavailableError(f"cannot {verb} Postgres at {self.address}: {reason}") from error
+    def _reason(self, error: Exception) -> str:
+        reason = str(error).strip().partition("\n")[0]
+        if _is_full(error):
+            return (
+                f"{reason}; raise its max_connections, lower ?pool= in the URL, or put a pooler such as PgBouncer "
+                "in front of it"
+            )
+        if isinstance(error, PoolTimeout):
+            return f"{reason}: all connections are busy; more may be allowed with ?pool= in the URL"
+        if isinstance(error, OperationalError) and error.sqlstate is None:
+            return f"{reason}; see that the server runs, and that host, port, user, password and database are right"
+        return reason
 
-    def _ping(self) -> None:
-        """Check on a separate connection that the server responds."""
+    def _is_answer(self, error: BaseException) -> bool:
+        return not isinstance(error, OperationalError) or isinstance(error, PoolTimeout)
+
+    def _probe(self) -> None:
         with self._fresh(PROBE_SECONDS) as connection:
             connection.execute("SELECT 1")
 
@@ -306,7 +288,7 @@ class PostgresConnection(SqlDatabase):
         """A new connection with this timeout for connecting and for answers."""
         for pause in (*FULL_PAUSES, None):
             try:
-                connection = PatientConnection.connect(self._address.conninfo, connect_timeout=seconds, **CONNECTING)
+                connection = PatientConnection.connect(self._conninfo, connect_timeout=seconds, **CONNECTING)
                 break
             except OperationalError as error:
                 if pause is None or not _is_full(error):
@@ -329,27 +311,29 @@ class PostgresConnection(SqlDatabase):
             if not version:
                 if self.read_only:
                     raise StoreUnavailableError(
-                        f"there is no store {self.schema!r} on Postgres at {self.address}: open it once where it can "
+                        f"there is no store {self.schema!r} on {self.place}: open it once where it can "
                         "be written, then read it here"
                     )
                 version = self._create(connection)
             if version != VERSION:
-                raise StoreVersionError(f"the store {self.schema!r} on Postgres at {self.address}", version, VERSION)
-            if not self.read_only and connection.execute(_BEHIND).fetchone() == (True,):
+                raise StoreVersionError(f"the store {self.schema!r} on {self.place}", version, VERSION)
+            behind = "SELECT last_value < (SELECT max(head) FROM main.owners) FROM main.positions"
+            if not self.read_only and connection.execute(behind).fetchone() == (True,):
                 connection.execute(_MOVE_ON, [0])
             # A pooler answers with a process of its own, and may run each transaction in another session.
-            self._direct = connection.execute(_PROCESS).fetchone() == (connection.info.backend_pid,)
+            process = connection.execute("SELECT pg_backend_pid()").fetchone()
+            self._direct = process == (connection.info.backend_pid,)
             rows = connection.execute(
                 "SELECT current_setting('fsync'), rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
             ).fetchall()
         for fsync, above in rows:
             if fsync == "off":
-                _log.warning("Postgres at %s runs with fsync = off: a crash may lose everything", self.address)
+                _log.warning("%s runs with fsync = off: a crash may lose everything", self.place)
             if above:
                 _log.warning(
-                    "the role at Postgres at %s bypasses row-level security: only the conditions of each query keep "
+                    "the role at %s bypasses row-level security: only the conditions of each query keep "
                     "owners apart; give the library a role that is not a superuser",
-                    self.address,
+                    self.place,
                 )
 
     def _create(self, connection: PatientConnection) -> int:
@@ -374,7 +358,6 @@ _SETTINGS = (
     "SELECT set_config('hybrid_memory.owner', ?, true), set_config('statement_timeout', ?, true), "
     "set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)"
 )
-"""Settings of one transaction: whoever gets the session after it sees none of them."""
 
 
 def _is_full(error: Exception) -> bool:

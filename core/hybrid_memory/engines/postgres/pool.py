@@ -135,12 +135,7 @@ class Pool:
     """
 
     def __init__(
-        self,
-        conninfo: str,
-        most: int,
-        *,
-        configure: Callable[[PatientConnection], None],
-        ping: Callable[[], None],
+        self, conninfo: str, most: int, *, configure: Callable[[PatientConnection], None], ping: Callable[[], None]
     ) -> None:
         self._made = partial(
             ConnectionPool[PatientConnection],

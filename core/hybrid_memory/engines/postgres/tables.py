@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
-from typing import TypeAlias, Unpack
+from typing import Unpack
 
 import psycopg
 
-from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.columns import CACHE_BYTES, MOST_GONE, MOST_READ, ROW, Changes, Columns
 from hybrid_memory.engines.postgres.connection import PostgresConnection
 from hybrid_memory.engines.postgres.pool import Answer, Run
-from hybrid_memory.engines.sql import CHANGED, EVERYBODY, Row, SqlIndex, SqlLog, Statement, same
+from hybrid_memory.engines.sql import CHANGED, Ask, Row, SqlIndex, SqlLog, Statement, same
 from hybrid_memory.engines.stored import (
     EVENT_FIELDS,
     RECORD_FIELDS,
@@ -24,7 +23,7 @@ from hybrid_memory.engines.stored import (
     owner_key,
 )
 from hybrid_memory.errors import OutdatedError
-from hybrid_memory.index.port import Entry, Move, Status
+from hybrid_memory.index.port import Entry, Keys, Move, Status, Vectors
 from hybrid_memory.log.event import EventKind, mark_of
 from hybrid_memory.log.moment import NEWEST, Tail
 from hybrid_memory.log.port import Appended, Draft, LogState
@@ -151,9 +150,6 @@ class PostgresLog(SqlLog):
         return LogState(head, mark_of(name, from_micros(at)), last, tail, status)
 
 
-Ask: TypeAlias = Callable[[Sequence[Statement]], list[list[Row]]]
-
-
 _MORE = ("last_used", "speaker", "valid_from", "valid_to", "sources", "author")
 _PLACES = {name: place for place, name in enumerate((*("number", "epoch", "gone"), *ROW, *_MORE, "text"))}
 _ID = _PLACES["id"]
@@ -240,41 +236,23 @@ class PostgresIndex(SqlIndex):
         super().__init__(database, cache_bytes=cache_bytes)
         database.index = self
 
-    def changes(self, owner: Scope, known: Columns) -> Changes:
-        number = self._db.owner_id(owner)
-        return Changes() if number is None else self._changes(owner, number, known, [])[0]
-
-    def _changes(
-        self, owner: Scope, mine: int, known: Columns, asked: Sequence[Statement], ask: Ask | None = None
+    def changes_along(
+        self, asked: Sequence[Statement], owner: Scope, number: int | None, known: Columns, ask: Ask | None = None
     ) -> tuple[Changes, list[list[Row]]]:
-        """The changes, and the rows of statements asked before them in the same round trip."""
-        number = known.number
-        changes = (_ALL if number < 0 else _CHANGED, [known.epoch, number, mine, mine, mine])
+        if number is None:
+            return Changes(), []
+        since = known.number
+        changes = (_ALL if since < 0 else _CHANGED, [known.epoch, since, number, number, number])
         # Last, so that the columns are not older than what the others say.
-        ask = ask or partial(self._db.queries, owner=mine, keep=number >= 0)
+        ask = ask or partial(self._db.queries, owner=number, keep=since >= 0)
         *answers, rows = ask([*asked, changes])
         if not rows:
             return Changes(), answers
-        number, epoch, gone = rows[0][:3]
+        last, epoch, gone = rows[0][:3]
         rows = [row for row in rows if row[_ID] is not None]
         names = owner_key(owner)
         whole = {row[_ID]: (*names, *_WHOLE(row)) for row in rows if row[-1] is not None}
-        return Changes(number, epoch, [row[_ID:] for row in rows], gone, whole), answers
-
-    def _answered(
-        self, asked: Sequence[Statement], number: int | None, summed: Scope | None, ask: Ask | None = None
-    ) -> tuple[list[list[Row]], Columns | None]:
-        if summed is None or number is None:
-            return self._db.queries(asked, owner=number or EVERYBODY), None
-        answers: list[list[Row]] = []
-
-        def changes(known: Columns) -> Changes:
-            nonlocal answers
-            new, answers = self._changes(summed, number, known, asked, ask)
-            return new
-
-        columns = self.owner_columns(summed, changes)
-        return answers, columns
+        return Changes(last, epoch, [row[_ID:] for row in rows], gone, whole), answers
 
     def lease(self, owner: Scope, holder: str, seconds: float) -> bool:
         return bool(self._db.query(_LEASED, [self._db.owner_id_for_writing(owner), holder, seconds]))
@@ -282,7 +260,7 @@ class PostgresIndex(SqlIndex):
     def _stored(self, keys: Collection[bytes]) -> Statement:
         return "SELECT DISTINCT ON (key) key, vector FROM main.vectors WHERE key = ANY(?)", [[*keys]]
 
-    def _give(self, run: Run, keys: Mapping[int, bytes], vectors: Mapping[bytes, bytes]) -> None:
+    def _give(self, run: Run, keys: Keys, vectors: Mapping[bytes, bytes]) -> None:
         given = [[*keys], [*keys.values()], [vectors.get(key) for key in keys.values()]]
         run.execute(_PUT, [[*keys], [*keys], *given])
 
@@ -291,8 +269,8 @@ class PostgresIndex(SqlIndex):
         owner: Scope,
         entries: Sequence[Entry],
         embedder: tuple[str, int],
-        keys: Mapping[int, bytes],
-        vectors: Mapping[bytes, Floats],
+        keys: Keys,
+        vectors: Vectors,
         **move: Unpack[Move],
     ) -> Status | None:
         def ask(statements: Sequence[Statement]) -> list[list[Row]]:

@@ -10,14 +10,12 @@ id, in one text, of the records with a vector.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import re
 import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
-from urllib.parse import parse_qs, unquote
 
 from redis import Redis
 from redis.backoff import NoBackoff
@@ -25,12 +23,12 @@ from redis.exceptions import ConnectionError as LostConnectionError
 from redis.exceptions import NoScriptError, RedisError, ResponseError
 from redis.retry import Retry
 
-from hybrid_memory.engines.remote import CONNECT_SECONDS, PROBE_SECONDS, Remote, Result
+from hybrid_memory.engines.remote import CONNECT_SECONDS, PROBE_SECONDS, Address, Remote, Result
 from hybrid_memory.engines.stored import owner_json
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError, StoreVersionError
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS, hurried
 from hybrid_memory.scope import Scope
-from hybrid_memory.urls import ENCODE, parts_of, shown_url
+from hybrid_memory.urls import ENCODE, shown_url
 
 CALL_SECONDS = 10
 MAX_CONNECTIONS = 1_000
@@ -46,9 +44,10 @@ SCRUB_SECONDS = 600
 """Seconds that a server may take to rewrite its files."""
 
 _PAUSE_SECONDS = 0.02
-_SCHEMES = ("redis", "rediss")
+_PORTS = {"redis": 6379, "rediss": 6379}
+_FORMS = "redis://[user:password@]host[:6379][/database][?prefix=name] or rediss://..."
 _COMMAND = re.compile(r"^Command # \d+ \(.*\) of pipeline caused error: ", re.DOTALL)
-_PREFIX = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_PREFIX = r"[A-Za-z0-9._-]{1,64}"
 
 Value = str | bytes | int
 
@@ -80,13 +79,28 @@ class RedisConnection(Remote):
     failures = (RedisError, OSError)
 
     def __init__(self, url: str, *, engine_timeout: float = ENGINE_SECONDS) -> None:
-        self._settings, self.prefix = _parsed(url)
+        address = Address.read(url, "Redis", _PORTS, _FORMS, option="prefix", default="hybrid-memory", pattern=_PREFIX)
+        host, database = address.host or "localhost", address.path.strip("/") or "0"
+        if not database.isdecimal():
+            raise InvalidConfigError(
+                f"the path of a Redis URL is the number of a database, got {shown_url(url)!r}; {ENCODE}"
+            )
         super().__init__(
-            "Redis at {host}:{port}".format_map(self._settings),
+            f"Redis at {host}:{address.port}",
             "see that the server runs, and that host, port, user and password are right",
-            (self._settings["password"], self._settings["username"]),
+            (address.password, address.user),
             engine_timeout=engine_timeout,
         )
+        self.prefix = address.name
+        self._settings: dict[str, Any] = {
+            "host": host,
+            "port": address.port,
+            "db": int(database),
+            "username": address.user or None,
+            "password": address.password or None,
+            "ssl": address.scheme == "rediss",
+            "socket_connect_timeout": CONNECT_SECONDS,
+        }
         self._client = self._opened(socket_timeout=CALL_SECONDS)
         self._hurried = self._opened(socket_timeout=min(engine_timeout, CALL_SECONDS))
         try:
@@ -139,17 +153,16 @@ class RedisConnection(Remote):
     def rewrite(self) -> None:
         """Make the server rewrite its files, and wait for it."""
         deadline = time.monotonic() + SCRUB_SECONDS
-        # A rewrite that runs already may have begun before the words were destroyed.
-        files = self._at_rest(deadline)["aof_enabled"]
-        command = "BGREWRITEAOF" if files else "BGSAVE"
         while True:
+            # A rewrite that runs already may have begun before the words were destroyed.
+            files = self._at_rest(deadline)["aof_enabled"]
+            command = "BGREWRITEAOF" if files else "BGSAVE"
             try:
                 self.call(command)
                 break
             except StoreUnavailableError as error:
-                if "in progress" not in str(error):
+                if "in progress" not in str(error):  # another one was faster
                     raise
-                self._at_rest(deadline)  # another one was faster
         if self._at_rest(deadline)["aof_last_bgrewrite_status" if files else "rdb_last_bgsave_status"] != "ok":
             raise StoreUnavailableError(
                 f"{self.place} could not rewrite its files ({command}): erased data may remain in them; "
@@ -179,7 +192,7 @@ class RedisConnection(Remote):
                     raise
                 return run()
 
-        return self.attempt("use", twice)
+        return self.ask("use", twice)
 
     def _reader(self) -> Any:
         """The client with the short timeout, for reads while a caller waits."""
@@ -214,7 +227,7 @@ class RedisConnection(Remote):
         return isinstance(error, ResponseError)
 
     def _reason(self, error: Exception) -> str:
-        return _COMMAND.sub("", str(error))  # without the command, which may contain names and text
+        return _COMMAND.sub("", super()._reason(error))  # without the command, which may contain names and text
 
 
 class Script:
@@ -226,55 +239,13 @@ class Script:
         self.sha = hashlib.sha1(self.text.encode()).hexdigest()  # noqa: S324 - it is Redis's own name for it
 
 
-NONE = "-"
-"""Represents a missing session or category; no digest looks like it."""
-
-
 @lru_cache(maxsize=65536)
 def digest_or_none(text: str | None) -> str:
-    """A digest of 24 hexadecimal digits, so that names in keys need no escaping; `NONE` for None."""
-    return NONE if text is None else hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+    """A digest of 24 hexadecimal digits, so that names in keys need no escaping; ``-`` for None, as no digest is."""
+    return "-" if text is None else hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 
 @lru_cache(maxsize=65536)
 def owner_tag(scope: Scope) -> str:
     """A digest of the scope's owner, 32 hexadecimal digits."""
     return hashlib.blake2b(owner_json(scope).encode(), digest_size=16).hexdigest()
-
-
-def owner_of(text: str | bytes) -> Scope:
-    """The owner that `owner_json` wrote."""
-    tenant, user, agent, space = json.loads(text)
-    return Scope(tenant, user, agent, space=space)
-
-
-def _parsed(url: str) -> tuple[dict[str, Any], str]:
-    """The arguments of a client, and the prefix of the keys."""
-    if (parts := parts_of(url)) is None:
-        raise InvalidConfigError(f"{shown_url(url)!r} is not a Redis URL: {ENCODE}")
-    options = parse_qs(parts.query, keep_blank_values=True)
-    prefix = options.pop("prefix", ["hybrid-memory"])[-1]
-    database = parts.path.strip("/") or "0"
-    if parts.scheme not in _SCHEMES:
-        raise InvalidConfigError(f"a Redis URL begins with one of {', '.join(_SCHEMES)}, got {shown_url(url)!r}")
-    if options or parts.fragment:
-        raise InvalidConfigError(f"the only option of a Redis URL is prefix, got {shown_url(url)!r}")
-    if not _PREFIX.fullmatch(prefix):
-        raise InvalidConfigError(
-            f"the prefix of a Redis URL is 1 to 64 letters, digits, dots, dashes or underscores, got {prefix!r}"
-        )
-    if not database.isdecimal():
-        raise InvalidConfigError(
-            f"the path of a Redis URL is the number of a database, got {shown_url(url)!r}; {ENCODE}"
-        )
-    user, password = (unquote(part) if part else None for part in (parts.username, parts.password))
-    settings = {
-        "host": parts.hostname or "localhost",
-        "port": parts.port or 6379,
-        "db": int(database),
-        "username": user,
-        "password": password,
-        "ssl": parts.scheme == "rediss",
-        "socket_connect_timeout": CONNECT_SECONDS,
-    }
-    return settings, prefix

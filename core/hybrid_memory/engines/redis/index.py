@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Unpack
 from uuid import uuid4
 
@@ -24,7 +24,7 @@ from hybrid_memory.engines.stored import (
     vector_of,
 )
 from hybrid_memory.errors import EmbedderMismatchError
-from hybrid_memory.index.port import Entry, IndexSize, Move, Status
+from hybrid_memory.index.port import Entry, IndexSize, Keys, Move, Status, Vectors
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.scope import Scope
 
@@ -97,11 +97,9 @@ class RedisIndex(RowIndex):
                 *(("ZREVRANGEBYLEX", f"{root}:turns", *bound, "LIMIT", 0, 1) for bound in bounds),
             ]
         )
-        counts: list[int] = []
-        if sums and owner is None:
-            roots = [self._root(tag.decode()) for tag in self._connection.call("HKEYS", self._owners)]
-            parts = [("HLEN", f"{root}:{part}") for root in roots for part in ("rows", "vectors")]
-            counts = self._connection.calls(parts)
+        tags = self._connection.call("HKEYS", self._owners) if sums and owner is None else []
+        parts = [f"{self._root(tag.decode())}:{part}" for tag in tags for part in ("rows", "vectors")]
+        counts = self._connection.calls([("HLEN", part) for part in parts])
         records, vectors = sum(counts[::2]), sum(counts[1::2])
         status = Status(
             applied=int(applied or 0),
@@ -165,9 +163,7 @@ class RedisIndex(RowIndex):
         self._forget(tag, answer[1:])
         return bool(answer)
 
-    def put_vectors(
-        self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
-    ) -> None:
+    def put_vectors(self, embedder: tuple[str, int], keys: Keys, vectors: Vectors) -> None:
         named = [("SET", f"{self._rows}:embedder", json.dumps(embedder), "NX"), ("GET", f"{self._rows}:embedder")]
         if (stored := _pair(self._connection.calls(named)[1])) != tuple(embedder):
             raise EmbedderMismatchError(stored, embedder)
@@ -185,9 +181,8 @@ class RedisIndex(RowIndex):
 
     def get(self, ids: Sequence[int]) -> list[Record]:
         self._connection.check_open()
-        found = {
-            record.id: record for tag, numbers in self._by_owner(ids).items() for record in self._records(tag, numbers)
-        }
+        of_owner = self._by_owner(ids).items()
+        found = {record.id: record for tag, numbers in of_owner for record in self._records(tag, numbers)}
         return [found[number] for number in ids if number in found]
 
     def records(self, owner: Scope, ids: Sequence[int]) -> list[Record]:
@@ -201,12 +196,9 @@ class RedisIndex(RowIndex):
         )
         holders = [holder.decode().split(":") for answer in answers for holder in answer]
         blobs = self._connection.calls([("HGET", f"{self._root(tag)}:vectors", number) for _, tag, number in holders])
-        held = [blob.split(b" ", 2) for blob in blobs if blob is not None]
-        return {
-            hashes[key.decode()]: vector_of(vector)
-            for _, key, vector in held
-            if key.decode() in hashes  # a record may have another text by now
-        }
+        held = {key.decode(): vector for _, key, vector in (blob.split(b" ", 2) for blob in blobs if blob is not None)}
+        # A record may have another text by now.
+        return {hashes[key]: vector_of(vector) for key, vector in held.items() if key in hashes}
 
     def delete(self, ids: Sequence[int] | None) -> int:
         if ids is None:

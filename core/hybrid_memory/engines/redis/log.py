@@ -13,17 +13,9 @@ from zlib import crc32
 from redis.exceptions import ResponseError
 from redis.exceptions import TimeoutError as NoAnswerError
 
-from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, digest_or_none, owner_of, owner_tag
+from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, digest_or_none, owner_tag
 from hybrid_memory.engines.redis.log_scripts import DROP, GET, READ, RESTORE, STATE, WRITE
-from hybrid_memory.engines.stored import (
-    conflict,
-    digest,
-    draft_row,
-    event_in,
-    owner_json,
-    owner_key,
-    to_json,
-)
+from hybrid_memory.engines.stored import conflict, digest, draft_row, event_in, owner_json, owner_key, to_json
 from hybrid_memory.errors import OutcomeUnknownError, OutdatedError, StoreError, StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Payloads, Reading, Selection
@@ -222,10 +214,18 @@ class RedisLog(EventLog):
                 f"{self._connection.place} has lost #{gone[0]} of {scope.owner} and {len(gone) - 1} more, "
                 "as where it evicts keys: set maxmemory-policy noeviction, and restore a backup"
             )
-        return [to_event(scope.owner, int(at), value) for at, value in zip(positions, stored, strict=True) if value]
+        events = []
+        for position, value in zip(positions, filter(None, stored), strict=True):
+            line, meta, payload = value.split(b"\n", 2)
+            kind, _, at = line.split(b" ")
+            event_id, session, sources, author = json.loads(meta)
+            row = (int(position), event_id, session, kind.decode(), int(at), payload, sources, author)
+            events.append(event_in(row, *owner_key(scope)))
+        return events
 
     def _owners(self) -> list[Scope]:
-        return [owner_of(owner) for owner in self._connection.call("HVALS", f"{self._prefix}:owners")]
+        names = map(json.loads, self._connection.call("HVALS", f"{self._prefix}:owners"))
+        return [Scope(tenant, user, agent, space=space) for tenant, user, agent, space in names]
 
     def _root(self, owner: Scope) -> str:
         return f"{self._prefix}:log:{{{owner_tag(owner)}}}"
@@ -240,11 +240,3 @@ def to_values(draft: Draft, position: int | None = None) -> list[Value]:
     line = to_json([event_id, session, sources, author])
     first = int(draft.fixed_id) if position is None else position
     return [first, digest_or_none(draft.session), event_id, kind, at, digest(payload).hex(), line, payload]
-
-
-def to_event(owner: Scope, position: int, stored: bytes) -> Event:
-    """The event at a position."""
-    line, meta, payload = stored.split(b"\n", 2)
-    kind, _, at = line.split(b" ")
-    event_id, session, sources, author = json.loads(meta)
-    return event_in((position, event_id, session, kind.decode(), int(at), payload, sources, author), *owner_key(owner))

@@ -124,11 +124,10 @@ class Database(SqlDatabase):
             self._configure(connection)
             if not self._driver.frozen:
                 _transaction(connection, self._create)
-        except self._driver.error as error:
+        except BaseException as error:
             connection.close()
-            raise self._driver.failure("open", error) from error
-        except BaseException:
-            connection.close()
+            if isinstance(error, self._driver.error):
+                raise self._driver.failure("open", error) from error
             raise
         return connection
 
@@ -207,12 +206,14 @@ class Database(SqlDatabase):
 
     def owner_id_for_writing(self, run: sqlite3.Connection, scope: Scope) -> int:
         """The number of the scope's owner; assigns one inside this transaction if it is new."""
-        known = self.owner_id(scope)
+        known, key = self.owner_id(scope), owner_key(scope)
         if known is None:
-            key = owner_key(scope)
             run.execute("INSERT OR IGNORE INTO owners(tenant, user, agent, space) VALUES (?, ?, ?, ?)", key)
             ((known,),) = run.execute(OWNER, key).fetchall()  # not remembered: the transaction may still roll back
         return int(known)
+
+    def destroying(self, run: sqlite3.Connection) -> None:
+        run.execute("UPDATE erasures SET begun = begun + 1")
 
     def scrub(self, patience: int = BUSY_SECONDS) -> None:
         """Remove all erased data from the file and its write-ahead log, by rewriting the file.
@@ -260,11 +261,6 @@ def _transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Connect
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         return work(connection, 0)
-
-
-def mark_unscrubbed(run: sqlite3.Connection) -> None:
-    """Note in this transaction that data is being destroyed, so that it is scrubbed even after a crash."""
-    run.execute("UPDATE erasures SET begun = begun + 1")
 
 
 def truncate_journal(connection: sqlite3.Connection) -> bool:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import sqlite3
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,9 @@ class Driver:
     """Opens connections to one file, and translates its errors.
 
     The key is derived from a passphrase once, not by SQLCipher at every connection, as that takes 0.2 s.
+
+    Attributes:
+        frozen: whether the file is only read.
     """
 
     def __init__(self, path: Path, key: Key | None) -> None:
@@ -45,44 +48,34 @@ class Driver:
                 self._module = import_module("sqlcipher3.dbapi2")
             except ImportError as error:
                 raise MissingDependencyError("sqlcipher3", "encryption") from error
-        self.secret = None if key is None else secret_of(key)
+        self.encrypted, self._secret = key is not None, b"" if key is None else secret_of(key)
         self.error: type[sqlite3.DatabaseError] = self._module.DatabaseError
-        self._salt = b""
-        self._key = b""
-        self._uri = ""
-
-    @property
-    def frozen(self) -> bool:
-        """Whether the file is only read."""
-        return self._uri != ""
+        self._salt = self._key = b""
+        self.frozen, self._uri = False, ""
 
     def freeze(self) -> None:
         """Only read from now on, and create no files next to it, for folders that cannot be written."""
         wal = self.path.with_name(f"{self.path.name}-wal")
         alone = not (wal.exists() and wal.stat().st_size)  # else what stands there is read too, if SQLite can
-        self._uri = f"{self.path.resolve().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
-
-    @property
-    def encrypted(self) -> bool:
-        return self.secret is not None
+        self.frozen, self._uri = True, f"{self.path.resolve().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
 
     def renew(self) -> bool:
         """Derive the key for the file's salt, or a new salt if it is empty; False if the salt is unchanged."""
-        if self.secret is None:
+        if not self.encrypted:
             return False
-        before, connection = self._salt, self._connection()
-        try:  # SQLCipher reads it: opening and closing the file directly would drop its locks
+        before = self._salt
+        with closing(self._connection()) as connection:  # reading the file directly would drop SQLCipher's locks
             connection.execute(f"PRAGMA key = \"x'{bytes(RAW_BYTES).hex()}'\"")
             self._salt = bytes.fromhex(connection.execute("PRAGMA cipher_salt").fetchone()[0])
-        finally:
-            connection.close()
         if self._salt == before:
             return False
-        if isinstance(self.secret, bytes):
-            self._key = self.secret
-        else:
-            passphrase = self.secret.encode("utf-8", "surrogatepass")
-            self._key = hashlib.pbkdf2_hmac("sha512", passphrase, self._salt, KDF_ROUNDS, RAW_BYTES)
+        self._key = (
+            self._secret
+            if isinstance(self._secret, bytes)
+            else hashlib.pbkdf2_hmac(
+                "sha512", self._secret.encode("utf-8", "surrogatepass"), self._salt, KDF_ROUNDS, RAW_BYTES
+            )
+        )
         return True
 
     def connect(self) -> sqlite3.Connection:
@@ -102,11 +95,7 @@ class Driver:
             with suppress(OSError):  # another process made it, or SQLite says why it cannot be made
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         connection: sqlite3.Connection = self._module.connect(
-            self._uri or self.path,
-            timeout=BUSY_SECONDS,
-            isolation_level=None,
-            check_same_thread=False,
-            uri=self.frozen,
+            self._uri or self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=self.frozen
         )
         if self.encrypted:
             connection.execute("PRAGMA cipher_log_level = NONE")  # we report errors; it would write them to stderr too

@@ -6,10 +6,11 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 
 from hybrid_memory.engines.columns import MOST_GONE, Changes, Columns
-from hybrid_memory.engines.sql import CHANGED, SqlIndex, SqlLog, Statement, same
-from hybrid_memory.engines.sqlite.database import Database, mark_unscrubbed
+from hybrid_memory.engines.sql import CHANGED, Ask, Row, SqlIndex, SqlLog, Statement, same
+from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.stored import EVENT_FIELDS, conflict, draft_row, from_micros
 from hybrid_memory.errors import OutdatedError
+from hybrid_memory.index.port import Keys
 from hybrid_memory.log.event import EventKind, mark_of
 from hybrid_memory.log.port import Appended, Draft, LogState
 from hybrid_memory.scope import Scope
@@ -65,9 +66,6 @@ class SqliteLog(SqlLog):
         ((last,),) = run.execute(f"SELECT max(position) FROM events WHERE owner = ? AND {which}", (number,)).fetchall()
         return last or 0
 
-    def _destroying(self, run: sqlite3.Connection) -> None:
-        mark_unscrubbed(run)
-
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
         newest = "(SELECT max(position) FROM events WHERE owner = ?1{})"
         of_kind = [newest.format(f" AND kind = ?{row} AND kind <> 'message'") for row in range(2, len(kinds) + 2)]
@@ -85,22 +83,24 @@ class SqliteIndex(SqlIndex):
 
     first_epoch = "abs(random()) >> 8"  # another than in a backup that may be put in the place of this file
 
-    def changes(self, owner: Scope, known: Columns) -> Changes:
-        mine = self._db.owner_id(owner)
-        state = self._db.query("SELECT number, epoch FROM indexed WHERE owner = ?", (mine,))
+    def changes_along(
+        self, asked: Sequence[Statement], owner: Scope, number: int | None, known: Columns, ask: Ask | None = None
+    ) -> tuple[Changes, list[list[Row]]]:
+        *answers, state = self._db.queries([*asked, ("SELECT number, epoch FROM indexed WHERE owner = ?", (number,))])
         if not state:
-            return Changes()
+            return Changes(), answers
         # Rows that somebody writes between these queries come again the next time.
-        ((number, epoch),) = state
+        ((last, epoch),) = state
         since = known.number if known.epoch == epoch else -1
-        gone = self._db.query("SELECT id FROM gone WHERE owner = ? AND number > ?", (mine, since)) if since >= 0 else []
-        rows = self._db.query(_CHANGED, (since, mine)) if number > since else []
-        return Changes(number, epoch, rows, [record for (record,) in gone])
+        notes = "SELECT id FROM gone WHERE owner = ? AND number > ?"
+        gone = self._db.query(notes, (number, since)) if since >= 0 else []
+        rows = self._db.query(_CHANGED, (since, number)) if last > since else []
+        return Changes(last, epoch, rows, [record for (record,) in gone]), answers
 
     def _stored(self, keys: Collection[bytes]) -> Statement:
         return f"SELECT key, vector FROM vectors WHERE key IN ({', '.join(['?'] * len(keys))}) GROUP BY key", [*keys]
 
-    def _give(self, run: sqlite3.Connection, keys: Mapping[int, bytes], vectors: Mapping[bytes, bytes]) -> None:
+    def _give(self, run: sqlite3.Connection, keys: Keys, vectors: Mapping[bytes, bytes]) -> None:
         # Not by the index of those that wait, of which there may be many more.
         waiting = f"SELECT owner, id FROM records WHERE id {self._db.among} AND coalesce(pending, pending)"
         raised = "UPDATE indexed SET number = number + 1 WHERE owner = ? RETURNING number"
@@ -133,10 +133,10 @@ class SqliteIndex(SqlIndex):
             if count > MOST_GONE:
                 run.execute("DELETE FROM gone WHERE owner = ?", (owner,))
                 run.execute("UPDATE indexed SET epoch = epoch + 1 WHERE owner = ?", (owner,))
-        mark_unscrubbed(run)
+        self._db.destroying(run)
         return len(removed)
 
     def _empty(self, run: sqlite3.Connection) -> None:
         for table in ("vectors", "gone", "records", "embedder"):
             run.execute(f"DELETE FROM {table}")
-        mark_unscrubbed(run)
+        self._db.destroying(run)
