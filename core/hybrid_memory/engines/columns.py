@@ -485,18 +485,15 @@ class RowIndex(SemanticIndex):
         """The same as `records`; what has just been read, as by a search, is not read again."""
         mine = self.last_columns(owner)
         read = {} if mine is None else mine.read
-        there: dict[int, Record] = {}
-        for number in ids:
-            if (record := read.get(number)) is not None:
-                there[number] = record if isinstance(record, Record) else record_in(record)
+        held = {number: record for number in ids if (record := read.get(number)) is not None}
+        there = {number: one if isinstance(one, Record) else record_in(one) for number, one in held.items()}
         if missing := [number for number in ids if number not in there]:
             there |= {record.id: record for record in self.records(owner, missing)}
             if len(read) + len(missing) > MOST_READ:
                 for number in list(read)[: MOST_READ // 2]:
                     read.pop(number, None)
         read.update(there)
-        records = [there[number] for number in ids if number in there]
-        return [record.copied() if record.metadata else record for record in records]
+        return [there[number].copied() for number in ids if number in there]
 
     def records(self, owner: Scope, ids: Sequence[int]) -> list[Record]:
         """Those of these records that the owner has, in the given order."""

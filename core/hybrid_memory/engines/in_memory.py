@@ -21,19 +21,8 @@ from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.stored import columns_of, digest, to_json, vectors_at
 from hybrid_memory.errors import EmbedderMismatchError, IdConflictError, MemoryClosedError, OutdatedError
 from hybrid_memory.index.bm25 import ranked
-from hybrid_memory.index.port import (
-    Entry,
-    IndexSize,
-    Keys,
-    Matches,
-    Move,
-    Query,
-    RecordColumns,
-    SemanticIndex,
-    Status,
-    Vectors,
-)
-from hybrid_memory.index.record import Record, RecordKind, Where
+from hybrid_memory.index.port import Entry, IndexSize, Matches, Move, Query, RecordColumns, SemanticIndex, Status
+from hybrid_memory.index.record import Keys, Record, RecordKind, Vectors, Where
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Payloads, Reading, Selection
 from hybrid_memory.scope import Scope

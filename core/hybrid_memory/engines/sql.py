@@ -30,8 +30,8 @@ from hybrid_memory.engines.stored import (
     vector_of,
 )
 from hybrid_memory.errors import EmbedderMismatchError, MemoryClosedError, OutdatedError
-from hybrid_memory.index.port import Entry, IndexSize, Keys, Move, Status, Vectors
-from hybrid_memory.index.record import Record
+from hybrid_memory.index.port import Entry, IndexSize, Move, Status
+from hybrid_memory.index.record import Keys, Record, Vectors
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Payloads, Reading, Selection
 from hybrid_memory.scope import Scope
@@ -492,11 +492,8 @@ class SqlIndex(RowIndex):
         return self._db.rows.format(kind="bigint", name="id"), [self._db.array(list(map(int, ids)))]
 
     def upsert(self, owner: Scope, entries: Sequence[Entry], **move: Unpack[Move]) -> bool:
-        def work(run: Transaction, number: int, _: int) -> None:
-            self._upserted(run, number, entries, move)
-
         try:
-            self._db.write_for(owner, work, alone=False)
+            self._db.write_for(owner, lambda run, number, _: self._upserted(run, number, entries, move), alone=False)
         except OutdatedError:
             return False
         return True

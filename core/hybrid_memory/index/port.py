@@ -12,19 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.index.record import Record, RecordKind, Where
+from hybrid_memory.index.record import Keys, Record, RecordKind, Vectors, Where
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import allowed_edits, close_terms
 
 Query: TypeAlias = Floats | Sequence[str] | None
 """What to search for: a vector, terms, or None for the newest records."""
-
-
-Keys: TypeAlias = Mapping[int, bytes]
-"""Hashes of what was embedded, by record id."""
-
-Vectors: TypeAlias = Mapping[bytes, Floats]
-"""Vectors by these hashes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,18 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from hybrid_memory.arrays import Floats
 from hybrid_memory.log.message import Origin
 from hybrid_memory.scope import Scope
 
 Scalar: TypeAlias = str | int | float | bool | None
 """A JSON value other than a list or an object."""
+
+Keys: TypeAlias = Mapping[int, bytes]
+"""Hashes of what was embedded, by record id."""
+
+Vectors: TypeAlias = Mapping[bytes, Floats]
+"""Vectors by these hashes."""
 
 
 class RecordKind(StrEnum):

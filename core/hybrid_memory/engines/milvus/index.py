@@ -18,19 +18,8 @@ from hybrid_memory.engines.milvus.tables import EMBEDDER, TermCounts, VectorTabl
 from hybrid_memory.engines.stored import columns_of, to_micros, vectors_at
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.index.bm25 import ranked
-from hybrid_memory.index.port import (
-    Entry,
-    IndexSize,
-    Keys,
-    Matches,
-    Move,
-    Query,
-    RecordColumns,
-    SemanticIndex,
-    Status,
-    Vectors,
-)
-from hybrid_memory.index.record import Record, RecordKind, Where
+from hybrid_memory.index.port import Entry, IndexSize, Matches, Move, Query, RecordColumns, SemanticIndex, Status
+from hybrid_memory.index.record import Keys, Record, RecordKind, Vectors, Where
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS
 from hybrid_memory.scope import Scope
 

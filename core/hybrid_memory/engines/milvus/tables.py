@@ -15,7 +15,8 @@ from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.milvus.catalog import FLAT, RECORDS, TERMS, VECTOR_PAGE, VECTORS, WINDOW, Catalog
 from hybrid_memory.engines.milvus.rows import NARROWING, Narrowing, Row, digest
 from hybrid_memory.errors import EmbedderMismatchError
-from hybrid_memory.index.port import Keys, Matches, Vectors
+from hybrid_memory.index.port import Matches
+from hybrid_memory.index.record import Keys, Vectors
 from hybrid_memory.text.tokenize import allowed_edits
 
 EMBEDDER = "embedder"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self, TypeAlias, TypeVar, cast
 
@@ -109,17 +110,17 @@ class Script:
             cursor.nextset()
 
 
+@dataclass(slots=True)
 class Answer:
     """The rows of a statement of a script."""
 
-    def __init__(self, script: Script) -> None:
-        self._script = script
-        self.rows: list[tuple[Any, ...]] | None = None
+    script: Script
+    rows: list[tuple[Any, ...]] | None = None
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         """The rows; sends the script if it was not sent yet."""
         if self.rows is None:
-            self._script.send()
+            self.script.send()
         return self.rows or []
 
 

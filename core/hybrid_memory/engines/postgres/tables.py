@@ -23,7 +23,8 @@ from hybrid_memory.engines.stored import (
     owner_key,
 )
 from hybrid_memory.errors import OutdatedError
-from hybrid_memory.index.port import Entry, Keys, Move, Status, Vectors
+from hybrid_memory.index.port import Entry, Move, Status
+from hybrid_memory.index.record import Keys, Vectors
 from hybrid_memory.log.event import EventKind, mark_of
 from hybrid_memory.log.moment import NEWEST, Tail
 from hybrid_memory.log.port import Appended, Draft, LogState

@@ -133,15 +133,15 @@ class RedisConnection(Remote):
 
         return self._asked(run) if commands else []
 
-    def script(self, script: Script, keys: Sequence[str], values: Sequence[Value] = ()) -> Any:
+    def script(self, script: Script, root: str, values: Sequence[Value]) -> Any:
         """The result of a script, which runs atomically."""
 
         def run() -> Any:
             client = self._reader() if script.reads else self._client
             try:
-                return client.evalsha(script.sha, len(keys), *keys, *values)
+                return client.evalsha(script.sha, 1, root, *values)
             except NoScriptError:
-                return client.eval(script.text, len(keys), *keys, *values)
+                return client.eval(script.text, 1, root, *values)
 
         return self._asked(run)
 
@@ -230,12 +230,21 @@ class RedisConnection(Remote):
         return _COMMAND.sub("", super()._reason(error))  # without the command, which may contain names and text
 
 
+_PRELUDE = r"""
+local root = KEYS[1]
+local function text(number) return string.format('%.0f', number) end
+"""
+
+
 class Script:
-    """A Lua script, the hash by which a server knows it after the first run, and whether it only reads."""
+    """A Lua script, the hash by which a server knows it after the first run, and whether it only reads.
+
+    Its only key is the ``root`` of all that it touches.
+    """
 
     def __init__(self, *parts: str, reads: bool = False) -> None:
         self.reads = reads
-        self.text = "\n".join(parts)
+        self.text = "\n".join([_PRELUDE, *parts])
         self.sha = hashlib.sha1(self.text.encode()).hexdigest()  # noqa: S324 - it is Redis's own name for it
 
 

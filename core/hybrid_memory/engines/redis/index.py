@@ -24,8 +24,8 @@ from hybrid_memory.engines.stored import (
     vector_of,
 )
 from hybrid_memory.errors import EmbedderMismatchError
-from hybrid_memory.index.port import Entry, IndexSize, Keys, Move, Status, Vectors
-from hybrid_memory.index.record import Record, RecordKind
+from hybrid_memory.index.port import Entry, IndexSize, Move, Status
+from hybrid_memory.index.record import Keys, Record, RecordKind, Vectors
 from hybrid_memory.scope import Scope
 
 PAGE = 1_000
@@ -262,7 +262,7 @@ class RedisIndex(RowIndex):
         return f"{self._rows}:{{{tag}}}"
 
     def _run(self, script: Script, tag: str, values: Sequence[Value]) -> Any:
-        return self._connection.script(script, [self._root(tag)], values)
+        return self._connection.script(script, self._root(tag), values)
 
 
 def _place(session: str | None, segment: int, ordinal: int) -> str:

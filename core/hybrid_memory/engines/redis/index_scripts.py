@@ -18,14 +18,7 @@ from __future__ import annotations
 from hybrid_memory.engines.columns import MOST_GONE
 from hybrid_memory.engines.redis.connection import Script
 
-COMMON = r"""
-local root = KEYS[1]
-local function text(number) return string.format('%.0f', number) end
-"""
-
-_WRITES = (
-    COMMON
-    + r"""
+_WRITES = r"""
 local state = root .. ':state'
 
 -- By the clock, as a count would give numbers again after a failover to a server that has not heard of the last ones.
@@ -71,7 +64,6 @@ local function remove(ids, removed)
   return removed
 end
 """.replace("MOST_GONE", str(MOST_GONE))
-)
 
 UPSERT = Script(
     _WRITES,
@@ -140,7 +132,6 @@ return given
 )
 
 CHANGES = Script(
-    COMMON,
     r"""
 -- The epoch and the number that a reader has, the number that it has read up to since, and how many records at most.
 -- Epoch, number read up to, ids of what is gone, and of each record: row, uses, vector if it is new.
@@ -169,13 +160,10 @@ return {epoch, number, gone, unpack(parts)}
 LEASE = Script(
     r"""
 -- Who asks, and for how many milliseconds.
-local holder = redis.call('GET', KEYS[1] .. ':lease')
+local lease = root .. ':lease'
+local holder = redis.call('GET', lease)
 if holder and holder ~= ARGV[1] then return 0 end
-if ARGV[2] == '0' then
-  redis.call('DEL', KEYS[1] .. ':lease')
-else
-  redis.call('SET', KEYS[1] .. ':lease', ARGV[1], 'PX', ARGV[2])
-end
+if ARGV[2] == '0' then redis.call('DEL', lease) else redis.call('SET', lease, ARGV[1], 'PX', ARGV[2]) end
 return 1
 """
 )

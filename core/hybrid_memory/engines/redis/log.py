@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from math import inf
 from typing import Any, Unpack
 from zlib import crc32
@@ -72,17 +72,24 @@ class RedisLog(EventLog):
         # Of those between two instants, which are picked here, not all of a page may be.
         timed, matches = selection.since is not None or selection.until is not None, selection.test()
         most = PAGE if selection.limit is None or timed else min(PAGE, selection.limit)
+        low, high = f"({selection.after}", "+inf" if selection.upto is None else str(selection.upto)
+        rest = [most, int(selection.newest), session, *(kind.value for kind in dict.fromkeys(selection.kinds))]
+        events: list[Event] = []
+        erasures = set()
         while True:
-            events: list[Event] = []
-            erasures = set()
-            for erased, page in self._pages(scope, selection, session, most):
-                erasures.add(erased)
-                events += filter(matches, page)
-                if len(erasures) > 1 or len(events) >= (selection.limit or inf):
-                    break
-            if len(erasures) <= 1:  # else something was erased between two pages
+            erased, *found = self._run(READ, scope, [low, high, *rest])
+            page = self._events(scope, found[::2], found[1::2])
+            events += filter(matches, page)
+            erasures.add(erased)
+            if len(erasures) > 1:  # something was erased between two pages
+                return self.read(scope, **which)
+            if len(page) < most or len(events) >= (selection.limit or inf):
                 events = events[: selection.limit]
                 return events[::-1] if selection.newest else events
+            if selection.newest:
+                high = str(page[-1].position - 1)
+            else:
+                low = f"({page[-1].position}"
 
     def erase(
         self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
@@ -193,21 +200,6 @@ class RedisLog(EventLog):
             last = self._connection.call("INCRBY", f"{self._prefix}:position", beyond - (last - size))
         return int(last) - size
 
-    def _pages(self, scope: Scope, selection: Selection, session: str, most: int) -> Iterator[tuple[Any, list[Event]]]:
-        """Pages of events in the requested order, each with the number of erasures until then."""
-        low, high = f"({selection.after}", "+inf" if selection.upto is None else str(selection.upto)
-        rest = [most, int(selection.newest), session, *(kind.value for kind in dict.fromkeys(selection.kinds))]
-        while True:
-            erased, *found = self._run(READ, scope, [low, high, *rest])
-            page = self._events(scope, found[::2], found[1::2])
-            yield erased, page
-            if len(page) < most:
-                return
-            if selection.newest:
-                high = str(page[-1].position - 1)
-            else:
-                low = f"({page[-1].position}"
-
     def _events(self, scope: Scope, positions: Sequence[Any], stored: Sequence[bytes | None]) -> list[Event]:
         if gone := [int(position) for position, value in zip(positions, stored, strict=True) if value is None]:
             raise StoreError(
@@ -231,7 +223,7 @@ class RedisLog(EventLog):
         return f"{self._prefix}:log:{{{owner_tag(owner)}}}"
 
     def _run(self, script: Script, owner: Scope, values: Sequence[Value]) -> Any:
-        return self._connection.script(script, [self._root(owner)], values)
+        return self._connection.script(script, self._root(owner), values)
 
 
 def to_values(draft: Draft, position: int | None = None) -> list[Value]:

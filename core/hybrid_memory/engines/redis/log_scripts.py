@@ -17,9 +17,6 @@ from __future__ import annotations
 from hybrid_memory.engines.redis.connection import Script
 
 COMMON = r"""
-local root = KEYS[1]
-local function text(number) return string.format('%.0f', number) end
-
 local function parts(event)
   return event:match('^(%S+) (%S+) (%S+)\n([^\n]*)\n(.*)$')
 end
@@ -183,11 +180,8 @@ for first = 1, #ARGV, 8 do
   local taken = redis.call('HEXISTS', root .. ':events', position) + redis.call('HEXISTS', root .. ':dropped', position)
   if taken == 0 and not known(session, id) then
     add(unpack(ARGV, first, first + 7))
-    if tonumber(position) > tonumber(redis.call('GET', root .. ':head') or '0') then
-      redis.call('SET', root .. ':head', position)
-    end
-    if tonumber(position) > tonumber(redis.call('GET', root .. ':last') or '0') then
-      redis.call('SET', root .. ':last', position)
+    for _, key in ipairs({root .. ':head', root .. ':last'}) do
+      if tonumber(position) > tonumber(redis.call('GET', key) or '0') then redis.call('SET', key, position) end
     end
   end
 end

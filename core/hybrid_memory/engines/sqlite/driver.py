@@ -69,13 +69,10 @@ class Driver:
             self._salt = bytes.fromhex(connection.execute("PRAGMA cipher_salt").fetchone()[0])
         if self._salt == before:
             return False
-        self._key = (
-            self._secret
-            if isinstance(self._secret, bytes)
-            else hashlib.pbkdf2_hmac(
-                "sha512", self._secret.encode("utf-8", "surrogatepass"), self._salt, KDF_ROUNDS, RAW_BYTES
-            )
-        )
+        key = self._secret
+        if isinstance(key, str):
+            key = hashlib.pbkdf2_hmac("sha512", key.encode("utf-8", "surrogatepass"), self._salt, KDF_ROUNDS, RAW_BYTES)
+        self._key = key
         return True
 
     def connect(self) -> sqlite3.Connection:

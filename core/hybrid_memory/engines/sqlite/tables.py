@@ -10,7 +10,7 @@ from hybrid_memory.engines.sql import CHANGED, Ask, Row, SqlIndex, SqlLog, State
 from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.stored import EVENT_FIELDS, conflict, draft_row, from_micros
 from hybrid_memory.errors import OutdatedError
-from hybrid_memory.index.port import Keys
+from hybrid_memory.index.record import Keys
 from hybrid_memory.log.event import EventKind, mark_of
 from hybrid_memory.log.port import Appended, Draft, LogState
 from hybrid_memory.scope import Scope
