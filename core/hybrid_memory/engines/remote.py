@@ -51,7 +51,7 @@ class Address:
             elif options or parts.fragment:
                 problem = f"its only option is {option}"
             elif not re.fullmatch(pattern, name):
-                problem = f"its {option} is of letters, digits and so on: {pattern}"
+                problem = f"its {option} is a name of letters, digits and underscores that matches {pattern}"
             else:
                 user, password = unquote(parts.username or ""), unquote(parts.password or "")
                 port = parts.port or ports[parts.scheme]
