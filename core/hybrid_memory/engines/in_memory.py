@@ -148,8 +148,18 @@ class InMemoryLog(_Locked, EventLog):
             before = self._of(owner)
             if seen is not None and (last := before.last()) > seen:
                 raise OutdatedError(f"events of {owner} were appended up to {last}, beyond {seen}")
+            self.destroy(owner, positions, rewritten)
+            try:
+                return self.append(owner, [note])[0]
+            except BaseException:
+                self._owners[owner.owner] = before
+                raise
+
+    def destroy(self, owner: Scope, positions: Sequence[int], rewritten: Payloads) -> None:
+        """Destroy these events, and rewrite others, without a note."""
+        with self._alone():
             gone = set(positions)
-            entries = {key: entry for key, entry in before.entries.items() if entry.position not in gone}
+            entries = {key: entry for key, entry in self._of(owner).entries.items() if entry.position not in gone}
             for key, entry in entries.items():
                 if (payload := rewritten.get(entry.position)) is not None:
                     if isinstance(entry, Event):
@@ -157,11 +167,6 @@ class InMemoryLog(_Locked, EventLog):
                     else:
                         entries[key] = replace(entry, digest=digest(to_json(payload)))
             self._owners[owner.owner] = _Owned(entries)
-            try:
-                return self.append(owner, [note])[0]
-            except BaseException:
-                self._owners[owner.owner] = before
-                raise
 
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
         with self._alone():

@@ -43,8 +43,8 @@ Statement: TypeAlias = tuple[str, Sequence[Any]]
 Transaction: TypeAlias = Any
 """A connection of SQLite or Postgres on which a transaction has begun; rows are fetched at once, or not at all."""
 
-Ask: TypeAlias = Callable[[Sequence[Statement]], list[list[Row]]]
-"""Returns the rows of each statement."""
+Ask: TypeAlias = Callable[[Sequence[Statement]], list[list[Row]]] | None
+"""Returns the rows of each statement, instead of the database."""
 
 T = TypeVar("T")
 
@@ -419,9 +419,9 @@ class SqlIndex(RowIndex):
     def status(
         self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
     ) -> Status:
-        number = None if owner is None else self._db.owner_id(owner)
-        status, _ = self.status_along([], owner, number, pending=pending, sums=sums)
+        status, _ = self.status_along([], owner, pending=pending, sums=sums)
         if sessions:
+            number = None if owner is None else self._db.owner_id(owner)
             listed = self._db.rows.format(kind="text", name="session")
             names = self._db.array([session or "" for session in sessions])
             rows = self._db.query(f"SELECT s.session, ({_TAIL}) FROM ({listed}) s", [number, names])
@@ -431,38 +431,33 @@ class SqlIndex(RowIndex):
         return replace(status, size=IndexSize(*self._db.query(_SIZE)[0])) if sums and owner is None else status
 
     def status_along(
-        self,
-        first: Sequence[Statement],
-        owner: Scope | None,
-        number: int | None,
-        *,
-        pending: int = 0,
-        sums: bool = False,
-        ask: Ask | None = None,
+        self, more: Sequence[Statement], owner: Scope | None, *, pending: int = 0, sums: bool = False, ask: Ask = None
     ) -> tuple[Status, list[list[Row]]]:
-        """The state of the index, as `status`, and before that the rows of other statements; for ``ask`` see there."""
-        asked = [*first, (_STATUS, [number]), (_PENDING, [number, pending])]
-        answers: list[list[Row]] = []
-
-        def changes(known: Columns) -> Changes:
-            nonlocal answers
-            new, answers = self.changes_along(asked, owner, number, known, ask)
-            return new
-
-        columns = self.owner_columns(owner, changes) if sums and owner is not None and number is not None else None
-        if columns is None:
+        """The state of the index, as `status`, and before that the rows of other statements; see `changes_along`."""
+        number = None if owner is None else self._db.owner_id(owner)
+        asked = [*more, (_STATUS, [number]), (_PENDING, [number, pending])]
+        answers, columns = list[list[Row]](), None
+        if owner is None or number is None or not sums:
             answers = self._db.queries(asked, owner=number or EVERYBODY)
+        else:
+
+            def changes(known: Columns) -> Changes:
+                nonlocal answers
+                new, answers = self.changes_along(asked, owner, known, ask)
+                return new
+
+            columns = self.owner_columns(owner, changes)
         *before, ((applied, anchor, name, dim),), waiting = answers
         embedder = None if name is None else (name, dim)
         status = Status(applied, anchor, embedder, pending=[record for (record,) in waiting])
         return (status if columns is None else columns.summed(status)), before
 
     def changes(self, owner: Scope, known: Columns) -> Changes:
-        return self.changes_along([], owner, self._db.owner_id(owner), known)[0]
+        return self.changes_along([], owner, known)[0]
 
     @abstractmethod
     def changes_along(
-        self, asked: Sequence[Statement], owner: Scope, number: int | None, known: Columns, ask: Ask | None = None
+        self, asked: Sequence[Statement], owner: Scope, known: Columns, ask: Ask = None
     ) -> tuple[Changes, list[list[Row]]]:
         """What `changes` returns, and the rows of statements that are not newer; ``ask`` asks a server for all."""
 

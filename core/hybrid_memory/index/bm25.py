@@ -36,17 +36,11 @@ def bm25(pairs: Iterable[tuple[float, int]], relative_length: float) -> float:
 def matches(query: Sequence[str], texts: Sequence[Sequence[str]]) -> Array:
     """The BM25 of each text, given as terms, with statistics over these texts; shape (n,), 0 without a common term."""
     counts = [Counter(text) for text in texts]
-    average = sum(map(len, texts)) / max(len(texts), 1)
+    average = max(sum(map(len, texts)) / max(len(texts), 1), 1e-9)
     weights = {term: idf(len(texts), sum(term in count for count in counts)) for term in dict.fromkeys(query)}
-    return np.array(
-        [
-            bm25([(weight, count[term]) for term, weight in weights.items() if count[term]], len(text) / average)
-            if text
-            else 0.0
-            for text, count in zip(texts, counts, strict=True)
-        ],
-        dtype=np.float64,
-    )
+    shared = [[(weight, count[term]) for term, weight in weights.items() if count[term]] for count in counts]
+    scores = [bm25(pairs, len(text) / average) for pairs, text in zip(shared, texts, strict=True)]
+    return np.array(scores, dtype=np.float64)
 
 
 def ranked(

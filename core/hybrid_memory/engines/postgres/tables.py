@@ -135,7 +135,7 @@ class PostgresLog(SqlLog):
         known, index, status = self._tails.get(owner.owner) or Tail(), self._db.index, None
         asked: list[Statement] = [(_STATE, [[*kinds], number]), (_TAIL, [number, known.head, NEWEST])]
         if index is not None and index.last_columns(owner) is not None:
-            status, (rows, newest) = index.status_along(asked, owner, number, pending=PENDING, sums=True)
+            status, (rows, newest) = index.status_along(asked, owner, pending=PENDING, sums=True)
         else:
             rows, newest = self._db.queries(asked, owner=number)
         if not rows or not rows[0][0]:
@@ -238,11 +238,11 @@ class PostgresIndex(SqlIndex):
         database.index = self
 
     def changes_along(
-        self, asked: Sequence[Statement], owner: Scope, number: int | None, known: Columns, ask: Ask | None = None
+        self, asked: Sequence[Statement], owner: Scope, known: Columns, ask: Ask = None
     ) -> tuple[Changes, list[list[Row]]]:
+        number, since = self._db.owner_id(owner), known.number
         if number is None:
             return Changes(), []
-        since = known.number
         changes = (_ALL if since < 0 else _CHANGED, [known.epoch, since, number, number, number])
         # Last, so that the columns are not older than what the others say.
         ask = ask or partial(self._db.queries, owner=number, keep=since >= 0)
@@ -283,8 +283,9 @@ class PostgresIndex(SqlIndex):
             return [answer.fetchall() for answer in self._db.write_for(owner, work, alone=False)]
 
         # Nobody waits for what is written, only for the changes that it led to.
+        self._db.owner_id_for_writing(owner)
         try:
-            return self.status_along([], owner, self._db.owner_id_for_writing(owner), sums=True, ask=ask)[0]
+            return self.status_along([], owner, sums=True, ask=ask)[0]
         except OutdatedError:
             return None
 

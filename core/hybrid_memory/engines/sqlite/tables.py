@@ -84,8 +84,9 @@ class SqliteIndex(SqlIndex):
     first_epoch = "abs(random()) >> 8"  # another than in a backup that may be put in the place of this file
 
     def changes_along(
-        self, asked: Sequence[Statement], owner: Scope, number: int | None, known: Columns, ask: Ask | None = None
+        self, asked: Sequence[Statement], owner: Scope, known: Columns, ask: Ask = None
     ) -> tuple[Changes, list[list[Row]]]:
+        number = self._db.owner_id(owner)
         *answers, state = self._db.queries([*asked, ("SELECT number, epoch FROM indexed WHERE owner = ?", (number,))])
         if not state:
             return Changes(), answers
