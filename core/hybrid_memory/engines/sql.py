@@ -206,10 +206,8 @@ class SqlDatabase(ABC):
         self.check_open()
         owner = scope.owner
         known = self._owners.get(owner)
-        if known is None:
-            rows = self.query(OWNER, owner_key(owner))
-            if rows:
-                known = self._owners[owner] = int(rows[0][0])
+        if known is None and (rows := self.query(OWNER, owner_key(owner))):
+            known = self._owners[owner] = int(rows[0][0])
         return known
 
     def check_open(self) -> None:
