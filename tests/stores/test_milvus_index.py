@@ -70,9 +70,7 @@ def leaning(number: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
 )
 def test_urls_are_read(url: str, expected: tuple[str | int, ...]) -> None:
     address, uri = parsed(url)
-    assert (
-        *(uri, address.host, address.port, address.user, address.password, address.path, address.name),
-    ) == expected
+    assert (*(uri, address.host, address.port, address.user, address.password, address.path, address.name),) == expected
 
 
 def test_without_a_server_it_says_so() -> None:

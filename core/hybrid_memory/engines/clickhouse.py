@@ -332,14 +332,14 @@ def parsed(url: str) -> tuple[Address, dict[str, Any], str]:
         return address, {"interface": "chdb", "path": path}, path
     database = unquote(address.path.strip("/")) or "default"
     if not address.host or "/" in database:
-        raise InvalidConfigError(f"the URL of the {scheme} archive must name a host and one database: use {_FORMS}")
+        raise InvalidConfigError(f"the URL of the {address.scheme} archive must name a host and one database: use {_FORMS}")
     options = {
         "host": address.host,
         "port": address.port,
         "username": address.user or "default",
         "password": address.password,
         "database": database,
-        "secure": scheme == "clickhouse+tls",
+        "secure": address.scheme == "clickhouse+tls",
         "connect_timeout": CONNECT_SECONDS,
         "send_receive_timeout": CALL_SECONDS,
         "autogenerate_session_id": False,  # a session admits one query at a time

@@ -168,13 +168,11 @@ class Pool:
         try:
             with pool.connection(POOL_SECONDS) as connection:
                 yield connection
-        except errors.QueryCanceled:
-            raise
-        except PoolTimeout:
-            self._ping()
-            raise
         except OperationalError as error:
-            if not (error.sqlstate or "").startswith("HM"):  # raised by our own function
+            ours = (error.sqlstate or "").startswith("HM")  # raised by our own function
+            if isinstance(error, PoolTimeout):
+                self._ping()
+            elif not ours and not isinstance(error, errors.QueryCanceled):
                 self._give_up(pool)  # the other connections were lost with it, perhaps
             raise
 
