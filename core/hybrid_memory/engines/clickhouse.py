@@ -332,7 +332,7 @@ def parsed(url: str) -> tuple[Address, dict[str, Any], str]:
         return address, {"interface": "chdb", "path": path}, path
     database = unquote(address.path.strip("/")) or "default"
     if not address.host or "/" in database:
-        raise InvalidConfigError(f"the URL of the {address.scheme} archive must name a host and one database: use {_FORMS}")
+        raise InvalidConfigError(f"the URL of the {scheme} archive must name a host and one database: use {_FORMS}")
     options = {
         "host": address.host,
         "port": address.port,
