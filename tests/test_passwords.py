@@ -16,7 +16,7 @@ from hybrid_memory.engines.clickhouse import ClickHouseArchive
 from hybrid_memory.engines.clickhouse import parsed as parsed_clickhouse
 from hybrid_memory.engines.milvus.catalog import parsed as parsed_milvus
 from hybrid_memory.engines.postgres import PostgresConnection
-from hybrid_memory.engines.postgres.connection import _parsed as parsed_postgres
+from hybrid_memory.engines.postgres.connection import parsed as parsed_postgres
 from hybrid_memory.engines.redis.connection import RedisConnection
 from hybrid_memory.errors import HybridMemoryError, InvalidConfigError
 from hybrid_memory.urls import cleaned, shown_url, without_passwords

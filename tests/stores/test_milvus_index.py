@@ -59,18 +59,15 @@ def leaning(number: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
     ("url", "expected"),
     [
         ("milvus://localhost", ("http://localhost:19530", "localhost", 19530, "", "", "", "hybrid_memory")),
-        (
-            "milvus://ann:p%40ss@[::1]:7/notes?prefix=app_1",
-            ("http://[::1]:7", "::1", 7, "ann", "p@ss", "/notes", "app_1"),
-        ),
+        ("milvus://ann:p%40ss@[::1]:7/n?prefix=app_1", ("http://[::1]:7", "::1", 7, "ann", "p@ss", "/n", "app_1")),
         ("milvus+tls://db.example:443", ("https://db.example:443", "db.example", 443, "", "", "", "hybrid_memory")),
         ("milvus:///some/folder.db?prefix=x", ("some/folder.db", "", 19530, "", "", "/some/folder.db", "x")),
         ("milvus:////var/folder.db", ("/var/folder.db", "", 19530, "", "", "//var/folder.db", "hybrid_memory")),
     ],
 )
 def test_urls_are_read(url: str, expected: tuple[str | int, ...]) -> None:
-    address, uri = parsed(url)
-    assert (*(uri, address.host, address.port, address.user, address.password, address.path, address.name),) == expected
+    at, uri = parsed(url)
+    assert (uri, at.host, at.port, at.user, at.password, at.path, at.name) == expected
 
 
 def test_without_a_server_it_says_so() -> None:

@@ -143,8 +143,18 @@ class ClickHouseArchive(Remote, Archive):
             if stale:
                 self._insert([row_of(event, version) for event in stale.values()])
             self._delete(owner, doomed, sorted(stale), version)
-        if began:
-            self._wait_until_rewritten()
+        deadline, pause = time.monotonic() + ERASING_SECONDS, 0.005
+        while began and self._query(
+            "SELECT 1 FROM system.mutations WHERE database = currentDatabase() AND table = {table:String} "
+            "AND NOT is_done LIMIT 1"
+        ):
+            if time.monotonic() > deadline:
+                raise StoreUnavailableError(
+                    f"ClickHouse has not finished erasing from {self._table} within {ERASING_SECONDS} s: see "
+                    "system.mutations, then erase again"
+                )
+            time.sleep(pause)
+            pause = min(2 * pause, 0.5)
 
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
         where, values = ("", {}) if scope is None else (f"WHERE {_OWNER}", _identity(scope))
@@ -208,20 +218,6 @@ class ClickHouseArchive(Remote, Archive):
         )
         values = {**_identity(owner), "doomed": doomed, "stale": stale, "version": version}
         self._call("change", lambda client: client.command(sql, parameters=values))
-
-    def _wait_until_rewritten(self) -> None:
-        deadline, pause = time.monotonic() + ERASING_SECONDS, 0.005
-        while self._query(
-            "SELECT 1 FROM system.mutations WHERE database = currentDatabase() AND table = {table:String} "
-            "AND NOT is_done LIMIT 1"
-        ):
-            if time.monotonic() > deadline:
-                raise StoreUnavailableError(
-                    f"ClickHouse has not finished erasing from {self._table} within {ERASING_SECONDS} s: see "
-                    "system.mutations, then erase again"
-                )
-            time.sleep(pause)
-            pause = min(2 * pause, 0.5)
 
     def _call(self, verb: str, run: Callable[[Client], Result]) -> Result:
         soon = verb == "read" and "host" in self._options and hurried()

@@ -493,7 +493,8 @@ class RowIndex(SemanticIndex):
                 for number in list(read)[: MOST_READ // 2]:
                     read.pop(number, None)
         read.update(there)
-        return [there[number].copied() for number in ids if number in there]
+        records = [there[number] for number in ids if number in there]
+        return [record.copied() if record.metadata else record for record in records]
 
     def records(self, owner: Scope, ids: Sequence[int]) -> list[Record]:
         """Those of these records that the owner has, in the given order."""

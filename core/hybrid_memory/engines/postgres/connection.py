@@ -101,7 +101,7 @@ class PostgresConnection(Remote, SqlDatabase):
     def __init__(
         self, url: str, *, engine_timeout: float = ENGINE_SECONDS, power_safe: bool = True, read_only: bool = False
     ) -> None:
-        address = _parsed(url)
+        address = parsed(url)
         SqlDatabase.__init__(self, array=list)
         Remote.__init__(self, f"Postgres at {address.place}", "", address.secrets, engine_timeout=engine_timeout)
         self.schema, self._conninfo = address.schema, address.conninfo
@@ -382,7 +382,8 @@ class _Address:
     secrets: tuple[str | None, ...] = field(repr=False)
 
 
-def _parsed(url: str) -> _Address:
+def parsed(url: str) -> _Address:
+    """The parts of a Postgres URL; no error shows its password."""
     scheme, found, rest = url.partition("://")
     if scheme not in _SCHEMES or not found:
         raise InvalidConfigError(f"a Postgres URL begins with postgresql://, got {shown_url(url)!r}")
