@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import Message, Role, ToolCall
-from hybrid_memory.context.payloads import Page, grep, page, payload_of
+from hybrid_memory.context.explain import Page, grep, page
+from hybrid_memory.context.layout import payload_of
 from hybrid_memory.errors import InvalidInputError
 
 TEXT = st.text(st.sampled_from('ab{}[]":,1 \n\n\r\t航班é\u2028'), max_size=200)
