@@ -214,8 +214,8 @@ def said_anew(log: Sequence[Message], given: Sequence[Message]) -> tuple[list[st
             size, end = common, until
     if not size or end == len(words):
         return None
-    known = dict(zip(theirs, ours[end - size : end], strict=False))
-    named = [log[known[row]].id if row in known else None for row in range(len(given))]
+    rows = dict(zip(theirs, ours[end - size : end], strict=False))
+    named = [log[rows[row]].id if row in rows else None for row in range(len(given))]
     return named, list(log[ours[end - 1] + 1 :])
 
 

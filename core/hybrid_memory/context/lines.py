@@ -264,9 +264,9 @@ def candidates(span: Sequence[Event], cleaning: CleaningLevel) -> list[Line]:
                 if event.message.role is Role.ASSISTANT or not (answer is None or deferred):
                     continue
                 own = max(own, OPEN) if deferred else own
-            said, at = cut_line(f"{speaker(event.origin, event.message.speaker, text)}: {text}"), event.position
-            if own >= THRESHOLD and len(_key(said)) >= MIN_TERMS:
-                lines.append(Line(verdict.section, said, (event.id,), at, at, own, origin=event.origin))
+            words, at = cut_line(f"{speaker(event.origin, event.message.speaker, text)}: {text}"), event.position
+            if own >= THRESHOLD and len(_key(words)) >= MIN_TERMS:
+                lines.append(Line(verdict.section, words, (event.id,), at, at, own, origin=event.origin))
     return lines
 
 

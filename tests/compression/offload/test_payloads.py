@@ -96,11 +96,8 @@ def test_any_place_gives_a_page_or_our_error(where: str, text: str) -> None:
 
 def test_the_payload_of_a_message_is_the_text_of_its_content() -> None:
     assert payload_of(Message(role=Role.TOOL, content="a\nb")) == "a\nb"
-    blocks: list[dict[str, Any]] = [
-        {"type": "text", "text": "a"},
-        {"type": "image_url", "image_url": {"url": "u"}},
-        {"type": "text", "text": "b"},
-    ]
+    image = {"type": "image_url", "image_url": {"url": "u"}}
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": "a"}, image, {"type": "text", "text": "b"}]
     assert payload_of(Message(content=blocks)) == "a\nb"
     assert payload_of(Message(role=Role.ASSISTANT, content="x", tool_calls=[ToolCall(name="f")])) == "x"
 
