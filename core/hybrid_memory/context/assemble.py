@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hybrid_memory.context.compact import compact_units, due, due_now
 from hybrid_memory.context.context import Context, PromptPlan, context_of, plan
@@ -52,31 +52,24 @@ CUT = " … (cut: the block is longer than its share of the window)"
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Assembled:
-    """A prompt, and whether turns should be compacted after the caller has received it."""
-
-    context: Context
-    behind: bool = False
-
-
 def _asks(span: Span, given: Given) -> None:
     request: PromptRequest = given["request"]
     span.attributes["max_tokens"] = request.max_tokens
     span.content |= {"query": request.query or "", "scope": given["scope"]}
 
 
-def _lays_out(span: Span, made: Assembled) -> None:
-    context = made.context
+def _lays_out(span: Span, made: tuple[Context, bool]) -> None:
+    context, _ = made
     counts = {"messages": context.messages, "count": context.hits, "dropped": context.dropped}
     span.attributes |= {"tokens": context.tokens, "compacted": bool(context.compacted)}
     span.attributes |= {name: len(parts) for name, parts in counts.items()}
 
 
 @traced("assemble", _asks, _lays_out)
-async def assemble(run: Runner, services: Services, scope: Scope, request: PromptRequest) -> Assembled:
-    """The prompt; compacts older turns first if a trigger requires it, or if they no longer fit.
+async def assemble(run: Runner, services: Services, scope: Scope, request: PromptRequest) -> tuple[Context, bool]:
+    """The prompt, and whether turns should be compacted after the caller has received it.
 
+    Compacts older turns first if a trigger requires it, or if they no longer fit.
     In a view of the past, when read-only, or when nothing can be written, it shows what was compacted by then.
     """
     try:
@@ -86,11 +79,11 @@ async def assemble(run: Runner, services: Services, scope: Scope, request: Promp
             raise
         _log.warning("%s; the prompt is made without writing anything", error)
         reading = replace(services, log=ReadOnlyLog(services.log), read_only=True)
-        made = await _assembled(run, reading, scope, request)
-        return replace(made, context=replace(made.context, unwritten=str(error)))
+        context, behind = await _assembled(run, reading, scope, request)
+        return replace(context, unwritten=str(error)), behind
 
 
-async def _assembled(run: Runner, services: Services, scope: Scope, request: PromptRequest) -> Assembled:
+async def _assembled(run: Runner, services: Services, scope: Scope, request: PromptRequest) -> tuple[Context, bool]:
     began = time.perf_counter()
     services = in_a_moment(services)
     state: LogState | None = await run.call(services.truth.state, scope.owner, PROMPT_KINDS)
@@ -98,7 +91,6 @@ async def _assembled(run: Runner, services: Services, scope: Scope, request: Pro
     await run.call(services.count, "")  # a counter may have tables to load, off the event loop
     if request.paging is not None:
         request = bounded(services, request, int(request.paging.blocks * request.max_tokens))
-    request = replace(request, marks=services.config.prompt)
     reason = ""
     for left in reversed(range(COMPACTIONS + 1 + (request.paging is not None))):
         session = await load(run, services, scope, state)
@@ -107,7 +99,7 @@ async def _assembled(run: Runner, services: Services, scope: Scope, request: Pro
         memories = await recalled(run, services, seen)
         made = plan(seen, memories)
         if services.horizon is not None or services.read_only:
-            return Assembled(_reported(services, made, memories))
+            return _reported(services, made, memories), False
         whole = seen
         if seen.session is not session:  # what is due is due for the session as the log has it; the host may show less
             host = replace(request.host, among=None)
@@ -125,7 +117,7 @@ async def _assembled(run: Runner, services: Services, scope: Scope, request: Pro
         await _keep_note(run, services, session, made, began=began)
     count_uses(services, scope.owner, made.memories.hits)
     behind = bool(count) or (request.paging is None and seen.next_round + made.tokens > seen.budget)
-    return Assembled(replace(_reported(services, made, memories), compacted=reason), behind=behind)
+    return replace(_reported(services, made, memories), compacted=reason), behind
 
 
 async def compact_ahead(run: Runner, services: Services, scope: Scope, request: PromptRequest) -> bool:
@@ -169,11 +161,11 @@ async def _prepared(
 
 def _reported(services: Services, made: PromptPlan, memories: Memories) -> Context:
     """The prompt; warns once per budget if it is too small for the caller's own parts."""
-    seen = made.seen
+    seen, warned = made.seen, services.state(QueueProjection).warned
     context = context_of(made, memories)
     key = seen.session.scope, seen.request.max_tokens
-    if context.tokens > seen.request.max_tokens and not services.state(QueueProjection).warned.get(key):
-        services.state(QueueProjection).warned.put(key, True)
+    if context.tokens > seen.request.max_tokens and not warned.get(key):
+        warned.put(key, True)
         _log.warning(
             "max_tokens=%d is too small: system prompt and tools take %d, the prompt %d; older turns, summary and "
             "memories were left out as far as needed",

@@ -19,7 +19,7 @@ from hybrid_memory.artifacts.reading import read_ledger
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.context import queue as queues
 from hybrid_memory.context.layout import PromptRequest
-from hybrid_memory.context.lines import SummaryRoom, candidates, importance, merged, prose, selected
+from hybrid_memory.context.lines import MONTHS, SummaryRoom, candidates, importance, merged, prose, selected
 from hybrid_memory.context.lines import shown as shown_lines
 from hybrid_memory.context.queue import QueueState, Session, Unit, costs_of, cut
 from hybrid_memory.context.strategies import Strategy, SummaryJob, resolve_strategy
@@ -87,8 +87,6 @@ _UNITS = (
     r"|euros?|元|块|万|亿|岁|年|月|日|号|点|分钟?|小时|天|周|公里|米|斤|个月|次|人|楼|层|路|折"
 )
 
-_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
-
 _ADDRESSES = re.compile(r"https?://[^\s<>\"'）)】，。]+|\w[\w.+-]*@[\w-]+\.[\w.-]*\w")
 
 _FILES = re.compile(
@@ -98,7 +96,7 @@ _FILES = re.compile(
 _FIGURES = re.compile(
     r"\+\d{1,3}[ -]\d[\d -]{5,12}\d|\b\d{3,4}[ -]\d{3,4}[ -]\d{4}\b|(?<!\d)1\d{10}(?!\d)"  # telephones
     r"|\b\d{4}[-/年]\d{1,2}(?:[-/月]\d{1,2}日?)?|\b\d{1,2}:\d{2}\b|\d{1,2}月\d{1,2}[日号]"  # dates and times
-    rf"|\b(?:{_MONTHS}) \d{{1,2}}\b"
+    rf"|\b(?:{MONTHS}) \d{{1,2}}\b"
     rf"|[$€£¥]\s?\d[\d,.]*|(?<![第\d])\d[\d,]*(?:\.\d+)?\s?(?i:{_UNITS})(?![a-zA-Z])"  # numbers with units
     r"|\b(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z0-9_-]{5,}\b|\b[a-z]+(?:_[a-z]+)*_\d{3,}\b|\b[A-Z]{1,5}\d{3,5}\b"  # ids
 )
@@ -190,13 +188,13 @@ async def _drifted(run: Runner, services: Services, units: Sequence[Unit], round
         change = None if note else drift(vectors @ vectors.T)
     except HybridMemoryError:
         return "", 0
-    if change is None or change[0] < config.drift:
+    if change is None:
         return "", 0
-    strength, row = change
-    before = sum(unit.opens for unit in units[: rows[row]])
-    if min(before, rounds - before) < config.keep_least:
+    strength, row = change[0], rows[change[1]]
+    before = sum(unit.opens for unit in units[:row])
+    if strength < config.drift or min(before, rounds - before) < config.keep_least:
         return "", 0
-    return f"drift: {strength:.2f} of {config.drift:.2f}", rows[row]
+    return f"drift: {strength:.2f} of {config.drift:.2f}", row
 
 
 def keep_rounds(config: CompactionConfig, importances: Sequence[float]) -> int:
@@ -262,8 +260,6 @@ async def compact(
     await run.call(services.count, "")  # a counter may have tables to load, off the event loop
     for _ in range(RACES):
         session = await queues.load(run, services, scope)
-        if not session.queue.units:
-            return Receipt()
         seen = view(session, costs_of(services), settings, request, session.state.summary.lines)
         count = excess(services, seen, settings.max_tokens, by_tokens=False, rounds=rounds)
         if not count:
@@ -299,7 +295,14 @@ async def compact_units(
     way = strategy or resolve_strategy(services.config.compaction.strategy)
     old = session.state
     units, rest = compactable(session.queue.units, count)
-    fresh = fresh_events(session, units)
+    # What was not compacted before, by position.
+    events = sorted((event for unit in units for event in unit.events), key=lambda event: event.position)
+    fresh = [
+        event
+        for event in events
+        if event.position in old.kept
+        or (event.position > old.cursor and not within(event.position, old.summary.stretches))
+    ]
     span = [event for event in fresh if event.message.event != PRESSURE]
     summary = old.summary
     if span:
@@ -320,8 +323,7 @@ async def compact_units(
         summary=summary,
         episode=old.number + 1 if span else old.episode,
     )
-    payload = state.as_payload()
-    written = await queues.write_state(run, services, session, state, kind=EventKind.COMPACTION, payload=payload)
+    written = await queues.write_state(run, services, session, EventKind.COMPACTION, state.as_payload())
     return len(fresh) if written else None
 
 
@@ -340,19 +342,6 @@ def compactable(units: Sequence[Unit], count: int) -> tuple[Sequence[Unit], Sequ
         if not (count and (count <= question < passed or count <= newest < passed)):
             return units[:passed], units[passed:]
         count -= 1
-
-
-def fresh_events(session: Session, units: Sequence[Unit]) -> list[Event]:
-    """The events of these units that were not compacted before, by position."""
-    state = session.state
-    fresh = [
-        event
-        for unit in units
-        for event in unit.events
-        if event.position in state.kept
-        or (event.position > state.cursor and not within(event.position, state.summary.stretches))
-    ]
-    return sorted(fresh, key=lambda event: event.position)
 
 
 async def _summarised(
@@ -388,11 +377,6 @@ async def _summarised(
     return Summary(tuple(made), ledger, stretches, audit=old.audit + report, strategy=way.name)
 
 
-async def summary(run: Runner, services: Services, scope: Scope) -> Summary:
-    """The summary of the turns before the queue."""
-    return (await queues.state_of(run, await in_view(run, services, scope), scope)).summary
-
-
 async def summarise(
     run: Runner, services: Services, way: Strategy, job: SummaryJob, ledger: str
 ) -> tuple[list[Line], int, int]:
@@ -425,9 +409,7 @@ async def summarise(
         offered = [line for line in quotations if any(item in line.text.lower() for item in items)]
         added = selected(offered, job.room, lines)
         lines, filled = merged(lines, added, max_tokens=job.room.standing, count=job.room.count), len(added)
-    standing = set(job.standing)
-    fresh = iter(measured([line for line in lines if line not in standing], job.span))
-    return [line if line in standing else next(fresh) for line in lines], failed, filled
+    return measured(lines, job.span, frozenset(job.standing)), failed, filled
 
 
 def _related(lines: list[Line], job: SummaryJob) -> list[Line]:
@@ -454,21 +436,21 @@ def _attributed(lines: Sequence[Line], job: SummaryJob) -> list[Line]:
     seen += [(line.origin or Origin.ASSISTANT, set(line.sources), terms(line.text)) for line in job.standing]
     lowest_seen = lowest((Origin.ASSISTANT, *(origin for origin, _, _ in seen)))
     standing = set(job.standing)
-    attributed = []
-    for line in lines:
+
+    def attributed(line: Line) -> Line:
         if line in standing or line.origin is not None:
-            attributed.append(line)
-            continue
+            return line
         cited = [(origin, words) for origin, ids, words in seen if not ids.isdisjoint(line.sources)]
         quoted = set(terms(line.text)) <= {term for _, words in cited for term in words}
-        attributed.append(replace(line, origin=lowest(origin for origin, _ in cited) if quoted else lowest_seen))
-    return attributed
+        return replace(line, origin=lowest(origin for origin, _ in cited) if quoted else lowest_seen)
+
+    return [attributed(line) for line in lines]
 
 
-def measured(lines: Iterable[Line], span: Iterable[Event]) -> list[Line]:
-    """The lines with their coverage by the span."""
+def measured(lines: Iterable[Line], span: Iterable[Event], standing: Collection[Line] = ()) -> list[Line]:
+    """The lines with their coverage by the span; standing ones unchanged."""
     words = {term for event in span for term in (*terms(event.message.text[:20_000]), *terms(event.message.speaker))}
-    return [replace(line, coverage=_coverage(line, words)) for line in lines]
+    return [line if line in standing else replace(line, coverage=_coverage(line, words)) for line in lines]
 
 
 def _coverage(line: Line, words: Collection[str]) -> float:
@@ -480,13 +462,8 @@ def critical_items(event: Event) -> tuple[str, ...]:
     """Paths, addresses, dates, numbers with units, ids, error names and names in a turn, each once."""
     text = prose(event.message)
     characters = set(text)
-    matches = [
-        match.strip()
-        for needs, pattern in _NEEDS
-        if not needs or characters.intersection(needs)
-        for match in pattern.findall(text)
-    ]
-    return tuple(dict.fromkeys(matches))
+    needed = [pattern for needs, pattern in _NEEDS if not needs or characters.intersection(needs)]
+    return tuple(dict.fromkeys(match.strip() for pattern in needed for match in pattern.findall(text)))
 
 
 def unsaid(span: Iterable[Event], lines: Sequence[Line], ledger: str) -> dict[int, list[str]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 from hybrid_memory import display
@@ -134,12 +135,10 @@ class Context:
         """
         dicts = []
         for row, message in enumerate(self.messages):
-            content: str | list[dict[str, Any]] = message.content
+            content = message.content
             if cache_control and row in self.breakpoints and content:
-                plain: list[dict[str, Any]] = (
-                    [{"type": "text", "text": content}] if isinstance(content, str) else content
-                )
-                content = [*plain[:-1], {**plain[-1], "cache_control": {"type": "ephemeral"}}]
+                *plain, last = [{"type": "text", "text": content}] if isinstance(content, str) else content
+                content = [*plain, {**last, "cache_control": {"type": "ephemeral"}}]
             values: dict[str, Any] = {"role": message.role.value, "content": content}
             if message.name is not None and message.role is not Role.SYSTEM:
                 values["name"] = message.name
@@ -167,18 +166,12 @@ class Context:
             )
             for name, words in self.sections.items()
         )
-        plan = display.table(
-            ("part", "what", "tokens", "why"),
-            [
-                (
-                    display.text(piece.section),
-                    f"{piece.handle} {display.text(piece.what)}".strip(),
-                    f"{piece.tokens:,}",
-                    display.text(piece.reason),
-                )
-                for piece in self.plan
-            ],
-        )
+        text = display.text
+        rows = [
+            (text(piece.section), f"{piece.handle} {text(piece.what)}".strip(), f"{piece.tokens:,}", text(piece.reason))
+            for piece in self.plan
+        ]
+        plan = display.table(("part", "what", "tokens", "why"), rows)
         lost = f", {len(self.dropped):,} left out" if self.dropped else ""
         return display.card(
             f"{self.tokens:,} of {self.max_tokens:,} tokens",
@@ -195,7 +188,7 @@ END = 400
 PRESSED = (0.6, 0.3, 0.15)
 """Shares of the available space for an unanswered message, tried in turn."""
 
-_Start: TypeAlias = tuple[int, int | None]
+_Start: TypeAlias = tuple[int, slice]
 """Where the turns begin, and the turn that then precedes them, if any."""
 
 
@@ -250,9 +243,7 @@ def _attempts(seen: PromptView, memories: Memories) -> Iterator[PromptPlan]:
     if memories:
         kept = fitting(memories, seen.words, note_room(seen), seen.costs.count, before=seen.shown_note or "")
     while True:
-        own = seen.shown_note
-        if own is None:
-            own = memory_note(kept, seen.words)
+        own = memory_note(kept, seen.words) if seen.shown_note is None else seen.shown_note
         note = "\n".join(filter(None, (own, shared_note(kept.shared, seen.words) if kept.shared else "")))
         relief = relieved(seen, seen.costs.count(memory_mark(note, seen.request.marks)) + 1 if note else 0)
         yield _with_turns(seen, relief.short, relief.bare, note, kept=kept)
@@ -270,7 +261,7 @@ def _attempts(seen: PromptView, memories: Memories) -> Iterator[PromptPlan]:
     # Fewer turns never need more tokens, and a session that was never compacted may have very many.
     for start in rounds[bisect_left(rounds, True, key=lambda start: starting(start).tokens <= seen.budget) :]:
         yield starting(start)
-    last = rounds[-1] if rounds else (0, None)
+    last = rounds[-1] if rounds else (0, slice(0))
     for share in PRESSED:
         yield _pressed(whole, longs, last, limit=int(share * seen.room))
     for start in steps:
@@ -293,14 +284,12 @@ def _with_turns(
     """All turns, these of them shortened, and without the notes of those in ``bare``."""
     turns: list[tuple[Message, str]] = []
     for row, unit in enumerate(seen.units):
-        own = note if row == seen.asked else unit.note or ""
-        for place, event in enumerate(unit.events):
-            long = longs.get(event.position)
-            if long is None:
-                message = seen.costs.whole(event)[0]
-            else:
-                message = seen.costs.short(event, long.limit, long.question, fresh=False)[0]
-            turns.append((message, own if place == 0 and unit.first not in bare else ""))
+        own = "" if unit.first in bare else note if row == seen.asked else unit.note or ""
+        for event in unit.events:
+            long, costs = longs.get(event.position), seen.costs
+            laid = costs.short(event, long.limit, long.question, fresh=False) if long else costs.whole(event)
+            turns.append((laid[0], own))
+            own = ""
     parts = seen.parts if share == 1.0 else seen.with_summary(share)
     parts = replace(parts, turns=turns, note=note, question=seen.question if seen.asked is None else None)
     return PromptPlan(seen, parts, kept or Memories(), {long.event.id: long.tokens for long in longs.values()})
@@ -316,20 +305,18 @@ def _pressed(
     seen, limit, short = whole.seen, max(limit, LEAST_INLINE), dict(whole.short)
     turns: list[tuple[Message, str]] = []
     events = (event for unit in seen.units for event in unit.events)
-    for event, (message, _) in zip(events, whole.parts.turns, strict=True):
-        tokens = seen.costs.whole(event)[1]
+    for event, (before, _) in zip(events, whole.parts.turns, strict=True):
+        shown, tokens = before, seen.costs.whole(event)[1]
         long = longs.get(event.position)
-        if (long.limit if long else tokens) <= limit:
-            turns.append((message, ""))
-            continue
-        asked = ends(event.message.text if event.id == seen.question_id else seen.words, 2 * END)
-        turns.append((seen.costs.short(event, limit, asked, fresh=True)[0], ""))
-        short[event.id] = tokens
-    parts = replace(seen.with_summary(share), turns=_from(turns, start), question=whole.parts.question)
-    if parts.question is not None:
-        wanted = terms(ends(seen.words, 2 * END))
-        cut = shortened(parts.question, handle="", max_tokens=limit, count=seen.costs.count, words=wanted, fresh=True)
-        parts = replace(parts, question=cut)
+        if (long.limit if long else tokens) > limit:
+            asked = ends(event.message.text if event.id == seen.question_id else seen.words, 2 * END)
+            shown, short[event.id] = seen.costs.short(event, limit, asked, fresh=True)[0], tokens
+        turns.append((shown, ""))
+    question = whole.parts.question
+    if question is not None:
+        asking = terms(ends(seen.words, 2 * END))
+        question = shortened(question, handle="", max_tokens=limit, count=seen.costs.count, words=asking, fresh=True)
+    parts = replace(seen.with_summary(share), turns=_from(turns, start), question=question)
     return PromptPlan(seen, parts, short=short)
 
 
@@ -338,26 +325,17 @@ def _starts(seen: PromptView) -> tuple[list[_Start], list[_Start]]:
 
     The first remaining message is always the user's: the question, if it is not one of the turns.
     """
-    sizes = [len(unit.events) for unit in seen.units]
-    anchor = next((row for row in reversed(range(len(sizes))) if seen.units[row].opens), 0)
-    opening = sum(sizes[:anchor])
-    rounds: list[_Start] = []
-    steps: list[_Start] = []
-    start = 0
-    for row, size in enumerate(sizes[:-1]):
-        start += size
-        if row >= anchor:
-            steps.append((start, opening))
-        elif seen.units[row + 1].opens:
-            rounds.append((start, None))
+    starts = [0, *accumulate(len(unit.events) for unit in seen.units)]
+    anchor = max((row for row, unit in enumerate(seen.units) if unit.opens), default=0)
+    rounds = [(starts[row], slice(0)) for row in range(1, anchor + 1) if seen.units[row].opens]
     if seen.asked is None and seen.question is not None:
-        return [*rounds, (sum(sizes), None)], []
-    return rounds, steps
+        return [*rounds, (starts[-1], slice(0))], []
+    opening = slice(starts[anchor], starts[anchor] + 1)
+    return rounds, [(start, opening) for start in starts[anchor + 1 : -1]]
 
 
 def _from(turns: Sequence[tuple[Message, str]], start: _Start) -> list[tuple[Message, str]]:
-    first, opening = start
-    return list(turns[first:]) if opening is None else [turns[opening], *turns[first:]]
+    return [*turns[start[1]], *turns[start[0] :]]
 
 
 def context_of(made: PromptPlan, memories: Memories) -> Context:
@@ -410,10 +388,9 @@ def context_of(made: PromptPlan, memories: Memories) -> Context:
 def _pieces(made: PromptPlan, memories: Memories) -> Iterator[Piece]:
     seen, parts, count = made.seen, made.parts, made.seen.costs.count
     for section, reason in _WHY.items():
-        text = getattr(parts, section)
-        if text:
+        if text := getattr(parts, section):
             yield Piece(section, _few(text), count(text), reason)
-        elif (lost := getattr(seen.parts, section)) != "":
+        elif lost := getattr(seen.parts, section):
             yield Piece(section, _few(lost), count(lost), "left out: no space", shown=False)
     for label, text in parts.blocks.items():
         yield Piece("blocks", label, count(text), "whole")
@@ -421,12 +398,10 @@ def _pieces(made: PromptPlan, memories: Memories) -> Iterator[Piece]:
         yield Piece("blocks", voice.mark, count(voice.text), f"whole, before the conversation: from {voice.origin}")
     if seen.tools:
         yield Piece("tools", "schemas of the tools", seen.tools, "whole")
+    why = "left out: less important than others"
     for line in seen.session.state.summary.lines:
         if line.text not in parts.summary:
-            yield Piece(
-                "summary", line.text[:SHOWN_CHARS], count(line.text), "left out: less important than others",
-                line.handle, shown=False,
-            )  # fmt: skip
+            yield Piece("summary", line.text[:SHOWN_CHARS], count(line.text), why, line.handle, shown=False)
     yield from _turns_and_memories(made, memories)
 
 
@@ -437,23 +412,18 @@ def _turns_and_memories(made: PromptPlan, memories: Memories) -> Iterator[Piece]
         for place, event in enumerate(unit.events):
             message, tokens = seen.costs.whole(event)
             what, name = f"{message.speaker}: {_few(message.text)}", handle(event.position, event.position)
+            way = "whole, but for media behind handles" if event.position in seen.costs.handles else "whole"
             if message.id not in notes:
-                yield Piece("turns", what, tokens, "left out: no space", name, shown=False)
+                way = "left out: no space"
             elif message.id in made.short:
                 way = f"digested for {made.reader}" if made.reader else "shortened"
-                yield Piece("turns", what, tokens, f"{way}: {tokens:,} tokens, {seen.room:,} for all turns", name)
-            else:
-                way = "whole, but for media behind handles" if event.position in seen.costs.handles else "whole"
-                yield Piece("turns", what, tokens, way, name)
+                way += f": {tokens:,} tokens, {seen.room:,} for all turns"
+            yield Piece("turns", what, tokens, way, name, shown=message.id in notes)
             if place == 0 and unit.note and notes.get(message.id) == "":
                 yield Piece("recalled", _few(unit.note), note, "left out: newer notes", shown=False)
     if seen.shown_note is not None and made.parts.note:
-        yield Piece(
-            "recalled",
-            _few(seen.shown_note),
-            seen.costs.count(memory_mark(seen.shown_note, seen.request.marks)),
-            "as shown with the turn before",
-        )
+        tokens = seen.costs.count(memory_mark(seen.shown_note, seen.request.marks))
+        yield Piece("recalled", _few(seen.shown_note), tokens, "as shown with the turn before")
     kept = {hit.record.id for hit in (*made.memories.hits, *made.memories.shared)}
     for hit in (*memories.hits, *memories.shared):
         record = hit.record

@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 from hybrid_memory.context import queue as queues
 from hybrid_memory.context.compact import RACES
@@ -22,7 +21,7 @@ from hybrid_memory.store.keepout import kept_out
 from hybrid_memory.store.remember import remember, stored
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, at_positions, in_view, newest_messages, placed, present
-from hybrid_memory.validation import check_span, shown, whole
+from hybrid_memory.validation import check_span, whole
 
 LOOKED_AT = 50
 """How many more messages of the log to compare, since a copy may lack the steps between question and answer."""
@@ -45,12 +44,7 @@ async def history(
     most = None if limit is None else whole("limit", limit, 0)
     check_span(since, until)
     services = await in_view(run, services, scope)
-    reset = None
-    if current:
-        # A handle without a session reads every session; only a reset of its own counts.
-        only = None if scope.session is None else 1
-        resets = await run.call(services.log.read, scope, kinds=(EventKind.RESET,), newest=True, limit=only)
-        reset = next((event for event in reversed(resets) if event.scope.session == scope.session), None)
+    reset = await queues.last_state(run, services.log, scope, (EventKind.RESET,)) if current else None
     after, kept = (0, []) if reset is None else (reset.position, reset.payload["kept"])
     events = await newest_messages(run, services, scope, most, after=after, since=since, until=until)
     if kept and (most is None or len(events) < most):
@@ -59,10 +53,8 @@ async def history(
     return [event.message for event in (events if most is None else events[max(0, len(events) - most) :])]
 
 
-async def reset(run: Runner, services: Services, scope: Scope, keep: Any) -> None:
+async def reset(run: Runner, services: Services, scope: Scope, keep: Sequence[str]) -> None:
     """Restart the conversation with these messages; see `ScopedMemory.reset`."""
-    if isinstance(keep, str) or not isinstance(keep, Collection) or not all(isinstance(item, str) for item in keep):
-        raise InvalidInputError(f"keep must be a list of message ids, got {shown(keep)}")
     services = await in_view(run, present(services), scope)
     events = await run.call(services.log.get, scope, list(keep))
     there = {event.id: event.position for event in events if event.kind is EventKind.MESSAGE}
@@ -71,9 +63,7 @@ async def reset(run: Runner, services: Services, scope: Scope, keep: Any) -> Non
     for _ in range(RACES):
         services = await in_view(run, services, scope)
         session = await queues.load(run, services, scope)
-        state = queues.QueueState(number=session.state.number + 1)
-        payload = {"kept": list(there.values())}
-        if await queues.write_state(run, services, session, state, kind=EventKind.RESET, payload=payload):
+        if await queues.write_state(run, services, session, EventKind.RESET, {"kept": list(there.values())}):
             return
     raise StoreUnavailableError(f"other processes kept writing the state of {scope} at the same time: try again")
 
@@ -120,10 +110,8 @@ async def mirror(
     written = [edit.message for edit in edits.values() if edit.message is not None]
     restored = [edit.position for edit in edits.values() if edit.position in services.superseded]
     if host is not None:
-        held = {*(host.among or ()), *named}
-        gone |= await _left(
-            run, services, scope, host.began, held=held, kinds={key for one in given for key in one.extra}
-        )
+        held, kinds = {*(host.among or ()), *named}, {key for one in given for key in one.extra}
+        gone |= await _left(run, services, scope, host, held=held, kinds=kinds)
         restored += [place for place, name in services.superseded.items() if name in held and place not in restored]
     if written or gone or restored or given[start:]:
         messages = [*written, *given[start:]]
@@ -138,20 +126,19 @@ def _start(named: Sequence[str | None]) -> int:
     return max((row for row, name in enumerate(named) if name), default=-1) + 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Edit:
+class _Edit(NamedTuple):
     """A message whose words changed.
 
     Attributes:
         name: the id of the event with the new words.
-        message: the message with the new words, if the log does not have them.
         gone: what it supersedes.
+        message: the message with the new words, if the log does not have them.
         position: of the event with the new words, if the log has it; otherwise 0.
     """
 
     name: str
+    gone: Mapping[int, str]
     message: Message | None = None
-    gone: Mapping[int, str] = field(default_factory=dict)
     position: int = 0
 
 
@@ -159,11 +146,11 @@ async def _edits(
     run: Runner, services: View, scope: Scope, given: Sequence[Message], there: Mapping[str, Event]
 ) -> dict[int, _Edit]:
     """The messages whose words differ from those under their id, or were restored; by row."""
-    known = ((row, there.get(now.id or "")) for row, now in enumerate(given))
     rows = {
         row: old
-        for row, old in known
-        if old is not None and (_content(old.message) != _content(given[row]) or old.position in services.superseded)
+        for row, now in enumerate(given)
+        if (old := there.get(now.id or ""))
+        and (_content(old.message) != _content(now) or old.position in services.superseded)
     }
     if not rows:
         return {}
@@ -179,34 +166,25 @@ async def _edits(
         now = given[row]
         same = next((event for event in versions if _content(event.message) == _content(now)), None)
         if same is not None:
-            found[row] = _Edit(same.id, gone={} if same.position in current else current, position=same.position)
+            found[row] = _Edit(same.id, {} if same.position in current else current, position=same.position)
             continue
         name, first = edited_id(now), min(versions, key=lambda event: event.position)
         extra = {**now.extra, REPLACES: first.position, "made_of": list(dict.fromkeys(event.id for event in versions))}
-        found[row] = _Edit(name, now.model_copy(update={"id": name, "extra": extra, "at": now.at or first.at}), current)
+        found[row] = _Edit(name, current, now.model_copy(update={"id": name, "extra": extra, "at": now.at or first.at}))
     return found
 
 
 async def _left(
-    run: Runner,
-    services: View,
-    scope: Scope,
-    began: str | None,
-    *,
-    held: Collection[str | None],
-    kinds: Collection[str],
+    run: Runner, services: View, scope: Scope, host: Host, *, held: Collection[str | None], kinds: Collection[str]
 ) -> dict[int, str]:
-    """The messages after this one that the host left: those it does not hold, written by a host of the same kind."""
-    first = await run.call(services.truth.get, scope, [began]) if began else []
+    """The messages since it began that the host left: those it does not hold, written by a host of the same kind."""
+    first = await run.call(services.truth.get, scope, [host.began]) if host.began else []
     after = min((event.message.replaces or event.position for event in first), default=None)
     if after is None:
         return {}
     later = await run.call(services.log.read, scope, kinds=(EventKind.MESSAGE,), after=after - 1)
-    return _places(
-        event
-        for event in later
-        if event.scope == scope and event.id not in held and not event.message.extra.keys().isdisjoint(kinds)
-    )
+    theirs = (event for event in later if event.scope == scope and event.id not in held)
+    return _places(event for event in theirs if not event.message.extra.keys().isdisjoint(kinds))
 
 
 def _places(events: Iterable[Event]) -> dict[int, str]:
@@ -236,9 +214,8 @@ def said_anew(log: Sequence[Message], given: Sequence[Message]) -> tuple[list[st
             size, end = common, until
     if not size or end == len(words):
         return None
-    named: list[str | None] = [None] * len(given)
-    for ours_row, theirs_row in zip(ours[end - size : end], theirs[:size], strict=True):
-        named[theirs_row] = log[ours_row].id
+    rows = dict(zip(theirs, ours[end - size : end], strict=False))
+    named = [log[rows[row]].id if row in rows else None for row in range(len(given))]
     return named, list(log[ours[end - 1] + 1 :])
 
 
@@ -268,11 +245,10 @@ def said_before(log: Sequence[Message], given: Sequence[Message]) -> list[str | 
     place, last = ours[-size], theirs[size - 1]
     for row in range(theirs[0], len(given)):
         # Behind the last words, what comes next in both is the same step or a new one.
-        stop = len(log) if row <= last else place + 1
-        same = (at for at in range(place, min(stop, len(log))) if _words(log[at]) == _words(given[row]))
-        found = next(same, None)
-        if found is not None:
-            named[row], place = log[found].id, found + 1
+        stop = len(log) if row <= last else min(place + 1, len(log))
+        same = next((at for at in range(place, stop) if _words(log[at]) == _words(given[row])), None)
+        if same is not None:
+            named[row], place = log[same].id, same + 1
         elif row > last:
             break
     return named

@@ -8,10 +8,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
+from typing import NamedTuple
 
 from hybrid_memory.artifacts.reading import is_observation
 from hybrid_memory.config import CleaningLevel
-from hybrid_memory.context.payloads import payload_of
+from hybrid_memory.context.layout import payload_of
 from hybrid_memory.context.summary import Line, Section
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message, Role
@@ -86,8 +87,7 @@ _DEFERS = lazy(
 """An answer that puts the question off."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cue:
+class Cue(NamedTuple):
     """Words that show what a sentence is about.
 
     Attributes:
@@ -165,11 +165,11 @@ def _cues(text: str) -> list[Cue]:
     return [cue for cue, pattern in (_ENGLISH if text.isascii() else _BOTH) if pattern.search(lower)]
 
 
+MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+
 _NAMED = lazy(
     r"\+?\d[\d ()/-]{5,}\d|\d{1,2}月\d{1,2}[日号]|\d[./]\d{1,2}[./]\d{2,4}"  # telephones and dates
-    r"|\b(?:January|February|March|April|May|June|July|August|September|October|November|December) \d{1,2}\b"
-    r"|\b\d{1,2}(?:st|nd|rd|th)? (?:of )?"
-    r"(?:January|February|March|April|May|June|July|August|September|October|November|December)\b"
+    rf"|\b(?:{MONTHS}) \d{{1,2}}\b|\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{MONTHS})\b"
     r"|\bnamed [A-Z]|\bname(?:'s| is) [A-Z]|\bis called [A-Z]|\bis (?:Mr|Mrs|Ms|Dr)\b\.? [A-Z]"
     r"|名叫|叫做|姓名|(?<![大喊])叫(?![做了车外我你他她它人大])[\u4e00-\u9fff]{2,3}(?=[，。；]|$)|是[\u4e00-\u9fff]{1,2}(?:先生|女士|医生|老师)"
 )  # fmt: skip
@@ -185,8 +185,7 @@ _QUESTION = lazy(r"[?？]|[吗呢][。!！]?$")
 """Matched at the end of a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(NamedTuple):
     """The importance of a sentence, in [0, 1], and its section in a summary."""
 
     score: float
@@ -201,12 +200,11 @@ def judged(sentence: str) -> Judged:
     counts at most 4 numbers, names, quotations, paths or codes. A question without a cue scores half. Nine Chinese
     characters give fifteen terms and count as six words.
     """
-    found = _cues(sentence)
     specifics = len(list(islice(_SPECIFIC.finditer(sentence), MAX_SPECIFICS)))
     words = sum(CJK_WORDS if term[0] >= "\u2e80" else 1.0 for term in terms(sentence))
     content = 0.7 * min(words / 8, 1)
     asks = _QUESTION.search(sentence.rstrip()[-2:]) is not None
-    strongest = max(found, key=lambda cue: cue.weight, default=None)
+    strongest = max(_cues(sentence), key=lambda cue: cue.weight, default=None)
     if asks and (strongest is None or strongest.section is Section.INTENT):
         return Judged(min(0.5 * content + 0.05 * specifics, 1.0), Section.QUESTIONS)
     weight = 0.0 if strongest is None else strongest.weight * (0.8 if asks else 1.0)
@@ -261,13 +259,14 @@ def candidates(span: Sequence[Event], cleaning: CleaningLevel) -> list[Line]:
             own = max(weight * verdict.score, min(verdict.score, THRESHOLD))
             if event.message.importance is not None:  # halfway to the message's own
                 own += OF_THE_TURN * (event.message.importance - own)
-            line = line_of(event, text, verdict.section, max(own, CRITICAL) if rules else own)
-            if line.section is Section.QUESTIONS:
+            own = max(own, CRITICAL) if rules else own
+            if verdict.section is Section.QUESTIONS:
                 if event.message.role is Role.ASSISTANT or not (answer is None or deferred):
                     continue
-                line = replace(line, importance=max(line.importance, OPEN)) if deferred else line
-            if line.importance >= THRESHOLD and len(_key(line.text)) >= MIN_TERMS:
-                lines.append(line)
+                own = max(own, OPEN) if deferred else own
+            words, at = cut_line(f"{speaker(event.origin, event.message.speaker, text)}: {text}"), event.position
+            if own >= THRESHOLD and len(_key(words)) >= MIN_TERMS:
+                lines.append(Line(verdict.section, words, (event.id,), at, at, own, origin=event.origin))
     return lines
 
 
@@ -291,19 +290,6 @@ def prose(message: Message) -> str:
         # Without the sentences that the cuts went through.
         text = "\n".join([*sentences(text[:half])[:-1], *sentences(text[-half:])[1:]])
     return _TAGS.sub(" ", _FENCED.sub(" ", text))
-
-
-def line_of(event: Event, words: str, section: Section, importance: float) -> Line:
-    """A line for what was said in one turn, after its speaker, cut to `MAX_LINE_CHARS`."""
-    return Line(
-        section=section,
-        text=cut_line(f"{speaker(event.origin, event.message.speaker, words)}: {words}"),
-        sources=(event.id,),
-        first=event.position,
-        last=event.position,
-        importance=importance,
-        origin=event.origin,
-    )
 
 
 def cut_line(text: str) -> str:
@@ -363,14 +349,12 @@ def shown(lines: Sequence[Line], *, max_tokens: int, spare: int, count: TokenCou
     """
     fitting = []
     for line in lines:
-        text, head = line.text, count(f"{line.section}:\n")
-        if line.section is not Section.NOTES or cost(line, count) + head <= max_tokens:
-            fitting.append(line)
-            continue
+        cut, text = line, line.text
         # A summary written as one text for a larger prompt.
-        while text and cost(replace(line, text=f"{text}…"), count) + head > max_tokens:
+        while line.section is Section.NOTES and text and cost(cut, count) + count(f"{line.section}:\n") > max_tokens:
             text = text[: int(len(text) * 0.9)].rstrip()
-        fitting.append(replace(line, text=f"{text}…") if text else line)
+            cut = replace(line, text=f"{text}…")
+        fitting.append(cut if text else line)
     return _spread(fitting, max_tokens, count, spare=spare)
 
 
@@ -418,8 +402,7 @@ def _spread(
         room += spare if pressing else -spare
         waiting: list[deque[int]] = [deque() for _ in range(STRETCHES)]
         for row in order:
-            line = lines[row]
-            if is_critical(line.text) is pressing:
+            if is_critical(lines[row].text) is pressing:
                 waiting[places[row]].append(row)
         # Each time the stretch whose best line is worth most for what it has already: the highest averages (D'Hondt).
         while any(waiting):

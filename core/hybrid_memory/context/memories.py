@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import islice
+from itertools import dropwhile, islice
 from typing import Literal, Self
 
 import numpy as np
@@ -22,9 +22,9 @@ from hybrid_memory.context.layout import (
     SPACE_HEADINGS,
     UNSURE,
     Voice,
+    payload_of,
     prompt_language,
 )
-from hybrid_memory.context.payloads import payload_of
 from hybrid_memory.context.view import PromptView, note_room, relieved
 from hybrid_memory.errors import ModelError
 from hybrid_memory.facts.fact import Fact
@@ -123,8 +123,7 @@ def window(history: Sequence[Message], limit: int) -> list[Message]:
     latest = max((row for row, message in enumerate(history) if message.role is Role.USER), default=0)
     newest = history[min(latest, max(0, len(history) - limit)) :]
     kept = [newest[row] for exchange in exchanges(newest) if exchange.complete for row in exchange.rows]
-    first = next((row for row, message in enumerate(kept) if message.role is Role.USER), len(kept))
-    return kept[first:]
+    return list(dropwhile(lambda message: message.role is not Role.USER, kept))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +160,8 @@ class Memories:
 
     def less(self) -> Memories:
         """Without the last turn, of a space first; without turns, without the last statement."""
-        if self.shared:
-            return replace(self, shared=self.shared[:-1])
-        if self.hits:
-            return replace(self, hits=self.hits[:-1])
-        return replace(self, statements=self.statements[:-1])
+        name = "shared" if self.shared else "hits" if self.hits else "statements"
+        return replace(self, **{name: getattr(self, name)[:-1]})
 
 
 def memory_note(memories: Memories, query: str = "") -> str:
@@ -193,10 +189,8 @@ def shared_note(hits: Sequence[Hit], query: str) -> str:
 
 def _turn_lines(hits: Sequence[Hit], query: str) -> list[str]:
     """Oldest first, and no question with its answer that has its own line."""
-    ids = {source for hit in hits for source in hit.record.sources}
-    ordered = sorted(without_questions(hits, ids), key=lambda hit: hit.record.id)
-    words = frozenset(terms(query))
-    return [memory_line(hit, words) for hit in ordered]
+    ids, words = {source for hit in hits for source in hit.record.sources}, frozenset(terms(query))
+    return [memory_line(hit, words) for hit in sorted(without_questions(hits, ids), key=lambda hit: hit.record.id)]
 
 
 def memory_line(hit: Hit, words: frozenset[str]) -> str:
@@ -282,9 +276,7 @@ async def recalled(run: Runner, services: Services, seen: PromptView) -> Memorie
     """The memories for the question of a prompt; of the owner's own none if it was shown with some before."""
     if seen.shown_note is not None and not seen.request.spaces:
         return Memories()
-    asking = None if seen.asked is None else seen.units[seen.asked].first
-    bare = relieved(seen, note_room(seen)).bare
-    if bare:  # notes that are dropped for the question's: what only they say is not visible
+    if bare := relieved(seen, note_room(seen)).bare:  # notes dropped for the question's: their words are not visible
         units = (replace(unit, note=None, recalled=()) if unit.first in bare else unit for unit in seen.units)
         seen = replace(seen, units=tuple(units))
     own = {event.id for unit in seen.units for event in unit.events}
@@ -294,7 +286,7 @@ async def recalled(run: Runner, services: Services, seen: PromptView) -> Memorie
         words=seen.words,
         k=seen.request.k,
         marks=seen.request.marks,
-        turn=asking,
+        turn=None if seen.asked is None else seen.units[seen.asked].first,
         visible=seen.visible,
         present=seen.visible - (recalled_before - own),
         texts=frozenset(message.text.strip() for unit in seen.units for message in unit.messages),
@@ -310,7 +302,7 @@ async def recalled(run: Runner, services: Services, seen: PromptView) -> Memorie
 
 async def memories(run: Runner, services: Services, asked: Asking) -> Memories:
     """The memories for a question, best first, without what its prompt shows anyway; none for small talk."""
-    if not asked.k or not asked.marks.memory_tokens or not asked.words or asks_nothing(asked.words):
+    if not (asked.k and asked.marks.memory_tokens and asked.words) or asks_nothing(asked.words):
         return Memories()
     embedder = services.embedder
     if embedder is not None and len(asked.words) <= SHORT_CHARS and tells(embedder.name):
@@ -371,18 +363,12 @@ async def _memories(run: Runner, services: Services, asked: Asking) -> Memories:
     calls = {one.id for one in messages if one.tool_calls and not payload_of(one).strip()}
     fresh = [hit for hit in fresh if hit.record.sources[0] not in calls]
     unsure = all((hit.confidence or 0.0) < SURE for hit in fresh[: asked.k])
-    states = {source for fact in asked.sheet.facts for source in fact.sources} if asked.sheet else set()
-    idle = frozenset(
-        hit.record.id
-        for hit in fresh
-        if states
-        and states.isdisjoint(hit.record.sources)
-        and hit.record.origin in INSTRUCTING
-        and (hit.confidence or 0.0) < ANSWERS
-    )
+    facts, withdrawn = (asked.sheet.facts, asked.sheet.withdrawn) if asked.sheet else ((), ())
+    states = {source for fact in facts for source in fact.sources}
+    silent = [hit for hit in fresh if hit.record.origin in INSTRUCTING and states.isdisjoint(hit.record.sources)]
+    idle = frozenset(hit.record.id for hit in silent if states and (hit.confidence or 0.0) < ANSWERS)
     # Without what was withdrawn or stands before the conversation; one that says nothing else is left out.
-    in_front = [fact for fact in asked.sheet.facts if fact.id in asked.standing] if asked.sheet else []
-    in_front += asked.sheet.withdrawn if asked.sheet else []
+    in_front = [*(fact for fact in facts if fact.id in asked.standing), *withdrawn]
     rest: list[Hit] = []
     for hit in fresh:
         text = hit.record.text
@@ -418,8 +404,7 @@ async def _nearest(run: Runner, services: Services, asked: Asking, hits: Sequenc
     for place in range(len(hits) - 1, -1, -1):  # of several turns the best counts
         for source in hits[place].record.sources:
             recall_place[rows.rows_of.get(source, [])] = place
-    places = np.empty(len(rows.facts))
-    places[np.argsort(-nearness, kind="stable")] = np.arange(len(rows.facts))
+    places = np.argsort(np.argsort(-nearness, kind="stable"))
     worth = 1 / (RANKS + places) + 1 / (RANKS + recall_place)
     shown = {session: _may_show(session, asked) for session in {fact.session for fact in rows.facts}}
     chosen: dict[str, Fact] = {}
@@ -497,10 +482,10 @@ def _more_turns(
     rows = list(shown)
     for row, hit in enumerate(hits):
         record, tokens = hit.record, lines[row][1]
-        repeats = any(" ".join(record.text.split()) in lines[other][0] for other in rows) or (
-            record.origin in INSTRUCTING and not own.isdisjoint(record.sources)
-        )
-        if row not in rows and tokens <= room and not repeats:
+        repeats = record.origin in INSTRUCTING and not own.isdisjoint(record.sources)
+        if row in rows or tokens > room or repeats:
+            continue
+        if not any(" ".join(record.text.split()) in lines[other][0] for other in rows):
             rows.append(row)
             room -= tokens
     return rows

@@ -5,10 +5,11 @@ Their projection says what is cached of them, how they forget, and what the audi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
+from operator import attrgetter
 from typing import Any, Self
 
 from hybrid_memory.context.shortening import Costs, Shown
@@ -52,6 +53,11 @@ class Unit:
     def messages(self) -> tuple[Message, ...]:
         """The messages with their ids and times."""
         return tuple(event.message for event in self.events)
+
+    @property
+    def ids(self) -> Iterator[str]:
+        """The ids of its messages."""
+        return map(attrgetter("id"), self.events)
 
     @property
     def role(self) -> Role:
@@ -98,7 +104,7 @@ class Queue:
         """The units before the first one that still waits for results."""
         return tuple(takewhile(lambda unit: not unit.pending, self.units))
 
-    @property
+    @cached_property
     def visible(self) -> tuple[Unit, ...]:
         """What a chat model accepts as a conversation: complete units, from the user's first turn on.
 
@@ -171,7 +177,7 @@ async def load(run: Runner, services: Services, scope: Scope, state: LogState | 
     view = await in_view(run, services, scope)
     compacted = state is None or bool(state.newest(STATES)[0])
     before = await state_of(run, view, scope) if compacted else QueueState()
-    if compacted and view.partial and (last := await _last_state(run, view.truth, scope)) is not None:
+    if compacted and view.partial and (last := await last_state(run, view.truth, scope)) is not None:
         # What a rollback hides keeps its numbers.
         before = replace(before, number=number_of(last))
     kept = {*before.kept, *([before.anchor] if before.anchor else [])}
@@ -185,22 +191,19 @@ async def load(run: Runner, services: Services, scope: Scope, state: LogState | 
 
 async def state_of(run: Runner, view: View, scope: Scope) -> QueueState:
     """The summary of the turns before the queue, without lines most of whose sources are superseded."""
-    state = QueueState.of(await _last_state(run, view.log, scope))
-    lost = set(view.superseded.values())
-
-    def is_outdated(line: Line) -> bool:
-        return bool(line.sources) and 2 * sum(source in lost for source in line.sources) >= len(line.sources)
-
-    if not lost:
+    state = QueueState.of(await last_state(run, view.log, scope))
+    if not (lost := set(view.superseded.values())):
         return state
-    lines = tuple(line for line in state.summary.lines if not is_outdated(line))
+    left = ((line, sum(source in lost for source in line.sources)) for line in state.summary.lines)
+    lines = tuple(line for line, gone in left if 2 * gone < max(len(line.sources), 1))
     return replace(state, summary=replace(state.summary, lines=lines))
 
 
-async def _last_state(run: Runner, log: EventLog, scope: Scope) -> Event | None:
+async def last_state(run: Runner, log: EventLog, scope: Scope, kinds: Collection[EventKind] = STATES) -> Event | None:
+    """The last event with the state of this session's queue."""
     # A handle without a session reads every session, but its queue has a state of its own.
     limit = None if scope.session is None else 1
-    states = await run.call(log.read, scope, kinds=STATES, limit=limit, newest=True)
+    states = await run.call(log.read, scope, kinds=kinds, limit=limit, newest=True)
     return next((event for event in reversed(states) if event.scope.session == scope.session), None)
 
 
@@ -250,17 +253,14 @@ async def hosted(
             for unit in units
         )
     first = await run.call(view.truth.get, session.scope, [began]) if began else []
-    if first:
-        start = first[0].message.replaces or first[0].position
-    else:
-        rows = (unit.first for unit in units if any(event.id in ids for event in unit.events))
-        start = next(rows, MAX_POSITION)
-    if start == MAX_POSITION:
-        return session, start
+    held = {unit.events[0].position: unit.first for unit in units if any(event.id in ids for event in unit.events)}
+    if not first and not held:
+        return session, MAX_POSITION
+    start = (first[0].message.replaces or first[0].position) if first else next(iter(held.values()))
     kept = tuple(
         unit
         for unit in units
-        if unit.first < start or unit.messages[0].event == PRESSURE or any(event.id in ids for event in unit.events)
+        if unit.first < start or unit.events[0].position in held or unit.messages[0].event == PRESSURE
     )
     return replace(session, queue=replace(session.queue, units=kept)), start
 
@@ -289,10 +289,10 @@ def cut(units: Sequence[Unit], costs: Sequence[int], *, max_tokens: int, max_rou
 
 
 async def write_state(
-    run: Runner, services: Services, before: Session, state: QueueState, *, kind: EventKind, payload: dict[str, Any]
+    run: Runner, services: Services, before: Session, kind: EventKind, payload: dict[str, Any]
 ) -> bool:
     """Append the next revision of the state; False if another process was faster, or erased something."""
-    name = revision_id("queue", state.number)
+    name = revision_id("queue", before.state.number + 1)
     draft = present(services).draft(kind, payload, id=name, session=before.scope.session)
     return await append_revision(run, services, before.scope.owner, draft, seen=before.seen) is not None
 
@@ -347,28 +347,25 @@ class QueueProjection(Projection):
                     erasure.rewrite({event.position: new}, "summaries rewritten")
         async for events in self.of(run, services, erasure, EventKind.RECALLED):
             # Besides memories a note has the question, and may name files of any earlier turn in its session.
-            erasure.drop(
-                (
-                    note
-                    for note in events
-                    if note.position > erasure.first.get(note.scope, note.position)
-                    or erasure.made_of((note.payload.get("turn"), *note.sources))
-                    or erasure.has_words([note.payload["query"], note.payload["text"]])
-                ),
-                "notes of what was recalled",
+            gone = (
+                note
+                for note in events
+                if note.position > erasure.first.get(note.scope, note.position)
+                or erasure.made_of((note.payload.get("turn"), *note.sources))
+                or erasure.has_words([note.payload["query"], note.payload["text"]])
             )
+            erasure.drop(gone, "notes of what was recalled")
 
     async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
         """The audit of critical items over all sessions; the newest compaction of each has its session's sum."""
         total = Audit()
         kinds = (EventKind.COMPACTION,)
+        read, name = services.log.read, revision_id("queue", 1)
         for owner in await run.call(services.log.newest, kinds):
-            first = await run.call(
-                services.log.read, owner, ids=[revision_id("queue", 1)], limit=MAX_SESSIONS, newest=True
-            )
+            first = await run.call(read, owner, ids=[name], limit=MAX_SESSIONS, newest=True)
             for scope in {event.scope for event in first}:
                 limit = STATES_BATCH if scope == owner else 1
-                events = await run.call(services.log.read, scope, kinds=kinds, limit=limit, newest=True)
+                events = await run.call(read, scope, kinds=kinds, limit=limit, newest=True)
                 for event in [event for event in events if event.scope == scope][-1:]:
                     total += Audit(**event.payload["summary"]["audit"])
         return {"compactions": total}

@@ -9,8 +9,9 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 from math import fsum
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from hybrid_memory.context.layout import Language, as_event, as_record, prompt_language, with_texts
 from hybrid_memory.context.lines import judged
@@ -108,13 +109,10 @@ def shortened(
     if message.role is Role.TOOL and message.name in {*OWN_TOOLS, reader}:
         named = READ_BEFORE[prompt_language(message.text)].format(name=message.name)
         return message.model_copy(update={"content": named}) if is_long(message.text) else message
-    changes: dict[str, Any] = {}
-    if (content := with_texts(message, short)) != message.content:
-        changes["content"] = content
     calls = [_call(call, max_tokens, count) if is_long(call.written_arguments) else call for call in message.tool_calls]
-    if calls != message.tool_calls:
-        changes["tool_calls"] = calls
-    return message.model_copy(update=changes) if changes else message
+    if (content := with_texts(message, short)) == message.content and calls == message.tool_calls:
+        return message
+    return message.model_copy(update={"content": content, "tool_calls": calls})
 
 
 def faded(
@@ -157,14 +155,14 @@ def _call(call: ToolCall, max_tokens: int, count: TokenCounter) -> ToolCall:
 
     A reader shows what a message says, not what it called.
     """
+    cut: dict[str, Any] = {}
     if isinstance(call.arguments, str):
-        cut: dict[str, Any] = {"excerpt": excerpt(call.arguments, max_tokens, words=(), count=count)}
-        return call.model_copy(update={"arguments": cut})
-    share = max(20, max_tokens // max(1, len(call.arguments)))
-    cut = {}
-    for key, value in call.arguments.items():
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        cut[key] = excerpt(text, share, words=(), count=count) if count(text) > share else value
+        cut["excerpt"] = excerpt(call.arguments, max_tokens, words=(), count=count)
+    else:
+        share = max(20, max_tokens // max(1, len(call.arguments)))
+        for key, value in call.arguments.items():
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            cut[key] = excerpt(text, share, words=(), count=count) if count(text) > share else value
     return call.model_copy(update={"arguments": cut})
 
 
@@ -376,8 +374,7 @@ async def condense(
     return Condensed(tuple(result), before, job.tokens(result), how, note)
 
 
-@dataclass(frozen=True, slots=True)
-class Fragment:
+class Fragment(NamedTuple):
     """A sentence, a list item, a code block or a part of a long one.
 
     Attributes:
@@ -394,12 +391,9 @@ class Fragment:
 
 def fragments(row: int, text: str) -> list[Fragment]:
     """The sentences of a text, long ones in parts; never splits URLs, code, quotations and other protected text."""
-    protected: list[tuple[int, int]] = []
-    at = 0
-    for piece, fixed in pieces_of(text, len, len(text) + 1):
-        if fixed:
-            protected.append((at, at + len(piece)))
-        at += len(piece)
+    pieces = list(pieces_of(text, len, len(text) + 1))
+    ends = accumulate(len(piece) for piece, _ in pieces)
+    protected = [(end - len(piece), end) for (piece, fixed), end in zip(pieces, ends, strict=True) if fixed]
     spans: list[tuple[int, int]] = []
     end = 0
     parts = (part.strip() for sentence in sentences(text) for part in chunks(sentence, len, MAX_FRAGMENT_CHARS))
@@ -419,12 +413,10 @@ def fragments(row: int, text: str) -> list[Fragment]:
 
 def joined(text: str, kept: Sequence[Fragment]) -> str:
     """Pieces of a text joined in order; keeps line breaks between them."""
-    parts: list[str] = []
-    for at, fragment in enumerate(kept):
-        if at:
-            between = text[kept[at - 1].end : fragment.start]
-            parts.append("\n" if "\n" in between and "\n" not in fragment.gap else fragment.gap)
-        parts.append(fragment.text)
+    parts = [fragment.text for fragment in kept[:1]]
+    for before, fragment in pairwise(kept):
+        between = text[before.end : fragment.start]
+        parts += ["\n" if "\n" in between and "\n" not in fragment.gap else fragment.gap, fragment.text]
     return "".join(parts)
 
 
@@ -446,9 +438,15 @@ class _Job:
 
         The tokens of fragments do not always add up to those of the joined text: then the last selected are dropped.
         """
+        offered = [piece for row, text in enumerate(self.texts) for piece in fragments(row, text)]
+        worths = [judged(piece.text[:JUDGED_CHARS]).score for piece in offered]
+        if self.query is not None and offered:
+            pairs = zip(by_words(self.query, [piece.text for piece in offered]).tolist(), worths, strict=True)
+            worths = [RELEVANCE * relevance + (1 - RELEVANCE) * worth for relevance, worth in pairs]
         kept, said, left = list[Fragment](), set[str](), self.max_tokens
         opening = list(self.tokens(self.heads))
-        for piece in self.ranked():
+        for at in sorted(range(len(offered)), key=lambda at: -worths[at]):
+            piece = offered[at]
             cost = self.count(piece.gap + piece.text) + opening[piece.row]
             if cost <= left and piece.text not in said:
                 kept.append(piece)
@@ -467,12 +465,3 @@ class _Job:
             result[row] = written(row)
             (tokens[row],) = self.tokens([result[row]])
         return result
-
-    def ranked(self) -> list[Fragment]:
-        """All fragments, the most important first."""
-        offered = [piece for row, text in enumerate(self.texts) for piece in fragments(row, text)]
-        worths = [judged(piece.text[:JUDGED_CHARS]).score for piece in offered]
-        if self.query is not None and offered:
-            pairs = zip(by_words(self.query, [piece.text for piece in offered]).tolist(), worths, strict=True)
-            worths = [RELEVANCE * relevance + (1 - RELEVANCE) * worth for relevance, worth in pairs]
-        return [offered[at] for at in sorted(range(len(offered)), key=lambda at: -worths[at])]

@@ -33,10 +33,8 @@ from hybrid_memory.text.speakers import escaped, speaker_of
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import shown
 
-STRATEGIES = {
-    name: f"{__name__}:{kind}"
-    for name, kind in (("anchored", "Anchored"), ("recursive", "Recursive"), ("window", "WindowOnly"))
-}
+_KINDS = {"anchored": "Anchored", "recursive": "Recursive", "window": "WindowOnly"}
+STRATEGIES = {name: f"{__name__}:{kind}" for name, kind in _KINDS.items()}
 """The library's own, by name; packages add theirs as entry points of ``hybrid_memory.strategies``."""
 
 _PARTS = ("name", "schema", "extract", "prompt", "read")
@@ -297,10 +295,8 @@ class Recursive:
             raise ValueError(f"expected a summary as text, got {answer!r}")
         size = int(job.room.shown * self.share)
         text = _LABEL.sub("", " ".join(answer.split()))
-        lines = _whole(text, job)
-        while lines and cost(lines[0], job.room.count) > size and len(text) > 1:
+        while (lines := _whole(text, job)) and cost(lines[0], job.room.count) > size and len(text) > 1:
             text = text[: max(1, int(len(text) * 0.9))]
-            lines = _whole(text, job)
         return lines
 
 

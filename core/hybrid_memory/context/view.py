@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from hybrid_memory.artifacts.ledger import render
 from hybrid_memory.config import CompactionConfig
-from hybrid_memory.context.layout import RECORD, Parts, PromptRequest, Voice, memory_mark, prompt_language
+from hybrid_memory.context.layout import RECORD, Parts, PromptRequest, Voice, memory_mark
 from hybrid_memory.context.lines import shown
 from hybrid_memory.context.queue import Session, Unit, costs_of, hosted
 from hybrid_memory.context.shortening import Costs, excerpt, faded
@@ -24,7 +25,7 @@ from hybrid_memory.log.port import LogState
 from hybrid_memory.log.views import visible
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.view import View
-from hybrid_memory.text.speakers import speaker_of
+from hybrid_memory.text.speakers import is_chinese, speaker_of
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import PRIMING, schema_tokens
 
@@ -117,8 +118,7 @@ class PromptView:
     @cached_property
     def visible(self) -> frozenset[str]:
         """Ids of the events whose words the prompt shows anyway, and of those that are left out on purpose."""
-        said = (source for unit in self.units for source in (*(event.id for event in unit.events), *unit.recalled))
-        return self.left_out.union(said)
+        return self.left_out.union(*((*unit.ids, *unit.recalled) for unit in self.units))
 
     @cached_property
     def fixed(self) -> int:
@@ -145,8 +145,8 @@ class PromptView:
     @cached_property
     def whole(self) -> list[int]:
         """Tokens of each unit in full, including its memories."""
-        words = [sum(self.costs.whole(event)[1] for event in unit.events) for unit in self.units]
-        return [tokens + note for tokens, note in zip(words, self.notes, strict=True)]
+        units = zip(self.units, self.notes, strict=True)
+        return [note + sum(self.costs.whole(event)[1] for event in unit.events) for unit, note in units]
 
     @property
     def unit_costs(self) -> list[int]:
@@ -183,44 +183,36 @@ class PromptView:
         artifacts = render(summary.artifacts, max_tokens=space, count=count)
         most, spare = int(share * self.config.summary_ratio * self.share), space - count(artifacts)
         lines = shown(self.lines, max_tokens=most, spare=spare, count=count)
-        chinese = prompt_language("".join(line.text for line in lines)) == "zh"
-        return replace(
-            self.parts, summary=written(lines, chinese=chinese, handles=bool(self.costs.reader)), artifacts=artifacts
-        )
+        chinese = is_chinese("".join(line.text for line in lines))
+        text = written(lines, chinese=chinese, handles=bool(self.costs.reader))
+        return replace(self.parts, summary=text, artifacts=artifacts)
 
 
 async def look(
     run: Runner, services: View, session: Session, request: PromptRequest, state: LogState | None = None
 ) -> PromptView:
     """The session as its host shows it, with the profile of the user; for ``state`` see `sheet`."""
-    rows, kept = None, list[Fact]()
-    marks = request.marks
-    if marks.memory_tokens and request.profile is None:
+    rows, kept, left_out = None, list[Fact](), frozenset[str]()
+    lines, most = session.state.summary.lines, request.marks.memory_tokens
+    if most and request.profile is None:
         rows = await sheet(run, services, session.scope, state)
         # What this session said stands in the prompt itself, until it is compacted.
         own, cursor = session.scope.session, session.state.cursor
         earlier = [fact for fact in rows.always if own is None or fact.session != own or max(fact.positions) <= cursor]
-        room = min(marks.memory_tokens, int(PROFILE_RATIO * request.max_tokens))
         said = [unit.messages[0].text for unit in session.queue.visible if unit.opens]
-        said += [*filter(None, [request.query]), *(line.text for line in session.state.summary.lines)]
+        said += [*filter(None, [request.query]), *(line.text for line in lines)]
+        room = min(most, int(PROFILE_RATIO * request.max_tokens))
         text, kept = await run.call(standing_text, earlier, said, room, services.count)
         request = replace(request, profile=text)
-    shown_session, lines, among = session, session.state.summary.lines, request.host.among
-    left_out = frozenset[str]()
-    if among is not None:
-        ids = frozenset(among)
-        shown_session, start = await hosted(run, services, session, ids, request.host.began)
+    if request.host.among is not None:
+        ids, every = frozenset(request.host.among), session.queue.units
+        session, start = await hosted(run, services, session, ids, request.host.began)
         lines = tuple(line for line in lines if line.first < start or not ids.isdisjoint(line.sources))
         # What is left out on purpose does not come back as a memory.
-        everything, there = (
-            frozenset(event.id for unit in part.queue.units for event in unit.events)
-            for part in (session, shown_session)
-        )
-        left_out = everything - there
+        left_out = left_out.union(*(unit.ids for unit in every)).difference(*(unit.ids for unit in session.queue.units))
     lines = tuple(line for line in lines if visible(line.last, services.hidden))
-    seen = view(shown_session, costs_of(services), services.config.compaction, request, lines)
-    standing = frozenset(fact.id for fact in kept)
-    return replace(seen, sheet=rows, standing=standing, left_out=left_out)
+    seen = view(session, costs_of(services), services.config.compaction, request, lines)
+    return replace(seen, sheet=rows, standing=frozenset(fact.id for fact in kept), left_out=left_out)
 
 
 def view(
@@ -246,9 +238,8 @@ def view(
         question = Message(content=words, name=name)
     reader = "" if request.reader is None else request.reader.name
     events = [event for unit in units for event in unit.events]
-    said = [event.message for event in events]
     # Without a tool that shows it again, what a user sent would be lost.
-    asking = asked is None and query is not None
+    asking, said = asked is None and query is not None, [event.message for event in events]
     lines_of = faded(said, request.marks.media_turns, asking=asking, users=bool(reader))
     handles = {events[number].position: blocks for number, blocks in lines_of.items()}
     costs = replace(costs, handles=handles, reader=reader)
@@ -280,13 +271,10 @@ def _own_parts(session: Session, costs: Costs, request: PromptRequest, reader: s
             instructions.append(text)
         else:
             others.append(Voice(RECORD, text, speaker_of(event)))
-    blocks: dict[str, str] = {}
-    for label, text in (request.blocks or {}).items():
-        writer = request.writers.get(label, Origin.OPERATOR)
-        if writer in INSTRUCTING:
-            blocks[label] = text
-        else:
-            others.append(Voice(label, text, writer.value))
+    blocks = dict(request.blocks or {})
+    for label, writer in request.writers.items():
+        if writer not in INSTRUCTING:
+            others.append(Voice(label, blocks.pop(label), writer.value))
     return Parts(
         identity=request.identity,
         instructions="\n\n".join(filter(None, instructions)),
@@ -310,8 +298,7 @@ def budget_of(window: int, answer: int | None = None) -> int:
 # keeps working. Each relief frees more space than is needed at once.
 
 
-@dataclass(frozen=True)
-class Long:
+class Long(NamedTuple):
     """A message that may be shortened, and the question of its round."""
 
     event: Event
@@ -320,8 +307,7 @@ class Long:
     question: str
 
 
-@dataclass
-class Relief:
+class Relief(NamedTuple):
     """What makes space for the turns of a conversation.
 
     Attributes:
@@ -329,8 +315,8 @@ class Relief:
         bare: positions of the turns whose recalled note is left out.
     """
 
-    short: dict[int, Long] = field(default_factory=dict)
-    bare: set[int] = field(default_factory=set)
+    short: dict[int, Long]
+    bare: set[int]
 
 
 def relieved(seen: PromptView, note: int) -> Relief:
@@ -338,7 +324,7 @@ def relieved(seen: PromptView, note: int) -> Relief:
 
     ``note`` are the tokens of the memories recalled for the question now.
     """
-    relief, most = Relief(), seen.config.recall_ratio * seen.share
+    relief, most = Relief({}, set()), seen.config.recall_ratio * seen.share
     notes = [note if note and row == seen.asked else before for row, before in enumerate(seen.notes)]
     words = [whole - before for whole, before in zip(seen.whole, seen.notes, strict=True)]
     late = note if seen.asked is None else 0  # of a question that comes after all turns

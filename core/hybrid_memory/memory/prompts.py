@@ -12,10 +12,10 @@ from hybrid_memory.context import compact as compacting
 from hybrid_memory.context import conversation as logged
 from hybrid_memory.context import explain as expanding
 from hybrid_memory.context.context import Context, Piece
-from hybrid_memory.context.explain import Payload
-from hybrid_memory.context.layout import RECALLED_TURNS, Host, Layout, PromptRequest, Reader
+from hybrid_memory.context.explain import Page, Payload, grep, page
+from hybrid_memory.context.layout import RECALLED_TURNS, Host, Layout, PromptRequest, Reader, payload_of
 from hybrid_memory.context.memories import rules_of
-from hybrid_memory.context.payloads import Page, grep, page, payload_of
+from hybrid_memory.context.queue import state_of
 from hybrid_memory.context.strategies import Strategy
 from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.documents import editing
@@ -32,6 +32,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
 from hybrid_memory.sharing import Asked, Right, reached
 from hybrid_memory.store.keepout import kept_out
+from hybrid_memory.store.view import in_view
 from hybrid_memory.validation import whole
 
 PAGE_CHARS = 4000
@@ -104,21 +105,20 @@ class Prompts(Turns):
             AccessDeniedError: a named space may not be read. Nothing was written.
         """
         services = self._services
-        shared = []
-        if spaces:
-            readable = await reached(run, services, self._principal, spaces, "assemble")
-            shared = [space for space in readable if space != self.scope.owner]
+        readable = await reached(run, services, self._principal, spaces, "assemble") if spaces else []
+        shared = [space for space in readable if space != self.scope.owner]
         if query is not None:  # as it is stored, so that it is recognised there
             query = (await kept_out(run, services, self.scope)).masked(query)
         request = PromptRequest.of(
             query, max_tokens=services.config.compaction.max_tokens if max_tokens is None else max_tokens,
             identity=identity, instructions=instructions, blocks=blocks, profile=profile, tools=tools, k=k,
             layout=layout, host=host, reader=reader, wait=wait, paging=paging, spaces=shared,
-            rules=await rules_of(run, services, shared) if shared else (),
+            rules=await rules_of(run, services, shared) if shared else (), marks=services.config.prompt,
         )  # fmt: skip
         with at_priority(INTERACTIVE):
-            made = await assembling.assemble(run, services, self.scope, request)
-        return self._runtime.after_assemble(self.scope, request, made)
+            context, behind = await assembling.assemble(run, services, self.scope, request)
+        self._runtime.after_assemble(self.scope, request, behind=behind)
+        return context
 
     @verb(Right.READ)
     async def blocks(self, run: Runner, *, begin: Sequence[Block] = ()) -> dict[str, Block]:
@@ -156,7 +156,7 @@ class Prompts(Turns):
     @verb(Right.READ)
     async def summary(self, run: Runner) -> Summary:
         """The summary that replaces compacted turns, with an audit of what survived; empty until the first one."""
-        return await compacting.summary(run, self._services, self.scope)
+        return (await state_of(run, await in_view(run, self._services, self.scope), self.scope)).summary
 
     @verb(Right.WRITE)
     async def reset(self, run: Runner, *, keep: Sequence[str] = ()) -> None:
@@ -206,9 +206,7 @@ class Prompts(Turns):
         if event.kind not in (EventKind.PAYLOAD, EventKind.MESSAGE):
             raise InvalidInputError(f"{result_id!r} is neither a message nor a payload")
         text = event.payload["text"] if event.kind is EventKind.PAYLOAD else payload_of(event.message)
-        if pattern is None:
-            return page(text, where, max_chars=max_chars)
-        return grep(text, pattern, max_chars=max_chars)
+        return page(text, where, max_chars=max_chars) if pattern is None else grep(text, pattern, max_chars=max_chars)
 
     @verb(Right.WRITE)
     async def offload(self, run: Runner, text: str, *, max_tokens: int = DIGEST_TOKENS) -> Payload:

@@ -15,8 +15,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from hybrid_memory.context.assemble import Assembled, compact_ahead
-from hybrid_memory.context.context import Context
+from hybrid_memory.context.assemble import compact_ahead
 from hybrid_memory.context.layout import PromptRequest
 from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import HybridMemoryError, MemoryClosedError
@@ -151,14 +150,13 @@ class Runtime:
             self._counting = True
             self._again(USES_EVERY, note_all_uses)
 
-    def after_assemble(self, scope: Scope, request: PromptRequest, prompt: Assembled) -> Context:
-        """The prompt; if its caller cannot wait, what is to be compacted is left for the pause after the answer."""
-        if prompt.behind and not request.wait:
+    def after_assemble(self, scope: Scope, request: PromptRequest, *, behind: bool) -> None:
+        """If its caller cannot wait, what is to be compacted is left for the pause after the answer."""
+        if behind and not request.wait:
             self._behind[scope] = request
         self.make_vectors()
         self.learn_left()
         self.after_recall()
-        return prompt.context
 
     async def compact_due(self, run: Runner, owner: Scope | None) -> None:
         """Compact now what was left for a pause, of this owner or of all."""

@@ -11,8 +11,8 @@ from typing import Any
 
 from pydantic import Field
 
+from hybrid_memory.context.explain import Page, grep, page
 from hybrid_memory.context.memories import question_line, without_questions
-from hybrid_memory.context.payloads import Page, grep, page
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.fact import Explanation, Fact
 from hybrid_memory.facts.profile import UserProfile

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.context.payloads import page
+from hybrid_memory.context.explain import page
 from hybrid_memory.context.shortening import digest
 from hybrid_memory.log.media import digest_media, is_media
 from tests.world import cases

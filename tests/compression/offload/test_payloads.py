@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import Message, Role, ToolCall
-from hybrid_memory.context.payloads import Page, grep, page, payload_of
+from hybrid_memory.context.explain import Page, grep, page
+from hybrid_memory.context.layout import payload_of
 from hybrid_memory.errors import InvalidInputError
 
 TEXT = st.text(st.sampled_from('ab{}[]":,1 \n\n\r\t航班é\u2028'), max_size=200)
@@ -95,11 +96,8 @@ def test_any_place_gives_a_page_or_our_error(where: str, text: str) -> None:
 
 def test_the_payload_of_a_message_is_the_text_of_its_content() -> None:
     assert payload_of(Message(role=Role.TOOL, content="a\nb")) == "a\nb"
-    blocks: list[dict[str, Any]] = [
-        {"type": "text", "text": "a"},
-        {"type": "image_url", "image_url": {"url": "u"}},
-        {"type": "text", "text": "b"},
-    ]
+    image = {"type": "image_url", "image_url": {"url": "u"}}
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": "a"}, image, {"type": "text", "text": "b"}]
     assert payload_of(Message(content=blocks)) == "a\nb"
     assert payload_of(Message(role=Role.ASSISTANT, content="x", tool_calls=[ToolCall(name="f")])) == "x"
 
