@@ -39,6 +39,7 @@ from hybrid_memory.log.event import TimeOrderedIds
 from hybrid_memory.log.port import Clock, EventLog, Key
 from hybrid_memory.log.views import ArchivedLog, ReadOnlyLog
 from hybrid_memory.memory import HybridMemory
+from hybrid_memory.memory.runtime import close_ports
 from hybrid_memory.models import tokenizers
 from hybrid_memory.models.batching import BatchingEmbedder
 from hybrid_memory.models.embedders import WrappedEmbedder
@@ -78,15 +79,8 @@ ENGINES = {
 }
 """The engines of this library, by URL scheme."""
 
-EXTRAS = {
-    "postgresql": "postgres",
-    "postgres": "postgres",
-    "redis": "redis",
-    "rediss": "redis",
-    "milvus": "milvus",
-    "clickhouse": "clickhouse",
-    "chdb": "clickhouse",
-}
+EXTRAS = ("postgres", "redis", "milvus", "clickhouse")
+"""The modules of engines whose packages the extra of the same name installs."""
 
 EXTRACTORS = {"statements": "hybrid_memory.facts.statements:Statements"}
 
@@ -149,7 +143,9 @@ def open_memory(
     """
     _checked((), locals())
     check_profile_type(profile)
-    config = source if isinstance(source, MemoryConfig) else _settings(source)
+    if isinstance(source, Path) or (isinstance(source, str) and source.endswith((".yaml", ".yml"))):
+        source = MemoryConfig.from_yaml(source)
+    config = source if isinstance(source, MemoryConfig) else MemoryConfig(url=source)
     statistics, keeping, timeout = Statistics(), KeepOuts(), config.orchestration.model_timeout
     counted = _counter(tokenizers.token_counter(token_counter), statistics)
     resolve_strategy(config.compaction.strategy)
@@ -171,7 +167,7 @@ def open_memory(
     shortener: Any = None if compressor is None else Limited("compressor", compressor, "compress", timeout)
     engines = open_engines(config, key, engine=engine, read_only=read_only)
     with ExitStack() as failed:
-        failed.callback(engines.close)
+        failed.callback(close_ports, engines)
         if model is not None:
             stored = engines.index.embedder()
             if stored is not None and stored[0] != model.name:
@@ -216,12 +212,6 @@ def _off_the_loop(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T
 
 
 aopen_memory = _off_the_loop(open_memory)
-
-
-def _settings(source: str | Path) -> MemoryConfig:
-    if isinstance(source, Path) or source.endswith((".yaml", ".yml")):
-        return MemoryConfig.from_yaml(source)
-    return MemoryConfig(url=source)
 
 
 def _batched(model: Embedder, config: MemoryConfig, statistics: Statistics, cache: LruCache[bytes, Floats]) -> Embedder:
@@ -368,12 +358,6 @@ class Engines:
     archive: ArchivedLog | None = None
     outbox: EventLog | None = None
 
-    def close(self) -> None:
-        """Release them all."""
-        for part in (self.index, self.log, self.outbox):
-            if part is not None:
-                part.close()
-
 
 def open_engines(
     config: MemoryConfig, key: Key | None, *, engine: Engine | None = None, read_only: bool = False
@@ -436,5 +420,5 @@ def check_store(config: MemoryConfig, *, key: Key | None = None) -> list[Finding
     except StoreError as error:
         findings.append(Finding("store", "wrong", str(error)))
     finally:
-        engines.close()
+        close_ports(engines)
     return findings

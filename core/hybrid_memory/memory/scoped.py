@@ -21,7 +21,7 @@ from hybrid_memory.facts.fact import Category, Explanation, Fact, Facts
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.sheet import profile as profile_of_user
 from hybrid_memory.index.record import Record, RecordKind
-from hybrid_memory.log.event import EventKind
+from hybrid_memory.log.event import EventKind, author_of
 from hybrid_memory.log.message import Origin
 from hybrid_memory.log.port import Draft, Receipt, receipt_of
 from hybrid_memory.log.views import Horizon
@@ -34,7 +34,7 @@ from hybrid_memory.recall.plan import Intent, Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tasks import PATIENT, at_priority
 from hybrid_memory.scope import Scope
-from hybrid_memory.sharing import Asked, Denial, Grant, Member, Right, Standing
+from hybrid_memory.sharing import Asked, Denial, Grant, Right, Standing
 from hybrid_memory.store import forget as forgetting
 from hybrid_memory.store import keepout as keeping
 from hybrid_memory.store import view as rolling
@@ -330,25 +330,21 @@ class SpaceMemory(ScopedMemory):
         self, runtime: Runtime, scope: Scope, horizon: Horizon | None = None, *, principal: Scope, remember: bool = True
     ) -> None:
         super().__init__(runtime, scope, horizon, remember=remember)
-        self._member = Member(principal, scope.owner)
+        self._principal = principal
         self._standing: Standing | None = None
-
-    @property
-    def _principal(self) -> Scope:
-        return self._member.principal
 
     @property
     def _services(self) -> Services:
         if self._standing is None:  # a verb that names no right
-            raise AccessDeniedError(self._member.author, "do this", str(self.scope.space), "nobody may")
-        return sharing.entered(super()._services, self._member, self._standing)
+            raise AccessDeniedError(author_of(self._principal), "do this", str(self.scope.space), "nobody may")
+        return sharing.entered(super()._services, self._principal, self._standing)
 
     async def _admitted(self, run: Runner, asked: Asked | None) -> Self:
         if asked is None:
             return self
         handle = copy(self)
         handle._standing = await sharing.admitted(  # noqa: SLF001 - a copy of this one
-            run, self._runtime.services, self._member, asked
+            run, self._runtime.services, self._principal, self.scope.owner, asked
         )
         await super(SpaceMemory, handle)._admitted(run, asked)
         return handle
@@ -363,10 +359,9 @@ class SpaceMemory(ScopedMemory):
         if not self.remembers:
             raise InvalidInputError("create: nothing is stored with remember=False: use scoped() without it")
         services = present(replace(self._runtime.services, horizon=self._horizon))
-        principal = self._member.principal
-        first = {"user": principal.user, "agent": principal.agent, "right": Right.ADMIN}
+        first = {"user": self._principal.user, "agent": self._principal.agent, "right": Right.ADMIN}
         revision = self._revision(services, Standing(), first)
-        if await append_revision(run, services, self._member.space, revision) is None:
+        if await append_revision(run, services, self.scope.owner, revision) is None:
             raise InvalidInputError(
                 f"the space {self.scope.space!r} already exists: choose another name, or ask its admin"
             )
@@ -433,10 +428,10 @@ class SpaceMemory(ScopedMemory):
         """
         if user is None and agent is None:
             raise InvalidInputError("no member given: give user=, agent= or both")
-        services, space, grantee = present(self._services), self._member.space, Scope(user=user, agent=agent)
+        services, space, grantee = present(self._services), self.scope.owner, Scope(user=user, agent=agent)
         for _ in range(RACES):
             asked = Asked("revoke" if right is None else "grant", Right.ADMIN)
-            known = await sharing.admitted(run, services, self._member, asked)
+            known = await sharing.admitted(run, services, self._principal, space, asked)
             current = known.grants.get((user, agent))
             if right is None and current is None:
                 raise InvalidInputError(f"there is no grant for {grantee}: see grants()")
@@ -450,11 +445,11 @@ class SpaceMemory(ScopedMemory):
 
     def _revision(self, services: Services, known: Standing, payload: dict[str, Any]) -> Draft:
         name = revision_id("grant", known.number + 1)
-        return services.draft(EventKind.GRANT, payload, id=name, author=self._member.author)
+        return services.draft(EventKind.GRANT, payload, id=name, author=author_of(self._principal))
 
     def __repr__(self) -> str:
         past = "" if self._horizon is None else f" as of {self._horizon}"
-        return f"<SpaceMemory {self.scope} for {self._member.author} in {self._runtime}{past}>"
+        return f"<SpaceMemory {self.scope} for {author_of(self._principal)} in {self._runtime}{past}>"
 
     acreate = create.twin
     agrant = grant.twin

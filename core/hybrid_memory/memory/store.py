@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 from uuid import uuid4
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -127,12 +126,7 @@ class HybridMemory(Verbs):
 
     _described = "an open memory, as open_memory(url) gives it"
 
-    def __init__(
-        self,
-        services: Services,
-        as_embedder: Callable[[Any], Embedder],
-        of: Runtime | None = None,
-    ) -> None:
+    def __init__(self, services: Services, as_embedder: Callable[[Any], Embedder], of: Runtime | None = None) -> None:
         self._runtime = Runtime(services, of)
         self._runtime.start()
         self._as_embedder = as_embedder
@@ -196,8 +190,7 @@ class HybridMemory(Verbs):
             InvalidInputError: it is not a language model, see `open_memory`.
         """
         services = self._services
-        settled = services.language_model is not None or self._of is not None
-        if settled or (model := self.language_model(language_model)) is None:
+        if services.language_model or self._of or (model := self.language_model(language_model)) is None:
             return
         from hybrid_memory.facts.reader import ModelExtractor  # noqa: PLC0415 - only who has a model pays for it
 
@@ -221,9 +214,8 @@ class HybridMemory(Verbs):
             return services.language_model
         from hybrid_memory.models.language import MeasuredModel, as_language_model  # noqa: PLC0415 - only with a model
 
-        limit, hurried = timeout, timeout
-        if limit is None:
-            limit, hurried = services.config.compaction.model_timeout, services.config.orchestration.model_timeout
+        limit = timeout or services.config.compaction.model_timeout
+        hurried = timeout or services.config.orchestration.model_timeout
         known = as_language_model(model, timeout=limit, hurried=hurried)
         return MeasuredModel(known, services.statistics, services.count)
 
@@ -445,17 +437,13 @@ class HybridMemory(Verbs):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.aclose()
 
     def __copy__(self) -> Self:
