@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hybrid_memory.errors import InvalidConfigError, MissingDependencyError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUPS = {
     "engine": "hybrid_memory.engines",
@@ -26,6 +28,8 @@ GROUPS = {
 
 def registered(what: str) -> dict[str, EntryPoint]:
     """The entry points that installed packages register under a key of `GROUPS`, by name; nothing is imported."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - 10 ms that an import of the package need not pay
+
     return {entry.name: entry for entry in entry_points(group=GROUPS[what])}
 
 

@@ -253,11 +253,6 @@ class Documents:
         added = {path: (*self.histories.get(path, ()), *revisions) for path, revisions in fresh.items()}
         return Documents(position, {**self.histories, **added})
 
-    def number(self, path: str) -> int:
-        """The number of the last change at this path; 0 before the first."""
-        history = self.histories.get(path, ())
-        return history[-1].number if history else 0
-
     def get(self, path: str) -> Revision | None:
         """The last change of an existing document."""
         history = self.histories.get(path, ())

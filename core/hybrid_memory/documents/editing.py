@@ -121,9 +121,8 @@ async def changed(
         if not revisions:
             return kept.get(path)
         at = services.clock()
-        made = [
-            replace(one, number=1 + everything.number(one.path), at=at, author=services.author) for one in revisions
-        ]
+        numbers = {path: changes[-1].number for path, changes in everything.histories.items()}
+        made = [replace(one, number=1 + numbers.get(one.path, 0), at=at, author=services.author) for one in revisions]
         new = {draft.id for draft in drafts}
         before = {name for one in made if (old := kept.get(one.path)) is not None for name in old.ids}
         after = {name for one in made for name in one.ids if name not in new}

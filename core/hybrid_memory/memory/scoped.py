@@ -411,14 +411,9 @@ class SpaceMemory(ScopedMemory):
         """All refused requests, oldest first."""
         events = await run.call(present(self._services).truth.read, self.scope.owner, kinds=(EventKind.DENIED,))
         return [
-            Denial(
-                event.author,
-                event.payload["verb"],
-                Right(event.payload["needed"]),
-                Right(held) if (held := event.payload["held"]) else None,
-                event.at,
-            )
+            Denial(event.author, said["verb"], Right(said["needed"]), said["held"] and Right(said["held"]), event.at)
             for event in events
+            for said in [event.payload]
         ]
 
     async def _give(self, run: Runner, user: str | None, agent: str | None, right: Right | None) -> Receipt:

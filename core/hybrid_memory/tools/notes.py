@@ -28,7 +28,6 @@ from hybrid_memory.tools.tool import (
     newest,
     position,
     updates,
-    with_older,
 )
 from hybrid_memory.validation import CheckedModel, shown
 
@@ -115,8 +114,11 @@ class Forgetting(CheckedModel):
 async def forget(call: Call, memory: ScopedMemory, request: Forgetting) -> str:
     """Show what would be destroyed; given the code from that, destroy it."""
     memory = await home(call, memory, position(request.handles[0]))
-    places = with_older([position(name) for name in request.handles], await updates(call, memory, "update"))
-    handles = [named(place) for place in places]
+    places, replaced = set(map(position, request.handles)), await updates(call, memory, "update")
+    for old in sorted(replaced, reverse=True):  # a note is newer than what it replaces
+        if replaced[old].turn in places:
+            places.add(old)  # otherwise it would be recalled again
+    handles = [named(place) for place in sorted(places)]
     pages = [await call(memory.fetch, name, max_chars=PREVIEW_CHARS) for name in handles]
     planned: Receipt = await call(memory.forget, ids=handles, dry_run=True)
     # Who names the code was shown the words: a guessed handle destroys nothing.

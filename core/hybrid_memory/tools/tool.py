@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -188,15 +188,6 @@ def newest(place: int, replaced: Mapping[int, Record]) -> Record | None:
         note = replaced[place]
         place = note.turn
     return note
-
-
-def with_older(places: Collection[int], replaced: Mapping[int, Record]) -> list[int]:
-    """These positions and those of the turns they replaced, which would be recalled again otherwise; ascending."""
-    result = set(places)
-    for old in sorted(replaced, reverse=True):  # a note is newer than what it replaces
-        if replaced[old].turn in result:
-            result.add(old)
-    return sorted(result)
 
 
 def named(place: int) -> str:
