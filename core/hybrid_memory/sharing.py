@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
 from hybrid_memory.errors import AccessDeniedError, InvalidInputError
 from hybrid_memory.log.event import Event, EventKind, author_of
-from hybrid_memory.log.message import Origin
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.projection import FoldedProjection, number_of
@@ -176,9 +175,3 @@ async def origin(run: Runner, services: Services, scope: Scope, other: Scope, ve
         raise InvalidInputError(f"this belongs to {other.owner}, not to {scope.owner}")
     await admitted(run, services, scope.owner, other.owner, Asked(verb, Right.READ))
     return other
-
-
-def entered(services: Services, principal: Scope, known: Standing) -> Services:
-    """The services with which this user and agent write; to others only an admin speaks as operator."""
-    speaks = Origin.OPERATOR if known.right(principal) is Right.ADMIN else Origin.PERSON
-    return replace(services, author=author_of(principal), speaks=speaks)

@@ -238,7 +238,6 @@ async def put(run: Runner, owned: Owned, block: Block) -> Block:
 
 async def begin(run: Runner, owned: Owned, blocks: Sequence[Block]) -> None:
     """Give these blocks, all or none, to an owner who never had any; otherwise do nothing."""
-    present(owned.services)
     revisions = [_checked_block(owned.services, block) for block in blocks]
 
     async def make(_: Documents) -> Written:

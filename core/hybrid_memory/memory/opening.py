@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial, wraps
 from operator import index
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ParamSpec, TypeVar
 
 from hybrid_memory.arguments import Arguments, checked
@@ -160,11 +161,11 @@ def open_memory(
     wanted = config.learning.extractor if extractor is None else extractor
     rules: Any = _made("extractor", wanted, EXTRACTORS)
     if not isinstance(wanted, str) or wanted not in EXTRACTORS:
-        rules = Limited("extractor", rules, "extract", timeout)
+        rules = _limited("extractor", rules, "extract", timeout)
     reranker = _made("ranker", config.recall.ranker if ranker is None else ranker, {})
     if reranker is not None and not isinstance(reranker, WrappedReranker):
         reranker = WrappedReranker(reranker, timeout)
-    shortener: Any = None if compressor is None else Limited("compressor", compressor, "compress", timeout)
+    shortener: Any = None if compressor is None else _limited("compressor", compressor, "compress", timeout)
     engines = open_engines(config, key, engine=engine, read_only=read_only)
     with ExitStack() as failed:
         failed.callback(close_ports, engines)
@@ -280,21 +281,14 @@ def _made(what: str, offer: Any, own: dict[str, str]) -> Any:
     return offered() if callable(offered) else offered
 
 
-class Limited:
-    """A model of the caller's, of which one method is used, within a time limit; its errors are `ModelError`."""
-
-    def __init__(self, what: str, model: Any, method: str, timeout: timedelta) -> None:
-        function = getattr(model, method, None)
-        if not callable(function):
-            raise InvalidInputError(f"{shown(model)} has no method {method}(...), which is required")
-        self.name = getattr(model, "name", "")
-        limit = model_limit(f"{what} {self.name!r}" if self.name else f"the {what}", timeout)
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            return limit.answer(function, *args, **kwargs)
-
-        call.__name__ = method
-        setattr(self, method, call)
+def _limited(what: str, model: Any, method: str, timeout: timedelta) -> Any:
+    """The one method that is used of a caller's model, within a time limit; its errors are `ModelError`."""
+    function = getattr(model, method, None)
+    if not callable(function):
+        raise InvalidInputError(f"{shown(model)} has no method {method}(...), which is required")
+    name = getattr(model, "name", "")
+    limit = model_limit(f"{what} {name!r}" if name else f"the {what}", timeout)
+    return SimpleNamespace(name=name, **{method: partial(limit.answer, function)})
 
 
 def projections(

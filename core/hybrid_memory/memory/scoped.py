@@ -14,6 +14,7 @@ from hybrid_memory.config import Weights
 from hybrid_memory.context import explain as explaining
 from hybrid_memory.context.summary import Line
 from hybrid_memory.display import progress_bar
+from hybrid_memory.documents.editing import RACES
 from hybrid_memory.errors import AccessDeniedError, InvalidInputError, StoreUnavailableError
 from hybrid_memory.facts import facts as knowing
 from hybrid_memory.facts import learn as learning
@@ -43,8 +44,6 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present
 
 Forgettable = str | Hit | Fact | Line | Record
-RACES = 100
-"""How many decisions of other admins may interfere before the call fails."""
 
 
 class ScopedMemory(Prompts):
@@ -337,7 +336,9 @@ class SpaceMemory(ScopedMemory):
     def _services(self) -> Services:
         if self._standing is None:  # a verb that names no right
             raise AccessDeniedError(author_of(self._principal), "do this", str(self.scope.space), "nobody may")
-        return sharing.entered(super()._services, self._principal, self._standing)
+        admin = self._standing.right(self._principal) is Right.ADMIN  # to others nobody else speaks as operator
+        speaks = Origin.OPERATOR if admin else Origin.PERSON
+        return replace(super()._services, author=author_of(self._principal), speaks=speaks)
 
     async def _admitted(self, run: Runner, asked: Asked | None) -> Self:
         if asked is None:

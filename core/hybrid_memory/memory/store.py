@@ -21,7 +21,7 @@ from hybrid_memory.context.summary import Audit
 from hybrid_memory.display import progress_bar
 from hybrid_memory.documents import items
 from hybrid_memory.documents.items import ItemOperation, ItemResult
-from hybrid_memory.errors import InvalidConfigError, InvalidInputError
+from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.profiling import field_guide
@@ -45,7 +45,6 @@ from hybrid_memory.store.migrate import Migration
 from hybrid_memory.store.projection import projections
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokens import TokenCounter
-from hybrid_memory.validation import shown
 
 T = TypeVar("T")
 
@@ -169,14 +168,13 @@ class HybridMemory(Verbs):
         """The function that counts the tokens of a text."""
         return self._services.count
 
+    @checked
     def trace(self, tracer: Tracer) -> None:
         """Call a tracer for every operation from now on; see `hybrid_memory.telemetry.observe`.
 
         Raises:
             InvalidInputError: it cannot be called.
         """
-        if not callable(tracer):
-            raise InvalidInputError(f"tracer must be a callable that takes a span, got {shown(tracer)}")
         self._services.tracers.append(tracer)
 
     def now(self) -> datetime:
