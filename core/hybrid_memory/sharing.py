@@ -145,8 +145,7 @@ async def readable(run: Runner, services: Services, principal: Scope) -> list[Sc
     spaces = [
         owner for owner in await run.call(services.truth.heads) if owner.space and owner.tenant == principal.tenant
     ]
-    rights = {space: (await standing(run, services, space)).right(principal) for space in spaces}
-    return sorted((space for space, right in rights.items() if right is not None), key=str)
+    return sorted([space for space in spaces if (await standing(run, services, space)).right(principal)], key=str)
 
 
 async def reached(run: Runner, services: Services, principal: Scope, spaces: Any, verb: str) -> list[Scope]:

@@ -220,8 +220,7 @@ class Revision:
         values |= {} if self.base is None else {"base": self.base}
         optional = {"call": self.call, "moved": self.moved, "removed": self.removed}
         values |= {field: value for field, value in optional.items() if value}
-        name = revision_id(name, self.number)
-        return Draft(name, False, None, kind, at, values, self.sources, self.author)
+        return Draft(revision_id(name, self.number), False, None, kind, at, values, self.sources, self.author)
 
 
 def revision(event: Event) -> Revision:

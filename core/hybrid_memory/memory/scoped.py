@@ -25,11 +25,10 @@ from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import EventKind, author_of
 from hybrid_memory.log.message import Origin
 from hybrid_memory.log.port import Draft, Receipt, receipt_of
-from hybrid_memory.log.views import Horizon
 from hybrid_memory.memory.faces import verb
 from hybrid_memory.memory.files import MemoryFiles
 from hybrid_memory.memory.prompts import Prompts
-from hybrid_memory.memory.runtime import Runtime, flush_owners
+from hybrid_memory.memory.runtime import flush_owners
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.plan import Intent, Request
 from hybrid_memory.runtime.runners import Runner
@@ -283,7 +282,9 @@ class ScopedMemory(Prompts):
             InvalidInputError: the name is malformed, or the scope names neither a user nor an agent.
         """
         scope = sharing.named(self._principal, name, session)
-        return SpaceMemory(self._runtime, scope, self._horizon, principal=self._principal, remember=self.remembers)
+        space = SpaceMemory(self._runtime, scope, self._horizon, remember=self.remembers)
+        space._principal = self._principal  # noqa: SLF001 - a new one
+        return space
 
     @verb()
     async def spaces(self, run: Runner) -> list[str]:
@@ -296,8 +297,9 @@ class ScopedMemory(Prompts):
         return MemoryFiles(self)
 
     def __repr__(self) -> str:
+        acting = "" if self._principal == self.scope.owner else f" for {author_of(self._principal)}"
         past = "" if self._horizon is None else f" as of {self._horizon}"
-        return f"<ScopedMemory {self.scope} in {self._runtime}{past}>"
+        return f"<{type(self).__name__} {self.scope}{acting} in {self._runtime}{past}>"
 
     afacts = facts.twin
     aprofile = profile.twin
@@ -325,12 +327,7 @@ class SpaceMemory(ScopedMemory):
         scope: the space.
     """
 
-    def __init__(
-        self, runtime: Runtime, scope: Scope, horizon: Horizon | None = None, *, principal: Scope, remember: bool = True
-    ) -> None:
-        super().__init__(runtime, scope, horizon, remember=remember)
-        self._principal = principal
-        self._standing: Standing | None = None
+    _standing: Standing | None = None
 
     @property
     def _services(self) -> Services:
@@ -343,12 +340,10 @@ class SpaceMemory(ScopedMemory):
     async def _admitted(self, run: Runner, asked: Asked | None) -> Self:
         if asked is None:
             return self
+        standing = await sharing.admitted(run, self._runtime.services, self._principal, self.scope.owner, asked)
         handle = copy(self)
-        handle._standing = await sharing.admitted(  # noqa: SLF001 - a copy of this one
-            run, self._runtime.services, self._principal, self.scope.owner, asked
-        )
-        await super(SpaceMemory, handle)._admitted(run, asked)
-        return handle
+        handle._standing = standing  # noqa: SLF001 - a copy of this one
+        return await super(SpaceMemory, handle)._admitted(run, asked)
 
     @verb()
     async def create(self, run: Runner) -> SpaceMemory:
@@ -442,10 +437,6 @@ class SpaceMemory(ScopedMemory):
     def _revision(self, services: Services, known: Standing, payload: dict[str, Any]) -> Draft:
         name = revision_id("grant", known.number + 1)
         return services.draft(EventKind.GRANT, payload, id=name, author=author_of(self._principal))
-
-    def __repr__(self) -> str:
-        past = "" if self._horizon is None else f" as of {self._horizon}"
-        return f"<SpaceMemory {self.scope} for {author_of(self._principal)} in {self._runtime}{past}>"
 
     acreate = create.twin
     agrant = grant.twin
