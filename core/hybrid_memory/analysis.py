@@ -13,14 +13,15 @@ from hybrid_memory.context.layout import LEAST_TOKENS, RECALLED_TURNS, as_event
 from hybrid_memory.context.lines import MAX_LINE_CHARS, candidates, chosen, prose
 from hybrid_memory.context.queue import QueueState
 from hybrid_memory.context.strategies import STRATEGIES, Anchored, Recursive, Strategy, SummaryJob, statements
+from hybrid_memory.facts.profile import first_said
 from hybrid_memory.log.event import handle
 from hybrid_memory.log.exchanges import is_echo
-from hybrid_memory.log.message import PRESSURE, STOPPED, spoken
+from hybrid_memory.log.message import PRESSURE, RESERVED, STOPPED, spoken
 from hybrid_memory.recall.hit import parts
 
 __all__ = [
-    "LEAST_TOKENS", "MAX_LINE_CHARS", "PRESSURE", "RECALLED_TURNS", "STOPPED", "STRATEGIES", "Anchored",
+    "LEAST_TOKENS", "MAX_LINE_CHARS", "PRESSURE", "RECALLED_TURNS", "RESERVED", "STOPPED", "STRATEGIES", "Anchored",
     "FileState", "Ledger", "Operation", "QueueState", "Recursive", "Strategy", "SummaryJob", "actions",
-    "as_event", "candidates", "chosen", "critical_items", "errors", "handle", "is_echo", "is_observation",
+    "as_event", "candidates", "chosen", "critical_items", "errors", "first_said", "handle", "is_echo", "is_observation",
     "outcome", "parts", "prose", "read_ledger", "refused", "spoken", "statements",
 ]  # fmt: skip

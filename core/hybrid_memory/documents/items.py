@@ -68,9 +68,11 @@ class Item:
     score: float | None = None
 
 
-def _check_stored(*values: Any) -> None:
+def _check(operation: Any, *names: str) -> None:
+    """Check the types of the fields, and that those with these names can be stored."""
+    check_fields(operation)
     try:
-        storable(values)
+        storable([getattr(operation, name) for name in names])
     except ValueError as error:
         raise InvalidInputError(f"an item cannot be stored so: {error}") from None
 
@@ -87,8 +89,7 @@ class GetItem:
     key: str
 
     def __post_init__(self) -> None:
-        check_fields(self)
-        _check_stored(self.namespace, self.key)
+        _check(self, "namespace", "key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +113,7 @@ class FindItems:
     offset: int = 0
 
     def __post_init__(self) -> None:
-        check_fields(self)
-        _check_stored(self.prefix)
+        _check(self, "prefix")
         whole("limit", self.limit, 0)
         whole("offset", self.offset, 0)
 
@@ -135,8 +135,7 @@ class PutItem:
     texts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        check_fields(self)
-        _check_stored(self.namespace, self.key, self.value, self.texts)
+        _check(self, "namespace", "key", "value", "texts")
 
 
 @dataclass(frozen=True, slots=True)

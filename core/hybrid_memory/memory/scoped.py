@@ -407,9 +407,9 @@ class SpaceMemory(ScopedMemory):
         """All refused requests, oldest first."""
         events = await run.call(present(self._services).truth.read, self.scope.owner, kinds=(EventKind.DENIED,))
         return [
-            Denial(event.author, said["verb"], Right(said["needed"]), said["held"] and Right(said["held"]), event.at)
+            Denial(event.author, payload["verb"], Right(payload["needed"]), held and Right(held), event.at)
             for event in events
-            for said in [event.payload]
+            for payload, held in [(event.payload, event.payload["held"])]
         ]
 
     async def _give(self, run: Runner, user: str | None, agent: str | None, right: Right | None) -> Receipt:
