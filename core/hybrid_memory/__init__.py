@@ -5,8 +5,9 @@ Names are imported when they are first used, so that the import itself stays fas
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hybrid_memory.sockets import on_first_use
 
 if TYPE_CHECKING:
     from hybrid_memory.config import (
@@ -69,8 +70,6 @@ _NAMES = {
 }
 """The names that each module has, by the module."""
 
-_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
-
 __all__ = [
     "Block", "Category", "CompactionConfig", "Condensed", "Context", "Event", "EventKind", "Explanation", "Fact",
     "FactState", "Facts", "Hit", "Hits", "Host", "HybridMemory", "Intent", "LearningConfig", "Line", "MemoryConfig",
@@ -82,12 +81,7 @@ __all__ = [
 
 
 if not TYPE_CHECKING:  # type checkers know the names above, and no others
-
-    def __getattr__(name: str) -> Any:
-        if name not in _HOME:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-        return value
+    __getattr__ = on_first_use(__name__, {f"{__name__}.{module}": names for module, names in _NAMES.items()})
 
 
 def __dir__() -> list[str]:

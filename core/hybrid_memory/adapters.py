@@ -144,7 +144,7 @@ class Portion:
 
 
 class _Portions(Part):
-    """Makes portions; asks for the right to read."""
+    """What `recollect` and `reach` do, with the right to read."""
 
     @verb(Right.READ, called="recall")
     async def portion(
@@ -152,36 +152,37 @@ class _Portions(Part):
         run: Runner,
         query: str,
         *,
-        k: int,
-        shown: Collection[str],
-        max_tokens: int | None,
-        profile: str | None,
-        lines: Sequence[Line],
-        within: Literal["user", "session"],
-        spaces: Collection[str] | Literal["all"],
+        k: int = RECALLED_TURNS,
+        shown: Collection[str] = (),
+        max_tokens: int | None = None,
+        profile: str | None = None,
+        lines: Sequence[Line] = (),
+        scope: Literal["user", "session"] = "user",
+        spaces: Collection[str] | Literal["all"] = (),
     ) -> Portion:
-        scope = self._memory.scope
-        words = (await kept_out(run, self._services, scope)).masked(query.strip())
+        where = self._memory.scope
+        words = (await kept_out(run, self._services, where)).masked(query.strip())
         principal = self._memory._principal  # noqa: SLF001 - a part of it
-        shared = await reached(run, self._services, principal, spaces, "recall") if spaces else []
-        services = await in_view(run, self._services, scope)
+        shared = await reached(run, self._services, principal, spaces, "recall")
+        services = await in_view(run, self._services, where)
         rules = await rules_of(run, services, shared)
         marks, count = services.config.prompt, services.count
         most = marks.memory_tokens if max_tokens is None else min(max_tokens, marks.memory_tokens)
         await run.call(count, "")  # a counter may have tables to load, off the event loop
         with at_priority(INTERACTIVE):
-            rows = await sheet(run, services, scope) if most else None
-            notes, ids = "\n".join(" ".join(text.split()) for text in shown), frozenset(shown)
+            rows = await sheet(run, services, where) if most else None
+            ids = frozenset(text.strip() for text in shown)
+            notes = "\n".join(" ".join(text.split()) for text in ids)
             kept: list[Fact] = []
             if rows is not None and profile is None:
                 earlier = [fact for fact in rows.always if ids.isdisjoint(fact.sources) and fact.text not in notes]
-                profile, kept = await run.call(standing_text, earlier, [*shown, words], most, count)
+                profile, kept = await run.call(standing_text, earlier, [*ids, words], most, count)
             asked = Asking(
-                scope=scope,
+                scope=where,
                 words=words,
                 k=k,
                 marks=marks.model_copy(update={"memory_tokens": most}),
-                turn=await asking_turn(run, services, scope, words) if words else None,
+                turn=await asking_turn(run, services, where, words) if words else None,
                 visible=ids,
                 present=ids,
                 texts=ids,
@@ -189,11 +190,11 @@ class _Portions(Part):
                 spaces=tuple(shared),
                 sheet=rows,
                 standing=frozenset(fact.id for fact in kept),
-                within=within,
+                within=scope,
             )
             chosen = await memories(run, services, asked)
         chosen = fitting(chosen, words, most - count(profile or ""), count)
-        count_uses(services, scope.owner, chosen.hits)
+        count_uses(services, where.owner, chosen.hits)
         return Portion(words, profile or "", kept, lines, chosen, marks, rules)
 
     @verb(Right.READ, called="assemble")
@@ -211,31 +212,16 @@ async def reach(run: Runner, memory: ScopedMemory, spaces: Collection[str] | Lit
         await run.call(_Portions(memory).reach, spaces)
 
 
-async def recollect(
-    run: Runner,
-    memory: ScopedMemory,
-    query: str,
-    /,
-    *,
-    k: int = RECALLED_TURNS,
-    shown: Collection[str] = (),
-    max_tokens: int | None = None,
-    profile: str | None = None,
-    lines: Sequence[Line] = (),
-    scope: Literal["user", "session"] = "user",
-    spaces: Collection[str] | Literal["all"] = (),
-) -> Portion:
+async def recollect(run: Runner, memory: ScopedMemory, query: str, /, **options: Any) -> Portion:
     """What a framework's prompt shows beside the user's words; nothing but the standing text for small talk.
 
     The log counts as it was before these words were said, if they are its newest turn. ``shown`` are texts, or ids of
     messages, that are in the prompt already, ``profile`` is the text about the user, by default name, safety and
     standing instructions, and ``lines`` are summary lines to show, oldest first. With the scope ``session`` this
     session alone is recalled; ``max_tokens`` counts if it is less than the memory's own setting.
+    ``k`` and ``spaces`` are those of `ScopedMemory.assemble`.
     """
-    return await run.call(
-        _Portions(memory).portion, query, k=k, shown={text.strip() for text in shown}, max_tokens=max_tokens,
-        profile=profile, lines=lines, within=scope, spaces=spaces,
-    )  # fmt: skip
+    return await run.call(_Portions(memory).portion, query, **options)
 
 
 def media_lines(memory: ScopedMemory | HybridMemory, parts: Sequence[Sequence[Message]]) -> dict[int, list[Message]]:

@@ -6,7 +6,7 @@ do not need it. Its contents may change whenever the library gets better at read
 
 from __future__ import annotations
 
-from hybrid_memory.artifacts.ledger import FileState, Ledger, Operation, TestRun
+from hybrid_memory.artifacts.ledger import FileState, Ledger, Operation
 from hybrid_memory.artifacts.reading import actions, errors, is_observation, outcome, read_ledger, refused
 from hybrid_memory.context.compact import critical_items
 from hybrid_memory.context.layout import LEAST_TOKENS, RECALLED_TURNS, as_event
@@ -21,7 +21,7 @@ from hybrid_memory.recall.hit import parts
 
 __all__ = [
     "LEAST_TOKENS", "MAX_LINE_CHARS", "PRESSURE", "RECALLED_TURNS", "RESERVED", "STOPPED", "STRATEGIES", "Anchored",
-    "FileState", "Ledger", "Operation", "QueueState", "Recursive", "Strategy", "SummaryJob", "TestRun", "actions",
+    "FileState", "Ledger", "Operation", "QueueState", "Recursive", "Strategy", "SummaryJob", "actions",
     "as_event", "candidates", "chosen", "critical_items", "errors", "first_said", "handle", "is_echo", "is_observation",
     "outcome", "parts", "prose", "read_ledger", "refused", "spoken", "statements",
 ]  # fmt: skip

@@ -35,11 +35,6 @@ class Part:
     hue: str
     note: str = ""
 
-    @property
-    def ground(self) -> str:
-        """The background as a CSS declaration."""
-        return f"background-color:rgba({self.hue},{STRONG})"
-
 
 def counted(number: int, noun: str) -> str:
     """A count with its noun: ``1 hit``, ``2,000 hits``."""
@@ -94,7 +89,7 @@ def bar(parts: Iterable[Part], *, width: str = "12em") -> str:
     label = ", ".join(words for _, words in kept)
     drawn = "".join(
         f'<span title="{escape(words)}" style="display:inline-block;height:.9em;width:{100 * part.share:.2f}%;'
-        f'{part.ground};print-color-adjust:exact"></span>'
+        f'background-color:rgba({part.hue},{STRONG});print-color-adjust:exact"></span>'
         for part, words in kept
     )
     return (
@@ -107,8 +102,8 @@ def legend(parts: Iterable[Part]) -> str:
     """The names of the parts next to their hues."""
     return " ".join(
         f'<span style="white-space:nowrap;margin-right:.8em"><span style="display:inline-block;width:.8em;height:.8em;'
-        f'{part.ground};print-color-adjust:exact"></span> {escape(part.label)} '
-        f"{escape(part.note)}</span>"
+        f'background-color:rgba({part.hue},{STRONG});print-color-adjust:exact"></span> '
+        f"{escape(part.label)} {escape(part.note)}</span>"
         for part in parts
     )
 

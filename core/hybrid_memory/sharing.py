@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
 from hybrid_memory.errors import AccessDeniedError, InvalidInputError
 from hybrid_memory.log.event import Event, EventKind, author_of
-from hybrid_memory.log.message import Origin
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.projection import FoldedProjection, number_of
@@ -27,23 +26,9 @@ class Right(StrEnum):
     WRITE = "write"
     ADMIN = "admin"
 
-    def includes(self, other: Right) -> bool:
-        """Whether this right includes the other."""
-        ranks = list(Right)
-        return ranks.index(self) >= ranks.index(other)
 
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A user or agent in a space, whatever their right."""
-
-    principal: Scope
-    space: Scope
-
-    @property
-    def author(self) -> str:
-        """The member as text."""
-        return author_of(self.principal)
+RANKS: Sequence[Right | None] = (None, *Right)
+"""From no right to the one that includes all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +105,7 @@ class Standing:
         """The highest right that grants give to this user, this agent, or both together; None without a grant."""
         user, agent = principal.user, principal.agent
         names = (user, None), (None, agent), (user, agent)
-        rights = [self.grants[name].right for name in names if name in self.grants]
-        return max(rights, key=list(Right).index, default=None)
+        return max((self.grants[name].right for name in names if name in self.grants), key=RANKS.index, default=None)
 
 
 class GrantsProjection(FoldedProjection[Standing]):
@@ -141,18 +125,19 @@ async def standing(run: Runner, services: Services, space: Scope) -> Standing:
     return await services.state(GrantsProjection).read(run, services, space)
 
 
-async def admitted(run: Runner, services: Services, member: Member, asked: Asked) -> Standing:
+async def admitted(run: Runner, services: Services, principal: Scope, space: Scope, asked: Asked) -> Standing:
     """The current decisions of the space, if this user and agent have the right; raises otherwise."""
-    known = await standing(run, services, member.space)
-    held = known.right(member.principal)
-    if held is not None and held.includes(asked.needed):
+    known = await standing(run, services, space)
+    held = known.right(principal)
+    if RANKS.index(held) >= RANKS.index(asked.needed):
         return known
+    author = author_of(principal)
     if known.number and not services.read_only:
         refused = {"verb": asked.verb, "needed": asked.needed, "held": held}
-        denial = services.draft(EventKind.DENIED, refused, author=member.author)
-        await run.call(services.truth.append, member.space, [denial])
+        denial = services.draft(EventKind.DENIED, refused, author=author)
+        await run.call(services.truth.append, space, [denial])
     reason = f"it takes the right to {asked.needed}, given by an admin of the space"
-    raise AccessDeniedError(member.author, asked.verb, member.space.space or "", reason)
+    raise AccessDeniedError(author, asked.verb, space.space or "", reason)
 
 
 async def readable(run: Runner, services: Services, principal: Scope) -> list[Scope]:
@@ -160,8 +145,7 @@ async def readable(run: Runner, services: Services, principal: Scope) -> list[Sc
     spaces = [
         owner for owner in await run.call(services.truth.heads) if owner.space and owner.tenant == principal.tenant
     ]
-    rights = {space: (await standing(run, services, space)).right(principal) for space in spaces}
-    return sorted((space for space, right in rights.items() if right is not None), key=str)
+    return sorted([space for space in spaces if (await standing(run, services, space)).right(principal)], key=str)
 
 
 async def reached(run: Runner, services: Services, principal: Scope, spaces: Any, verb: str) -> list[Scope]:
@@ -171,7 +155,7 @@ async def reached(run: Runner, services: Services, principal: Scope, spaces: Any
     asked = Asked(verb, Right.READ)
     chosen = {named(principal, name): None for name in spaces}
     for space in chosen:
-        await admitted(run, services, Member(principal, space), asked)
+        await admitted(run, services, principal, space, asked)
     return list(chosen)
 
 
@@ -188,11 +172,5 @@ async def origin(run: Runner, services: Services, scope: Scope, other: Scope, ve
         return other
     if other.space is None or scope.space is not None or other.tenant != scope.tenant:
         raise InvalidInputError(f"this belongs to {other.owner}, not to {scope.owner}")
-    await admitted(run, services, Member(scope.owner, other.owner), Asked(verb, Right.READ))
+    await admitted(run, services, scope.owner, other.owner, Asked(verb, Right.READ))
     return other
-
-
-def entered(services: Services, member: Member, known: Standing) -> Services:
-    """The services with which this user and agent write; to others only an admin speaks as operator."""
-    speaks = Origin.OPERATOR if known.right(member.principal) is Right.ADMIN else Origin.PERSON
-    return replace(services, author=member.author, speaks=speaks)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hybrid_memory.errors import InvalidConfigError, MissingDependencyError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUPS = {
     "engine": "hybrid_memory.engines",
@@ -26,24 +28,26 @@ GROUPS = {
 
 def registered(what: str) -> dict[str, EntryPoint]:
     """The entry points that installed packages register under a key of `GROUPS`, by name; nothing is imported."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - 10 ms that an import of the package need not pay
+
     return {entry.name: entry for entry in entry_points(group=GROUPS[what])}
 
 
-def load(what: str, name: str, own: Mapping[str, str], extras: Mapping[str, str] | None = None) -> Any:
+def load(what: str, name: str, own: Mapping[str, str], extras: Collection[str] = ()) -> Any:
     """The implementation with this name, imported on demand; the library's own take precedence.
 
-    ``own`` are these as ``module:attribute``, ``extras`` the extras that install the packages which they import. Raises
-    `InvalidConfigError` if there is no such name, `MissingDependencyError` if a package that it imports is not
-    installed.
+    ``own`` are these as ``module:attribute``, ``extras`` the last names of modules that import what the extra of that
+    name installs. Raises `InvalidConfigError` if there is no such name, `MissingDependencyError` if a package that it
+    imports is not installed.
     """
     if name in own:
         module, _, attribute = own[name].partition(":")
         try:
             return getattr(import_module(module), attribute)
         except ImportError as error:
-            if not (extras and name in extras):
+            if (extra := module.rpartition(".")[2]) not in extras:
                 raise
-            raise MissingDependencyError(error.name or name, extra=extras[name]) from error
+            raise MissingDependencyError(error.name or name, extra=extra) from error
     others = registered(what)
     if name not in others:
         known = ", ".join(sorted({*own, *others}))

@@ -220,8 +220,7 @@ class Revision:
         values |= {} if self.base is None else {"base": self.base}
         optional = {"call": self.call, "moved": self.moved, "removed": self.removed}
         values |= {field: value for field, value in optional.items() if value}
-        name = revision_id(name, self.number)
-        return Draft(name, False, None, kind, at, values, self.sources, self.author)
+        return Draft(revision_id(name, self.number), False, None, kind, at, values, self.sources, self.author)
 
 
 def revision(event: Event) -> Revision:
@@ -252,11 +251,6 @@ class Documents:
                 fresh.setdefault(made.path, []).append(made)
         added = {path: (*self.histories.get(path, ()), *revisions) for path, revisions in fresh.items()}
         return Documents(position, {**self.histories, **added})
-
-    def number(self, path: str) -> int:
-        """The number of the last change at this path; 0 before the first."""
-        history = self.histories.get(path, ())
-        return history[-1].number if history else 0
 
     def get(self, path: str) -> Revision | None:
         """The last change of an existing document."""

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from hybrid_memory.documents.document import (
     MAX_CHARS,
@@ -121,9 +121,8 @@ async def changed(
         if not revisions:
             return kept.get(path)
         at = services.clock()
-        made = [
-            replace(one, number=1 + everything.number(one.path), at=at, author=services.author) for one in revisions
-        ]
+        numbers = {path: changes[-1].number for path, changes in everything.histories.items()}
+        made = [replace(one, number=1 + numbers.get(one.path, 0), at=at, author=services.author) for one in revisions]
         new = {draft.id for draft in drafts}
         before = {name for one in made if (old := kept.get(one.path)) is not None for name in old.ids}
         after = {name for one in made for name in one.ids if name not in new}
@@ -239,7 +238,6 @@ async def put(run: Runner, owned: Owned, block: Block) -> Block:
 
 async def begin(run: Runner, owned: Owned, blocks: Sequence[Block]) -> None:
     """Give these blocks, all or none, to an owner who never had any; otherwise do nothing."""
-    present(owned.services)
     revisions = [_checked_block(owned.services, block) for block in blocks]
 
     async def make(_: Documents) -> Written:
@@ -404,20 +402,8 @@ def _checked_block(services: Services, block: Block) -> Revision:
     )  # fmt: skip
 
 
-class Unit(NamedTuple):
-    """A piece of a text; all pieces concatenated are the text.
-
-    Attributes:
-        words: its words; empty if it has only punctuation and white space.
-        tail: the characters between it and the next one.
-    """
-
-    words: str
-    tail: str
-
-
-def units(text: str) -> list[Unit]:
-    """The pieces of a text, in order.
+def units(text: str) -> list[tuple[str, str]]:
+    """The pieces of a text in order: the words, empty for punctuation and white space, and what follows up to the next.
 
     A new piece begins after a blank line, after a line that ends a sentence, and at an unindented list item, a line
     that begins with a field, or a heading. A heading stays with what follows it; a fenced block is never split.
@@ -435,15 +421,15 @@ def units(text: str) -> list[Unit]:
         open_ended = open_ended if empty else heading
         pieces[-1] += line
         ended = empty or (not fenced and not line[:1].isspace() and _ENDED.search(line) is not None)
-    made: list[Unit] = []
+    made: list[tuple[str, str]] = []
     for piece in pieces:
         words = piece.rstrip()
         if _MARKS.fullmatch(words):
-            made.append(Unit("", piece))
+            made.append(("", piece))
             continue
         begin = len(piece) - len(piece.lstrip("\r\n"))
-        made += [Unit("", piece[:begin])] if begin else []
-        made.append(Unit(words[begin:], piece[len(words) :]))
+        made += [("", piece[:begin])] if begin else []
+        made.append((words[begin:], piece[len(words) :]))
     return made
 
 
@@ -464,7 +450,7 @@ def as_messages(
     """
     parts_by_words = {event.message.text: Part(event.id, "", len(event.message.text.encode())) for event in events}
     pieces = units(text)
-    kept = {piece.words for piece in pieces}
+    kept = {words for words, _ in pieces}
     removed = [(event, set(terms(event.message.text))) for event in events if event.message.text not in kept]
     rows_by_term: dict[str, list[int]] = defaultdict(list)
     for row, (_, own) in enumerate(removed):

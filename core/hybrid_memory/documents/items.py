@@ -68,9 +68,11 @@ class Item:
     score: float | None = None
 
 
-def _check_stored(*values: Any) -> None:
+def _check(operation: Any, *names: str) -> None:
+    """Check the types of the fields, and that those with these names can be stored."""
+    check_fields(operation)
     try:
-        storable(values)
+        storable([getattr(operation, name) for name in names])
     except ValueError as error:
         raise InvalidInputError(f"an item cannot be stored so: {error}") from None
 
@@ -87,8 +89,7 @@ class GetItem:
     key: str
 
     def __post_init__(self) -> None:
-        check_fields(self)
-        _check_stored(self.namespace, self.key)
+        _check(self, "namespace", "key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +113,7 @@ class FindItems:
     offset: int = 0
 
     def __post_init__(self) -> None:
-        check_fields(self)
-        _check_stored(self.prefix)
+        _check(self, "prefix")
         whole("limit", self.limit, 0)
         whole("offset", self.offset, 0)
 
@@ -135,8 +135,7 @@ class PutItem:
     texts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        check_fields(self)
-        _check_stored(self.namespace, self.key, self.value, self.texts)
+        _check(self, "namespace", "key", "value", "texts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,14 +256,28 @@ async def batch(run: Runner, services: Services, owner: Scope, operations: Seque
     At most every `SCRUB_EVERY`, replaced values are destroyed too, and the files cleaned; replaced values also when
     there are many.
     """
-    kept = await services.state(ItemsProjection).read(run, services, owner)
-    job = _Batch(run, services, owner, kept, services.clock())
-    results = [await job.done(operation) for operation in operations]
-    puts = [put for name, put in job.puts.items() if put.value is not None or name in kept.items]
+    kept, now = await services.state(ItemsProjection).read(run, services, owner), services.clock()
+    results, last = list[ItemResult](), dict[Name, PutItem]()
+    for operation in operations:
+        match operation:
+            case ListNamespaces():
+                results.append(sorted({namespace for namespace, _ in kept.items}))
+            case FindItems():
+                results.append(await _search(run, services, owner, kept, operation))
+            case GetItem():
+                name = operation.namespace, operation.key
+                results.append(_copy(name, kept.items[name]) if name in kept.items else None)
+            case PutItem():
+                name = operation.namespace, operation.key
+                last.pop(name, None)
+                last[name] = operation
+                results.append(None)
+    puts = [put for name, put in last.items() if put.value is not None or name in kept.items]
     if not puts:
         return results
-    await run.call(services.truth.append, owner, [draft for put in puts for draft in job.drafts(put)])
-    due = kept.cleaned is None or job.now - kept.cleaned >= SCRUB_EVERY
+    drafts = [replace(draft, at=now) for put in puts for draft in _drafts(services, kept, put)]  # all at the same time
+    await run.call(services.truth.append, owner, drafts)
+    due = kept.cleaned is None or now - kept.cleaned >= SCRUB_EVERY
     cleans = (due and kept.soiled) or any(put.value is None for put in puts)
     if cleans or len(kept.dead) >= max(REPLACED, len(kept.items) // 10):
         dead = (await services.state(ItemsProjection).read(run, services, owner)).dead
@@ -272,86 +285,64 @@ async def batch(run: Runner, services: Services, owner: Scope, operations: Seque
     return results
 
 
-@dataclass(slots=True)
-class _Batch:
-    """A batch in progress: the items before it, and its writes."""
+async def _search(run: Runner, services: Services, owner: Scope, kept: KeptItems, asked: FindItems) -> list[Item]:
+    """The items by rank, followed by those that cannot be ranked, the most recently put first."""
 
-    run: Runner
-    services: Services
-    owner: Scope
-    kept: KeptItems
-    now: datetime
-    puts: dict[Name, PutItem] = field(default_factory=dict)
+    def matching() -> dict[Name, KeptItem]:
+        size = len(asked.prefix)
+        below = ((name, item) for name, item in kept.items.items() if name[0][:size] == asked.prefix)
+        return {name: item for name, item in below if asked.where is None or asked.where(item.value)}
 
-    async def done(self, operation: ItemOperation) -> ItemResult:
-        """The result of an operation; a write is noted."""
-        if isinstance(operation, ListNamespaces):
-            return sorted({namespace for namespace, _ in self.kept.items})
-        if isinstance(operation, PutItem):
-            name = operation.namespace, operation.key
-            self.puts.pop(name, None)
-            self.puts[name] = operation
-            return None
-        if not isinstance(operation, FindItems):
-            name = operation.namespace, operation.key
-            item = self.kept.items.get(name)
-            return None if item is None else _copy(name, item)
-        # The items by rank, followed by those that cannot be ranked, the most recently put first.
-        asked, size = operation, len(operation.prefix)
+    matches = await run.call(matching)
+    scores, rest, upto = dict[Name, float](), matches, asked.offset + asked.limit
+    if asked.query.strip() and matches:
+        scores = await _scores(run, services, owner, kept, asked=asked, matches=matches)
+        rest = {name: item for name, item in matches.items() if not item.indexed}
+    newest = nlargest(max(upto - len(scores), 0), rest, key=lambda name: rest[name].texts[0])
+    return [_copy(name, matches[name], scores.get(name)) for name in [*scores, *newest][asked.offset : upto]]
 
-        def matching() -> dict[Name, KeptItem]:
-            below = {name: item for name, item in self.kept.items.items() if name[0][:size] == asked.prefix}
-            return {name: item for name, item in below.items() if asked.where is None or asked.where(item.value)}
 
-        matches = await self.run.call(matching)
+async def _scores(
+    run: Runner, services: Services, owner: Scope, kept: KeptItems, *, asked: FindItems, matches: dict[Name, KeptItem]
+) -> dict[Name, float]:
+    """Scores of at least as many items as requested, best first; an item's score is that of its best text."""
+    every, spread = Counter(namespace for namespace, _ in kept.items), {namespace for namespace, _ in matches}
+    narrow = spread if len(spread) < min(len(every), NARROWED) else ()
+    where = Where(owner, categories=frozenset(map(category_of, narrow)))
+    count = asked.offset + asked.limit
+    k = count * sum(every[namespace] for namespace in spread) // len(matches) + CANDIDATES // 10
+    # Without the settings for turns: no item is hidden by age or diversified.
+    ranking = services.config.recall.model_copy(update={"diversity": 0.0, "candidates": CANDIDATES, "origins": ()})
+    config = services.config.model_copy(update={"recall": ranking, "retention": RetentionConfig()})
+    view = view_of(replace(services, config=config), owner, services.truth)
+    while True:
+        request = Request(query=ends(asked.query, MAX_QUERY_CHARS), k=k, where=where, weights=Weights.plain())
+        hits = await recall(run, view, request)
         scores: dict[Name, float] = {}
-        rest, upto = matches, asked.offset + asked.limit
-        if asked.query.strip() and matches:
-            scores = await self._scores(asked, matches)
-            rest = {name: item for name, item in matches.items() if not item.indexed}
-        newest = nlargest(max(upto - len(scores), 0), rest, key=lambda name: rest[name].texts[0])
-        return [_copy(name, matches[name], scores.get(name)) for name in [*scores, *newest][asked.offset : upto]]
+        for hit in hits:
+            metadata = hit.record.metadata
+            name = tuple(metadata.get("namespace", ())), metadata.get("key", "")
+            # What somebody put since then stands for what it replaced.
+            if name in matches and (hit.record.id in matches[name].texts or hit.record.id > kept.position):
+                scores.setdefault(name, hit.score)
+        if len(scores) >= count or len(hits) < k:
+            return scores
+        k *= 4
 
-    async def _scores(self, asked: FindItems, matches: dict[Name, KeptItem]) -> dict[Name, float]:
-        """Scores of at least as many items as requested, best first; an item's score is that of its best text."""
-        every, spread = Counter(namespace for namespace, _ in self.kept.items), {namespace for namespace, _ in matches}
-        narrow = spread if len(spread) < min(len(every), NARROWED) else ()
-        where = Where(self.owner, categories=frozenset(map(category_of, narrow)))
-        count = asked.offset + asked.limit
-        among = sum(every[namespace] for namespace in spread)
-        k = count * among // len(matches) + CANDIDATES // 10
-        # Without the settings for turns: no item is hidden by age or diversified.
-        config = self.services.config
-        ranking = config.recall.model_copy(update={"diversity": 0.0, "candidates": CANDIDATES, "origins": ()})
-        config = config.model_copy(update={"recall": ranking, "retention": RetentionConfig()})
-        view = view_of(replace(self.services, config=config), self.owner, self.services.truth)
-        while True:
-            request = Request(query=ends(asked.query, MAX_QUERY_CHARS), k=k, where=where, weights=Weights.plain())
-            hits = await recall(self.run, view, request)
-            scores: dict[Name, float] = {}
-            for hit in hits:
-                metadata = hit.record.metadata
-                name = tuple(metadata.get("namespace", ())), metadata.get("key", "")
-                # What somebody put since then stands for what it replaced.
-                if name in matches and (hit.record.id in matches[name].texts or hit.record.id > self.kept.position):
-                    scores.setdefault(name, hit.score)
-            if len(scores) >= count or len(hits) < k:
-                return scores
-            k *= 4
 
-    def drafts(self, put: PutItem) -> list[Draft]:
-        """The events of a put: one with the value and the first text, and one for each further text."""
-        name = {"namespace": list(put.namespace), "key": put.key}
-        first: dict[str, Any] = {**name, "value": put.value}
-        texts = list(dict.fromkeys(text for text in put.texts if text.strip()))
-        if put.value is not None:
-            before = self.kept.items.get((put.namespace, put.key))
-            first |= {} if before is None else {"created": before.created.isoformat()}
-            first |= {"text": texts[0]} if texts else {}
-        head = self.services.draft(EventKind.ITEM, first)
-        more = texts[1:] if put.value is not None else []
-        rest = [self.services.draft(EventKind.ITEM, {**name, "of": head.id, "text": text}) for text in more]
-        return [replace(draft, at=self.now) for draft in (head, *rest)]  # all events of a batch have the same time
+def _drafts(services: Services, kept: KeptItems, put: PutItem) -> list[Draft]:
+    """The events of a put: one with the value and the first text, and one for each further text."""
+    name = {"namespace": list(put.namespace), "key": put.key}
+    if put.value is None:
+        return [services.draft(EventKind.ITEM, {**name, "value": None})]
+    first: dict[str, Any] = {**name, "value": put.value}
+    if (before := kept.items.get((put.namespace, put.key))) is not None:
+        first["created"] = before.created.isoformat()
+    texts = list(dict.fromkeys(text for text in put.texts if text.strip()))
+    first |= {"text": texts[0]} if texts else {}
+    head = services.draft(EventKind.ITEM, first)
+    more = [services.draft(EventKind.ITEM, {**name, "of": head.id, "text": text}) for text in texts[1:]]
+    return [head, *more]
 
 
 def _copy(name: Name, item: KeptItem, score: float | None = None) -> Item:

@@ -58,6 +58,7 @@ class Handle(Verbs):
         self._horizon = horizon
         self.scope = scope
         self.remembers = remember
+        self._principal = scope.owner  # who acts
 
     @property
     def _services(self) -> Services:
@@ -84,11 +85,6 @@ class Handle(Verbs):
         """Whose documents these are."""
         return editing.Owned(self._services, self.scope)
 
-    @property
-    def _principal(self) -> Scope:
-        """Who acts."""
-        return self.scope.owner
-
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -109,10 +105,7 @@ class Verb(Generic[V, P, T]):
 
 
 def verb(
-    needs: Right | None = None,
-    *,
-    called: str = "",
-    refusal: type[InvalidInputError] = InvalidInputError,
+    needs: Right | None = None, *, called: str = "", refusal: type[InvalidInputError] = InvalidInputError
 ) -> Callable[[Flow[V, P, T]], Verb[V, P, T]]:
     """Make the blocking verb of a flow, with the async one as its ``twin``; both take the arguments behind ``run``.
 

@@ -196,9 +196,8 @@ class MemoryFiles(Part):
             FileError: there is none, or there is one at the new path.
         """
         before, after = _writable(old, folder=True), _writable(new, folder=True)
-        for path in (before, after):
-            if is_block(path):
-                raise FileError("read_only", f"files in {BLOCKS} have fixed paths: write another file")
+        if is_block(before) or is_block(after):
+            raise FileError("read_only", f"files in {BLOCKS} have fixed paths: write another file")
         if _is_in(after, before) or after == before:
             raise FileError("path", f"{shown(before)} cannot become {shown(after)}")
         await editing.rename(run, self._owned, before, after)
@@ -336,8 +335,7 @@ async def _known_facts(run: Runner, owned: Owned) -> dict[str, tuple[str, dateti
             for fact in known
             if fact.category == category
         ]
-    texts = {path: dict.fromkeys(" ".join(line.split()) for line, _ in own) for path, own in lines.items() if own}
+    texts = {path: dict.fromkeys(f"- {' '.join(line.split())}\n" for line, _ in rows) for path, rows in lines.items()}
     return {
-        path: ("".join(f"- {text}\n" for text in each), max(fact.valid_from for _, fact in lines[path]))
-        for path, each in texts.items()
+        path: ("".join(texts[path]), max(fact.valid_from for _, fact in rows)) for path, rows in lines.items() if rows
     }

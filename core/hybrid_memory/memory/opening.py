@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial, wraps
 from operator import index
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ParamSpec, TypeVar
 
 from hybrid_memory.arguments import Arguments, checked
@@ -39,6 +40,7 @@ from hybrid_memory.log.event import TimeOrderedIds
 from hybrid_memory.log.port import Clock, EventLog, Key
 from hybrid_memory.log.views import ArchivedLog, ReadOnlyLog
 from hybrid_memory.memory import HybridMemory
+from hybrid_memory.memory.runtime import close_ports
 from hybrid_memory.models import tokenizers
 from hybrid_memory.models.batching import BatchingEmbedder
 from hybrid_memory.models.embedders import WrappedEmbedder
@@ -78,15 +80,8 @@ ENGINES = {
 }
 """The engines of this library, by URL scheme."""
 
-EXTRAS = {
-    "postgresql": "postgres",
-    "postgres": "postgres",
-    "redis": "redis",
-    "rediss": "redis",
-    "milvus": "milvus",
-    "clickhouse": "clickhouse",
-    "chdb": "clickhouse",
-}
+EXTRAS = ("postgres", "redis", "milvus", "clickhouse")
+"""The modules of engines whose packages the extra of the same name installs."""
 
 EXTRACTORS = {"statements": "hybrid_memory.facts.statements:Statements"}
 
@@ -149,7 +144,9 @@ def open_memory(
     """
     _checked((), locals())
     check_profile_type(profile)
-    config = source if isinstance(source, MemoryConfig) else _settings(source)
+    if isinstance(source, Path) or (isinstance(source, str) and source.endswith((".yaml", ".yml"))):
+        source = MemoryConfig.from_yaml(source)
+    config = source if isinstance(source, MemoryConfig) else MemoryConfig(url=source)
     statistics, keeping, timeout = Statistics(), KeepOuts(), config.orchestration.model_timeout
     counted = _counter(tokenizers.token_counter(token_counter), statistics)
     resolve_strategy(config.compaction.strategy)
@@ -164,14 +161,14 @@ def open_memory(
     wanted = config.learning.extractor if extractor is None else extractor
     rules: Any = _made("extractor", wanted, EXTRACTORS)
     if not isinstance(wanted, str) or wanted not in EXTRACTORS:
-        rules = Limited("extractor", rules, "extract", timeout)
+        rules = _limited("extractor", rules, "extract", timeout)
     reranker = _made("ranker", config.recall.ranker if ranker is None else ranker, {})
     if reranker is not None and not isinstance(reranker, WrappedReranker):
         reranker = WrappedReranker(reranker, timeout)
-    shortener: Any = None if compressor is None else Limited("compressor", compressor, "compress", timeout)
+    shortener: Any = None if compressor is None else _limited("compressor", compressor, "compress", timeout)
     engines = open_engines(config, key, engine=engine, read_only=read_only)
     with ExitStack() as failed:
-        failed.callback(engines.close)
+        failed.callback(close_ports, engines)
         if model is not None:
             stored = engines.index.embedder()
             if stored is not None and stored[0] != model.name:
@@ -216,12 +213,6 @@ def _off_the_loop(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T
 
 
 aopen_memory = _off_the_loop(open_memory)
-
-
-def _settings(source: str | Path) -> MemoryConfig:
-    if isinstance(source, Path) or source.endswith((".yaml", ".yml")):
-        return MemoryConfig.from_yaml(source)
-    return MemoryConfig(url=source)
 
 
 def _batched(model: Embedder, config: MemoryConfig, statistics: Statistics, cache: LruCache[bytes, Floats]) -> Embedder:
@@ -290,21 +281,14 @@ def _made(what: str, offer: Any, own: dict[str, str]) -> Any:
     return offered() if callable(offered) else offered
 
 
-class Limited:
-    """A model of the caller's, of which one method is used, within a time limit; its errors are `ModelError`."""
-
-    def __init__(self, what: str, model: Any, method: str, timeout: timedelta) -> None:
-        function = getattr(model, method, None)
-        if not callable(function):
-            raise InvalidInputError(f"{shown(model)} has no method {method}(...), which is required")
-        self.name = getattr(model, "name", "")
-        limit = model_limit(f"{what} {self.name!r}" if self.name else f"the {what}", timeout)
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            return limit.answer(function, *args, **kwargs)
-
-        call.__name__ = method
-        setattr(self, method, call)
+def _limited(what: str, model: Any, method: str, timeout: timedelta) -> Any:
+    """The one method that is used of a caller's model, within a time limit; its errors are `ModelError`."""
+    function = getattr(model, method, None)
+    if not callable(function):
+        raise InvalidInputError(f"{shown(model)} has no method {method}(...), which is required")
+    name = getattr(model, "name", "")
+    limit = model_limit(f"{what} {name!r}" if name else f"the {what}", timeout)
+    return SimpleNamespace(name=name, **{method: partial(limit.answer, function)})
 
 
 def projections(
@@ -368,12 +352,6 @@ class Engines:
     archive: ArchivedLog | None = None
     outbox: EventLog | None = None
 
-    def close(self) -> None:
-        """Release them all."""
-        for part in (self.index, self.log, self.outbox):
-            if part is not None:
-                part.close()
-
 
 def open_engines(
     config: MemoryConfig, key: Key | None, *, engine: Engine | None = None, read_only: bool = False
@@ -436,5 +414,5 @@ def check_store(config: MemoryConfig, *, key: Key | None = None) -> list[Finding
     except StoreError as error:
         findings.append(Finding("store", "wrong", str(error)))
     finally:
-        engines.close()
+        close_ports(engines)
     return findings

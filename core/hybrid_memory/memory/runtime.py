@@ -237,7 +237,7 @@ class Runtime:
             waiting = threading.Thread(target=executor.shutdown, name="hybrid-memory-closing", daemon=True)
             waiting.start()
             waiting.join(max(0.0, until - time.monotonic()))
-        _close(self._services)
+        close_ports(self._services)
 
     @property
     def url(self) -> str:
@@ -262,8 +262,9 @@ def _note_last_uses(services: Services) -> None:
         _log.warning("%s; the last uses are not noted", error)
 
 
-def _close(services: Services) -> None:
-    for part in (services.index, services.log, services.outbox):
+def close_ports(of: Any) -> None:
+    """Release the index, the log and the outbox of services or engines."""
+    for part in (of.index, of.log, of.outbox):
         if part is not None:
             part.close()
 
@@ -291,7 +292,7 @@ def _drop(scheduler: Scheduler, services: Services, pid: int, *, shared: bool) -
         scheduler.close(until=time.monotonic() + CLOSING.total_seconds())
         if not shared:
             _note_last_uses(services)
-            _close(services)
+            close_ports(services)
 
     thread = partial(threading.Thread, target=release, name="hybrid-memory-release", daemon=True)
     with suppress(RuntimeError):  # the interpreter ends

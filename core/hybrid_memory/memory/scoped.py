@@ -14,6 +14,7 @@ from hybrid_memory.config import Weights
 from hybrid_memory.context import explain as explaining
 from hybrid_memory.context.summary import Line
 from hybrid_memory.display import progress_bar
+from hybrid_memory.documents.editing import RACES
 from hybrid_memory.errors import AccessDeniedError, InvalidInputError, StoreUnavailableError
 from hybrid_memory.facts import facts as knowing
 from hybrid_memory.facts import learn as learning
@@ -21,20 +22,19 @@ from hybrid_memory.facts.fact import Category, Explanation, Fact, Facts
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.sheet import profile as profile_of_user
 from hybrid_memory.index.record import Record, RecordKind
-from hybrid_memory.log.event import EventKind
+from hybrid_memory.log.event import EventKind, author_of
 from hybrid_memory.log.message import Origin
 from hybrid_memory.log.port import Draft, Receipt, receipt_of
-from hybrid_memory.log.views import Horizon
 from hybrid_memory.memory.faces import verb
 from hybrid_memory.memory.files import MemoryFiles
 from hybrid_memory.memory.prompts import Prompts
-from hybrid_memory.memory.runtime import Runtime, flush_owners
+from hybrid_memory.memory.runtime import flush_owners
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.plan import Intent, Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tasks import PATIENT, at_priority
 from hybrid_memory.scope import Scope
-from hybrid_memory.sharing import Asked, Denial, Grant, Member, Right, Standing
+from hybrid_memory.sharing import Asked, Denial, Grant, Right, Standing
 from hybrid_memory.store import forget as forgetting
 from hybrid_memory.store import keepout as keeping
 from hybrid_memory.store import view as rolling
@@ -43,8 +43,6 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present
 
 Forgettable = str | Hit | Fact | Line | Record
-RACES = 100
-"""How many decisions of other admins may interfere before the call fails."""
 
 
 class ScopedMemory(Prompts):
@@ -284,7 +282,9 @@ class ScopedMemory(Prompts):
             InvalidInputError: the name is malformed, or the scope names neither a user nor an agent.
         """
         scope = sharing.named(self._principal, name, session)
-        return SpaceMemory(self._runtime, scope, self._horizon, principal=self._principal, remember=self.remembers)
+        space = SpaceMemory(self._runtime, scope, self._horizon, remember=self.remembers)
+        space._principal = self._principal  # noqa: SLF001 - a new one
+        return space
 
     @verb()
     async def spaces(self, run: Runner) -> list[str]:
@@ -297,8 +297,9 @@ class ScopedMemory(Prompts):
         return MemoryFiles(self)
 
     def __repr__(self) -> str:
+        acting = "" if self._principal == self.scope.owner else f" for {author_of(self._principal)}"
         past = "" if self._horizon is None else f" as of {self._horizon}"
-        return f"<ScopedMemory {self.scope} in {self._runtime}{past}>"
+        return f"<{type(self).__name__} {self.scope}{acting} in {self._runtime}{past}>"
 
     afacts = facts.twin
     aprofile = profile.twin
@@ -326,32 +327,23 @@ class SpaceMemory(ScopedMemory):
         scope: the space.
     """
 
-    def __init__(
-        self, runtime: Runtime, scope: Scope, horizon: Horizon | None = None, *, principal: Scope, remember: bool = True
-    ) -> None:
-        super().__init__(runtime, scope, horizon, remember=remember)
-        self._member = Member(principal, scope.owner)
-        self._standing: Standing | None = None
-
-    @property
-    def _principal(self) -> Scope:
-        return self._member.principal
+    _standing: Standing | None = None
 
     @property
     def _services(self) -> Services:
         if self._standing is None:  # a verb that names no right
-            raise AccessDeniedError(self._member.author, "do this", str(self.scope.space), "nobody may")
-        return sharing.entered(super()._services, self._member, self._standing)
+            raise AccessDeniedError(author_of(self._principal), "do this", str(self.scope.space), "nobody may")
+        admin = self._standing.right(self._principal) is Right.ADMIN  # to others nobody else speaks as operator
+        speaks = Origin.OPERATOR if admin else Origin.PERSON
+        return replace(super()._services, author=author_of(self._principal), speaks=speaks)
 
     async def _admitted(self, run: Runner, asked: Asked | None) -> Self:
         if asked is None:
             return self
+        standing = await sharing.admitted(run, self._runtime.services, self._principal, self.scope.owner, asked)
         handle = copy(self)
-        handle._standing = await sharing.admitted(  # noqa: SLF001 - a copy of this one
-            run, self._runtime.services, self._member, asked
-        )
-        await super(SpaceMemory, handle)._admitted(run, asked)
-        return handle
+        handle._standing = standing  # noqa: SLF001 - a copy of this one
+        return await super(SpaceMemory, handle)._admitted(run, asked)
 
     @verb()
     async def create(self, run: Runner) -> SpaceMemory:
@@ -363,10 +355,9 @@ class SpaceMemory(ScopedMemory):
         if not self.remembers:
             raise InvalidInputError("create: nothing is stored with remember=False: use scoped() without it")
         services = present(replace(self._runtime.services, horizon=self._horizon))
-        principal = self._member.principal
-        first = {"user": principal.user, "agent": principal.agent, "right": Right.ADMIN}
+        first = {"user": self._principal.user, "agent": self._principal.agent, "right": Right.ADMIN}
         revision = self._revision(services, Standing(), first)
-        if await append_revision(run, services, self._member.space, revision) is None:
+        if await append_revision(run, services, self.scope.owner, revision) is None:
             raise InvalidInputError(
                 f"the space {self.scope.space!r} already exists: choose another name, or ask its admin"
             )
@@ -416,14 +407,9 @@ class SpaceMemory(ScopedMemory):
         """All refused requests, oldest first."""
         events = await run.call(present(self._services).truth.read, self.scope.owner, kinds=(EventKind.DENIED,))
         return [
-            Denial(
-                event.author,
-                event.payload["verb"],
-                Right(event.payload["needed"]),
-                Right(held) if (held := event.payload["held"]) else None,
-                event.at,
-            )
+            Denial(event.author, payload["verb"], Right(payload["needed"]), held and Right(held), event.at)
             for event in events
+            for payload, held in [(event.payload, event.payload["held"])]
         ]
 
     async def _give(self, run: Runner, user: str | None, agent: str | None, right: Right | None) -> Receipt:
@@ -433,10 +419,10 @@ class SpaceMemory(ScopedMemory):
         """
         if user is None and agent is None:
             raise InvalidInputError("no member given: give user=, agent= or both")
-        services, space, grantee = present(self._services), self._member.space, Scope(user=user, agent=agent)
+        services, space, grantee = present(self._services), self.scope.owner, Scope(user=user, agent=agent)
         for _ in range(RACES):
             asked = Asked("revoke" if right is None else "grant", Right.ADMIN)
-            known = await sharing.admitted(run, services, self._member, asked)
+            known = await sharing.admitted(run, services, self._principal, space, asked)
             current = known.grants.get((user, agent))
             if right is None and current is None:
                 raise InvalidInputError(f"there is no grant for {grantee}: see grants()")
@@ -450,11 +436,7 @@ class SpaceMemory(ScopedMemory):
 
     def _revision(self, services: Services, known: Standing, payload: dict[str, Any]) -> Draft:
         name = revision_id("grant", known.number + 1)
-        return services.draft(EventKind.GRANT, payload, id=name, author=self._member.author)
-
-    def __repr__(self) -> str:
-        past = "" if self._horizon is None else f" as of {self._horizon}"
-        return f"<SpaceMemory {self.scope} for {self._member.author} in {self._runtime}{past}>"
+        return services.draft(EventKind.GRANT, payload, id=name, author=author_of(self._principal))
 
     acreate = create.twin
     agrant = grant.twin

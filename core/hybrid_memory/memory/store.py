@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 from uuid import uuid4
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -22,7 +21,7 @@ from hybrid_memory.context.summary import Audit
 from hybrid_memory.display import progress_bar
 from hybrid_memory.documents import items
 from hybrid_memory.documents.items import ItemOperation, ItemResult
-from hybrid_memory.errors import InvalidConfigError, InvalidInputError
+from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.profiling import field_guide
@@ -46,7 +45,6 @@ from hybrid_memory.store.migrate import Migration
 from hybrid_memory.store.projection import projections
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokens import TokenCounter
-from hybrid_memory.validation import shown
 
 T = TypeVar("T")
 
@@ -127,12 +125,7 @@ class HybridMemory(Verbs):
 
     _described = "an open memory, as open_memory(url) gives it"
 
-    def __init__(
-        self,
-        services: Services,
-        as_embedder: Callable[[Any], Embedder],
-        of: Runtime | None = None,
-    ) -> None:
+    def __init__(self, services: Services, as_embedder: Callable[[Any], Embedder], of: Runtime | None = None) -> None:
         self._runtime = Runtime(services, of)
         self._runtime.start()
         self._as_embedder = as_embedder
@@ -175,14 +168,13 @@ class HybridMemory(Verbs):
         """The function that counts the tokens of a text."""
         return self._services.count
 
+    @checked
     def trace(self, tracer: Tracer) -> None:
         """Call a tracer for every operation from now on; see `hybrid_memory.telemetry.observe`.
 
         Raises:
             InvalidInputError: it cannot be called.
         """
-        if not callable(tracer):
-            raise InvalidInputError(f"tracer must be a callable that takes a span, got {shown(tracer)}")
         self._services.tracers.append(tracer)
 
     def now(self) -> datetime:
@@ -196,8 +188,7 @@ class HybridMemory(Verbs):
             InvalidInputError: it is not a language model, see `open_memory`.
         """
         services = self._services
-        settled = services.language_model is not None or self._of is not None
-        if settled or (model := self.language_model(language_model)) is None:
+        if services.language_model or self._of or (model := self.language_model(language_model)) is None:
             return
         from hybrid_memory.facts.reader import ModelExtractor  # noqa: PLC0415 - only who has a model pays for it
 
@@ -221,9 +212,8 @@ class HybridMemory(Verbs):
             return services.language_model
         from hybrid_memory.models.language import MeasuredModel, as_language_model  # noqa: PLC0415 - only with a model
 
-        limit, hurried = timeout, timeout
-        if limit is None:
-            limit, hurried = services.config.compaction.model_timeout, services.config.orchestration.model_timeout
+        limit = timeout or services.config.compaction.model_timeout
+        hurried = timeout or services.config.orchestration.model_timeout
         known = as_language_model(model, timeout=limit, hurried=hurried)
         return MeasuredModel(known, services.statistics, services.count)
 
@@ -445,17 +435,13 @@ class HybridMemory(Verbs):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.aclose()
 
     def __copy__(self) -> Self:

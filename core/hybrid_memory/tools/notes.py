@@ -22,13 +22,9 @@ from hybrid_memory.tools.tool import (
     UPDATED,
     Call,
     MemoryTool,
-    home,
-    homes,
     named,
     newest,
     position,
-    updates,
-    with_older,
 )
 from hybrid_memory.validation import CheckedModel, shown
 
@@ -55,7 +51,7 @@ class Remembering(CheckedModel):
 async def remember(call: Call, memory: ScopedMemory, request: Remembering, origin: Origin = Origin.ASSISTANT) -> str:
     """Write a note, unless a current one says the same; its words are the model's, unless it copies others'."""
     text = _checked_words(request.text)
-    replaced = await updates(call, memory, text)
+    replaced = await call.updates(memory, text)
     hits = [hit for hit in await call(memory.recall, text, kinds=(RecordKind.TURN,)) if hit.record.turn not in replaced]
     for hit in hits:
         if near_key(hit.record.text) == near_key(text):
@@ -82,8 +78,8 @@ class Updating(CheckedModel):
 async def update(call: Call, memory: ScopedMemory, request: Updating) -> str:
     """Write a note that replaces a turn, unless another note did already: that is to be read first."""
     text, place = _checked_words(request.text), position(request.handle)
-    memory = await home(call, memory, place)
-    if (newer := newest(place, await updates(call, memory, text))) is not None:
+    memory = await call.home(memory, place)
+    if (newer := newest(place, await call.updates(memory, text))) is not None:
         now = line_of(newer, text)
         raise InvalidInputError(f"{named(place)} was replaced meanwhile; if that is wrong too, update it: {now}")
     old: Message = (await call(memory.expand, named(place)))[0]
@@ -114,9 +110,12 @@ class Forgetting(CheckedModel):
 
 async def forget(call: Call, memory: ScopedMemory, request: Forgetting) -> str:
     """Show what would be destroyed; given the code from that, destroy it."""
-    memory = await home(call, memory, position(request.handles[0]))
-    places = with_older([position(name) for name in request.handles], await updates(call, memory, "update"))
-    handles = [named(place) for place in places]
+    memory = await call.home(memory, position(request.handles[0]))
+    places, replaced = set(map(position, request.handles)), await call.updates(memory, "update")
+    for old in sorted(replaced, reverse=True):  # a note is newer than what it replaces
+        if replaced[old].turn in places:
+            places.add(old)  # otherwise it would be recalled again
+    handles = [named(place) for place in sorted(places)]
     pages = [await call(memory.fetch, name, max_chars=PREVIEW_CHARS) for name in handles]
     planned: Receipt = await call(memory.forget, ids=handles, dry_run=True)
     # Who names the code was shown the words: a guessed handle destroys nothing.
@@ -190,7 +189,7 @@ class Sharing(CheckedModel):
 async def share(call: Call, memory: ScopedMemory, request: Sharing) -> str:
     """Write a note into a space open to the call, unless one there says the same; or list the spaces."""
     if not request.space.strip():
-        names = [str(existing.scope.space) for existing in (await homes(call, memory))[1:]]
+        names = [str(existing.scope.space) for existing in (await call.homes(memory))[1:]]
         return f"Shared spaces: {', '.join(names)}." if names else "No shared space is open here."
     if request.space not in call.spaces:
         existing = f"choose one of {', '.join(call.spaces)}" if call.spaces else "none is"
@@ -201,7 +200,7 @@ async def share(call: Call, memory: ScopedMemory, request: Sharing) -> str:
     if request.text.strip():
         return f"In {request.space}: {await remember(call, space, Remembering(text=request.text))}"
     place = position(request.handle)
-    turn: Message = (await call((await home(call, memory, place)).expand, named(place)))[0]
+    turn: Message = (await call((await call.home(memory, place)).expand, named(place)))[0]
     who = "" if NOTED_WITH in turn.metadata else f"{short_name(turn.speaker)}: "
     importance = {} if turn.importance is None else {"importance": turn.importance}
     note = Remembering.of({"text": f"{who}{turn.text}", **importance})

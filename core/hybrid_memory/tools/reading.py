@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from datetime import datetime, timedelta
 from itertools import count
-from typing import Any
 
 from pydantic import Field
 
@@ -33,15 +32,12 @@ from hybrid_memory.tools.tool import (
     Answer,
     Call,
     MemoryTool,
-    home,
-    homes,
     named,
     newest,
     position,
     stretch,
-    updates,
 )
-from hybrid_memory.validation import CheckedModel, moment, shown
+from hybrid_memory.validation import MAX_COUNT, CheckedModel, moment, shown
 
 MAX_HITS = 10
 LINE_TOKENS = 150
@@ -75,7 +71,7 @@ class Recalling(CheckedModel):
 async def recall(call: Call, memory: ScopedMemory, request: Recalling) -> str:
     """The hits that answer the query, best first; updated ones in their newest words."""
     since, until = instant("since", request.since), instant("until", request.until, end=True)
-    memories = await homes(call, memory)
+    memories = await call.homes(memory)
     spaces = [space.scope.space for space in memories[1:]]
     hits: Hits = await call(
         memory.recall,
@@ -90,7 +86,7 @@ async def recall(call: Call, memory: ScopedMemory, request: Recalling) -> str:
     if not hits:
         return nothing
     # A note takes the place of turns of its own memory only: who writes in a space changes nothing outside it.
-    notes = {each.scope.owner: await updates(call, each, request.query) for each in memories}
+    notes = {each.scope.owner: await call.updates(each, request.query) for each in memories}
     lines: dict[int, str] = {}
     asked = None  # the session's current question: the model sees it anyway, and it is not an answer
     if memory.scope.session is not None:
@@ -166,7 +162,7 @@ class Fetching(CheckedModel):
 async def fetch(call: Call, memory: ScopedMemory, request: Fetching) -> str | Answer:
     """The messages behind a handle, or a page of what is long, or its lines that match; or a medium itself."""
     first, last = stretch(request.handle)
-    name, memory = handle(first, last), await home(call, memory, first)
+    name, memory = handle(first, last), await call.home(memory, first)
     where = request.where.strip() or None
     messages: list[Message] = []
     with suppress(InvalidInputError) if first == last else nullcontext():  # it may be an offloaded text
@@ -184,20 +180,18 @@ async def fetch(call: Call, memory: ScopedMemory, request: Fetching) -> str | An
     if messages and where is None and not request.pattern and (media or estimate_tokens(text) <= room):
         return Answer(text, media=tuple(map(standard_media, media)))
 
-    async def read(max_chars: int) -> Page:
-        if first == last:
-            asked: dict[str, Any] = {"pattern": request.pattern} if request.pattern else {"where": where}
-            part: Page = await call(memory.fetch, name, max_chars=max_chars, **asked)
-            return part
-        if request.pattern:
-            return grep(text, request.pattern, max_chars=max_chars)
-        return page(text, where, max_chars=max_chars)
+    if first == last:
+        text = (await call(memory.fetch, name, max_chars=MAX_COUNT)).text
+
+    def read(max_chars: int) -> Page:
+        pattern = request.pattern
+        return grep(text, pattern, max_chars=max_chars) if pattern else page(text, where, max_chars=max_chars)
 
     chars = 4 * room
-    result = await read(chars)
+    result = read(chars)
     while (tokens := estimate_tokens(result.text)) > room and chars > LEAST_CHARS:
         chars = max(LEAST_CHARS, min(chars, len(result.text)) * room // tokens)
-        result = await read(chars)
+        result = read(chars)
     if not request.pattern:
         more = f"\n(more: fetch it with where='{result.next}')" if result.next else ""
         size = f"{result.total_lines} lines, {result.total_chars} characters"
@@ -263,8 +257,8 @@ async def why(call: Call, memory: ScopedMemory, request: Asking) -> str:
             f"({', '.join({fact.attribute: None for fact in facts}) or 'nothing yet'})"
         )
     place = position(about)
-    memory = await home(call, memory, place)
-    note = newest(place, await updates(call, memory, request.query or about))
+    memory = await call.home(memory, place)
+    note = newest(place, await call.updates(memory, request.query or about))
     later = "" if note is None else f"memory_recall returns what replaced {named(place)}: {line_of(note, '')}\n"
     if request.query.strip():
         return later or _explained(await call(memory.why, named(place), request.query, k=MAX_HITS))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -83,6 +84,30 @@ class Call:
     async def __call__(self, verb: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """The result of the method."""
         return await self.by(verb, *args, **kwargs)
+
+    async def updates(self, memory: ScopedMemory, query: str) -> dict[int, Record]:
+        """The notes that replaced turns, by the positions of those; a query that is recalled anyway costs least."""
+        hits = await self(memory.recall, query, k=MAX_UPDATES, kinds=(RecordKind.TURN,), metadata={NOTED_WITH: UPDATED})
+        notes = sorted((hit.record for hit in hits), key=lambda record: record.turn)
+        # A note stands behind what it replaces, whatever an application writes into metadata: so no chain is a circle.
+        return {old: note for note in notes if isinstance(old := note.metadata.get(REPLACES), int) and old < note.turn}
+
+    async def homes(self, memory: ScopedMemory) -> list[ScopedMemory]:
+        """The memory, followed by the call's spaces that its user and agent may read now."""
+        if not self.spaces:
+            return [memory]
+        readable = frozenset(await self(memory.spaces))
+        return [memory, *(memory.space(name) for name in self.spaces if name in readable)]
+
+    async def home(self, memory: ScopedMemory, place: int) -> ScopedMemory:
+        """The memory or space that contains the turn at this log position; the memory itself if none does."""
+        if not self.spaces:
+            return memory
+        for each in await self.homes(memory):
+            with suppress(InvalidInputError):
+                await self(each.expand, named(place))
+                return each
+        return memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,14 +198,6 @@ def position(text: str) -> int:
     return first
 
 
-async def updates(call: Call, memory: ScopedMemory, query: str) -> dict[int, Record]:
-    """The notes that replaced turns, by the positions of those turns; a query that is recalled anyway costs least."""
-    hits = await call(memory.recall, query, k=MAX_UPDATES, kinds=(RecordKind.TURN,), metadata={NOTED_WITH: UPDATED})
-    notes = sorted((hit.record for hit in hits), key=lambda record: record.turn)
-    # A note stands behind what it replaces, whatever an application writes into metadata: so no chain is a circle.
-    return {old: note for note in notes if isinstance(old := note.metadata.get(REPLACES), int) and old < note.turn}
-
-
 def newest(place: int, replaced: Mapping[int, Record]) -> Record | None:
     """The note that replaces the turn now; None if it was not replaced."""
     note = None
@@ -190,36 +207,6 @@ def newest(place: int, replaced: Mapping[int, Record]) -> Record | None:
     return note
 
 
-def with_older(places: Collection[int], replaced: Mapping[int, Record]) -> list[int]:
-    """These positions and those of the turns they replaced, which would be recalled again otherwise; ascending."""
-    result = set(places)
-    for old in sorted(replaced, reverse=True):  # a note is newer than what it replaces
-        if replaced[old].turn in result:
-            result.add(old)
-    return sorted(result)
-
-
 def named(place: int) -> str:
     """The handle of one turn."""
     return handle(place, place)
-
-
-async def homes(call: Call, memory: ScopedMemory) -> list[ScopedMemory]:
-    """The memory, followed by the call's spaces that its user and agent may read now."""
-    if not call.spaces:
-        return [memory]
-    readable = frozenset(await call(memory.spaces))
-    return [memory, *(memory.space(name) for name in call.spaces if name in readable)]
-
-
-async def home(call: Call, memory: ScopedMemory, place: int) -> ScopedMemory:
-    """The memory or space that contains the turn at this log position; the memory itself if none does."""
-    if not call.spaces:
-        return memory
-    for each in await homes(call, memory):
-        try:
-            await call(each.expand, named(place))
-        except InvalidInputError:
-            continue
-        return each
-    return memory
