@@ -42,6 +42,7 @@ def lives() -> Iterator[HybridMemory]:
                     Message(role=Role.ASSISTANT, content="OK."),
                 ]
                 memory.scoped(user=language, session=f"s{day}").remember(said)
+            memory.scoped(user=language).flush()  # a prompt waits for what is unread, but not for ever
         yield memory
 
 
