@@ -75,6 +75,16 @@ def test_a_part_of_a_memory_keeps_it_open(tmp_path: Path) -> None:
     assert job.result(60) is None
 
 
+def test_a_closed_reader_leaves_the_store_open(tmp_path: Path) -> None:
+    with open_memory(MemoryConfig(url=f"sqlite:///{tmp_path / 'memory.db'}", embedder="none")) as memory:
+        with memory.as_read_only() as reading:
+            assert not reading.scoped(user="alice").history()
+        memory.scoped(user="alice").remember("The otter sleeps under the bridge.")
+        assert memory.scoped(user="alice").history()
+    with pytest.raises(MemoryClosedError):
+        reading.scoped(user="alice").history()
+
+
 def test_what_was_acknowledged_survives_a_process_that_ends_without_closing(tmp_path: Path) -> None:
     code = (
         "import sys; from hybrid_memory import open_memory\n"

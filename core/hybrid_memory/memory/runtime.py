@@ -227,7 +227,7 @@ class Runtime:
         if not self.scheduler.close(until=until):
             _log.warning("%s is closed while some work hangs: it is taken up after the next opening", self.url)
         self._dropped.detach()
-        if not self.closed:
+        if self._of is None and not self.closed:
             _note_last_uses(self._services)
         with self._lock:
             self.closed = True
@@ -237,7 +237,8 @@ class Runtime:
             waiting = threading.Thread(target=executor.shutdown, name="hybrid-memory-closing", daemon=True)
             waiting.start()
             waiting.join(max(0.0, until - time.monotonic()))
-        close_ports(self._services)
+        if self._of is None:
+            close_ports(self._services)
 
     @property
     def url(self) -> str:

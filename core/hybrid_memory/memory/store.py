@@ -259,7 +259,10 @@ class HybridMemory(Verbs):
         return ScopedMemory(self._runtime, scope)
 
     def as_read_only(self) -> HybridMemory:
-        """A read-only handle of the same open store: nothing is written, learned, indexed or counted."""
+        """A read-only handle of the same open store: nothing is written, learned, indexed or counted.
+
+        Closing it leaves the store open.
+        """
         services = replace(self._services, log=ReadOnlyLog(self._services.log), read_only=True)
         return HybridMemory(services, self._as_embedder, of=self._runtime)
 

@@ -65,7 +65,7 @@ async def remember(call: Call, memory: ScopedMemory, request: Remembering, origi
         metadata={NOTED_WITH: NOTED, **category},
         origin=lowest((Origin.ASSISTANT, origin)),
     )
-    return f"Remembered as {await _written(call, memory, note)}.{similar}"
+    return f"Remembered{await _written(call, memory, note)}.{similar}"
 
 
 class Updating(CheckedModel):
@@ -96,7 +96,7 @@ async def update(call: Call, memory: ScopedMemory, request: Updating) -> str:
         while known:
             await call(memory.resolve, known.pop(), reject=True)
     stands = f" Still known from there: {'; '.join(map(str, known)).removesuffix('.')}." if known else ""
-    return f"Remembered as {now}. It replaces {named(place)}, which stays in the history.{stands}"
+    return f"Remembered{now}. It replaces {named(place)}, which stays in the history.{stands}"
 
 
 class Forgetting(CheckedModel):
@@ -134,9 +134,9 @@ async def forget(call: Call, memory: ScopedMemory, request: Forgetting) -> str:
 
 
 async def _written(call: Call, memory: ScopedMemory, note: Message) -> str:
-    """The handle of the note."""
+    """Writes the note, and gives its handle as words; none if the log is unreachable and it waits in the outbox."""
     receipt: Receipt = await call(outside(memory).remember, note)
-    return named(receipt.positions[0])
+    return "".join(f" as {named(place)}" for place in receipt.positions)
 
 
 def outside(memory: ScopedMemory) -> ScopedMemory:
