@@ -25,7 +25,7 @@ from hybrid_memory.documents.items import ItemOperation, ItemResult
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.facts.learn import Extractors
-from hybrid_memory.facts.profiling import field_guide
+from hybrid_memory.facts.profiling import profile_fields
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.port import Receipt
@@ -202,7 +202,7 @@ class HybridMemory(Verbs):
         from hybrid_memory.facts.reader import ModelExtractor  # noqa: PLC0415 - only who has a model pays for it
 
         services.language_model = model
-        fields = field_guide(services.state(FactsProjection).profile)
+        fields = [(x.name, x.kind, x.description) for x in profile_fields(services.state(FactsProjection).profile)]
         services.state(Extractors).reader = ModelExtractor(model, fields=fields)
         services.state(TextIndex).settled.clear()  # it reads all turns
 
