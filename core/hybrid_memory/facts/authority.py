@@ -126,8 +126,4 @@ def scope_in(claim: Claim, text: str) -> FactScope:
 
 def applying(facts: Iterable[Fact], session: str | None) -> list[Fact]:
     """The facts without instructions for other sessions; without a session, without all such instructions."""
-    return [
-        fact
-        for fact in facts
-        if fact.scope is not FactScope.SESSION or (session is not None and fact.session == session)
-    ]
+    return [fact for fact in facts if fact.scope is FactScope.ALWAYS or (session and fact.session == session)]

@@ -55,8 +55,7 @@ _LABEL = re.compile(
 
 _MAIL = re.compile(
     r"^\W{0,3}(?:from|to|cc|bcc|sent|date|subject|reply-to|von|an|betreff|gesendet|de|para|asunto|enviado|objet|à|"
-    r"envoyé|"
-    r"发件人|收件人|抄送|主题|发送时间|日期)\s?[:：]\s*\S",
+    r"envoyé|发件人|收件人|抄送|主题|发送时间|日期)\s?[:：]\s*\S",
     re.IGNORECASE,
 )
 _FORWARDED = re.compile(
@@ -105,12 +104,10 @@ _HANDOVER = re.compile(
     r"|\b(?:wrote|sent|texted|e-?mailed) (?:to )?(?:me|us)(?: this)?\s*:|^\W*this is from [\w ]{1,20}:\s*$"
     r"|(?:下面|以下|这)是.{0,12}(?:发|写|寄|转)(?:给我|来)的"
     r"|翻译|翻成|译成|校对|润色|改写|缩写|续写|改成|概括|总结一下|帮我看[看下]?|看一下|看看这|改一下|改改|这段|"
-    r"下面这|以下是|"
-    r"回一?下|怎么回|转发|病句|语法|写得|通顺"
+    r"下面这|以下是|回一?下|怎么回|转发|病句|语法|写得|通顺"
     r"|\b(?:traduc\w*|corr[ií]ge\w*|corrig\w*|resum\w*|résum\w*|reescrib\w*|mejora\w*|acorta\w*|revis[ae]\w*|relis\w*|"
     r"reformul\w*|raccourci\w*|adapta\w*|te pego|me (?:ha )?escri\w+|voici|je te colle|übersetz\w*|korrigier\w*|"
-    r"kürz\w*|"
-    r"fass\w* .{0,20}zusammen|schreib\w* .{0,20}um)\b",
+    r"kürz\w*|fass\w* .{0,20}zusammen|schreib\w* .{0,20}um)\b",
     re.IGNORECASE,
 )
 """A request to work on a text, or the announcement of one; what follows on new lines or behind a colon is that text."""
@@ -246,8 +243,7 @@ _OFFER = re.compile(
 _YES_NO = re.compile(r"\W*(?:yes|no|yep|nope|yeah|sí|oui|non|ja|nein|是的?|不是|没有|有)\W*$", re.IGNORECASE)
 _ASKS_YOU = re.compile(
     r"\b(?:(?:are|were|do|did|have|can) you|(?:eres|tienes|es usted|tiene|es-tu|as-tu|êtes-vous|avez-vous|bist du|"
-    r"hast du|"
-    r"sind sie|haben sie))\b|[你您]",
+    r"hast du|sind sie|haben sie))\b|[你您]",
     re.IGNORECASE,
 )
 """A question about the user, which a bare yes or no answers."""

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from hybrid_memory.errors import ModelError
@@ -167,23 +168,17 @@ def prompt(asked: Question) -> list[Message]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Wording:
-    task: str
-    own: str
-    before: str
-    turns: str
-    example: str
-    answer: str
-    dated: str
-    weekdays: tuple[str, ...]
-
-
+_ANSWER = (
+    '{"facts": [{"value": "%s", "attribute": "dislikes", "subject": "user", "turn": 1, "stance": "holds"}, '
+    '{"value": "%s", "attribute": "diet", "subject": "%s", "turn": 2, "stance": "ended"}, '
+    '{"value": "%s", "attribute": "appointment", "subject": "user", "turn": 4, "stance": "holds", '
+    '"due": "2023-01-13 10:00"}]}'
+)
 _ENGLISH_NAMES = ", ".join(
     name if name.replace("_", " ") == known.english else f"{name} ({known.english})"
     for name, known in ATTRIBUTES.items()
 )
-_ENGLISH = _Wording(
+_ENGLISH = SimpleNamespace(
     task=(
         "You note for a memory what people say about themselves. From the numbered turns list the lasting facts that "
         "the speakers state: about the speaker, people close to them, tastes and dislikes, tasks, appointments, "
@@ -209,17 +204,12 @@ _ENGLISH = _Wording(
         "[3] user: What is good for lunch?\n"
         "[4] user: Thanks, that helps. Please note: dentist on Friday at ten!"
     ),
-    answer=(
-        '{"facts": [{"value": "traffic", "attribute": "dislikes", "subject": "user", "turn": 1, "stance": "holds"}, '
-        '{"value": "vegetarian", "attribute": "diet", "subject": "Femi", "turn": 2, "stance": "ended"}, '
-        '{"value": "dentist", "attribute": "appointment", "subject": "user", "turn": 4, "stance": "holds", '
-        '"due": "2023-01-13 10:00"}]}'
-    ),
+    answer=_ANSWER % ("traffic", "vegetarian", "Femi", "dentist"),
     dated=" ({}, {})",
     weekdays=("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
 )
 
-_CHINESE = _Wording(
+_CHINESE = SimpleNamespace(
     task=(
         "你为记忆库记录人们关于自己的信息。从带编号的发言中列出说话人陈述的长期有效的事实：说话人自己、亲近的人、喜好与厌恶、"
         "待办、约定、决定、目标、对回答的长期要求。不要列出提问、寒暄、猜测和只在当下成立的事：多数发言没有可记的，只是提到的东西不算喜欢。"
@@ -244,14 +234,9 @@ _CHINESE = _Wording(
         "[3] user: 中午吃什么好？\n"
         "[4] user: 谢谢，有帮助。帮我记一下，周五十点看牙医！"
     ),
-    answer=(
-        '{"facts": [{"value": "堵车", "attribute": "dislikes", "subject": "user", "turn": 1, "stance": "holds"}, '
-        '{"value": "吃素", "attribute": "diet", "subject": "小军", "turn": 2, "stance": "ended"}, '
-        '{"value": "看牙医", "attribute": "appointment", "subject": "user", "turn": 4, "stance": "holds", '
-        '"due": "2023-01-13 10:00"}]}'
-    ),
-    dated="（{}，{}）",
-    weekdays=("星期一", "星期二", "星期三", "星期四", "星期五", "星期六", "星期日"),
+    answer=_ANSWER % ("堵车", "吃素", "小军", "看牙医"),
+    dated="（星期{}，{}）",
+    weekdays="一二三四五六日",
 )
 
 _SPACE = re.compile("(?<=[。！？；，]) ")

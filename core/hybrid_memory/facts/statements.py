@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -319,34 +319,24 @@ def _claim(
     if others and not (harm or name in ORDERS or about.category is Category.RELATION):
         about = attribute("note")  # their homes and jobs are not the user's
     lasting = harm is not None and name != "diet"  # that one may change: the newest counts most, however it is worded
+    importance = round((SAFETY_IMPORTANCE if lasting else about.importance) + SURER * certain, 4)
     whole = f"{sentence.question} {text}" if sentence.question else text
-    claim = Claim(
-        OTHERS if others else sentence.owner,
+    if value is not None:
+        about = attribute(value[0])
+    return Claim(
+        OTHERS if others and value is None else sentence.owner,
         about.name,
-        whole,
+        whole if value is None else value[1],
         about.category,
         sentence.position,
-        confidence=round(likely, 3),
-        importance=round((SAFETY_IMPORTANCE if lasting else about.importance) + SURER * certain, 4),
+        single=value is not None and about.single,
+        confidence=round(likely, 3) if value is None else max(likely, SURE),
+        importance=importance if value is None else max(about.importance, importance),
         by=Statements.name,
-        verbatim=True,
+        verbatim=value is None,
         sentence=whole,
         vector=vector,
         asked=sentence.asked,
-    )
-    if value is None:
-        return claim
-    about = attribute(value[0])
-    return replace(
-        claim,
-        subject=sentence.owner,
-        attribute=value[0],
-        value=value[1],
-        category=about.category,
-        single=about.single,
-        importance=max(about.importance, claim.importance),
-        verbatim=False,
-        confidence=max(likely, SURE),
     )
 
 
