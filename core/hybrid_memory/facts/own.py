@@ -353,19 +353,13 @@ def own_turns(turns: Sequence[Event], before: Sequence[Event]) -> list[Own]:
         earlier = turn
         if not turn.owner:
             continue
-        if _END_OF_FICTION.search(turn.words):
-            fiction = False
-        begins = _FICTION.search(turn.words) is not None
-        plays = fiction
-        fiction = fiction or (begins and _QUESTION.search(turn.words) is None)
-        if (
-            fiction
-            and not begins
-            and (_REQUEST.search(turn.words) or _HOW_TO_WORK.search(turn.words) or len(turn.words) > MAX_SENTENCE_CHARS)
-        ):  # something else is asked for, which ends a story or a role
-            fiction = plays = False
+        words, begins = turn.words, _FICTION.search(turn.words) is not None
+        if fiction and not begins:  # what asks for something else ends a story or a role
+            fiction = not (_REQUEST.search(words) or _HOW_TO_WORK.search(words) or len(words) > MAX_SENTENCE_CHARS)
+        plays = fiction and _END_OF_FICTION.search(words) is None
+        fiction = plays or (begins and _QUESTION.search(words) is None)
         if number >= len(before) and not plays:
-            lines = takewhile(lambda text: _FICTION.search(text) is None, _own_lines(turn.words))
+            lines = takewhile(lambda text: _FICTION.search(text) is None, _own_lines(words))
             made.append(Own(event, turn, asking, tuple(lines)))
     return made
 
@@ -375,18 +369,16 @@ def _statements(own: Own) -> list[Sentence]:
     made: list[Sentence] = []
     question = asking.question if asking is not None else ""
     for number, text in enumerate(own.lines):
-        first = number == 0
         plain = _LABEL.sub("", _ITEM.sub("", text), count=1).strip() or text
         if len(plain) <= MAX_SENTENCE_CHARS and _QUESTION.search(plain) and (before := _TOLD_FIRST.match(plain)):
             plain = before["told"].strip()
         clauses = _CLAUSES.split(plain)
         independent = _OWN_SENTENCE.match(clauses[0]) or _ASKING.search(plain) or any(map(asks_for, clauses))
-        answer = question if first and len(plain) <= QUESTION_CHARS and not independent else ""
+        answer = question if number == 0 and len(plain) <= QUESTION_CHARS and not independent else ""
         order = _HOW_TO_WORK.search(f"{answer} {plain}") is not None
         telling = _LETTERS.search(plain) or (answer and any(map(str.isdigit, plain)))
-        if _BARE.match(plain) and not (_ASKS_YOU.search(answer) and _YES_NO.match(plain)):
-            continue
-        if len(plain) > MAX_SENTENCE_CHARS or not telling:
+        bare = _BARE.match(plain) and not (_ASKS_YOU.search(answer) and _YES_NO.match(plain))
+        if bare or len(plain) > MAX_SENTENCE_CHARS or not telling:
             continue
         wants = _REQUEST.search(plain)
         asks = wants or (_ASKING.search(plain) and not answer and plain[-1] not in ".!。！")
