@@ -12,11 +12,11 @@ from datetime import timedelta
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.facts.attributes import statement
-from hybrid_memory.facts.authority import heard, may_claim, scope_in, speaker_of
+from hybrid_memory.facts.authority import heard, may_claim, name_of, scope_in
 from hybrid_memory.facts.fact import SETTLED, USER, Claim, FactExtractor, Stance
 from hybrid_memory.facts.statements import Statements, stated_in
 from hybrid_memory.log.event import Event, EventKind, principal_of
-from hybrid_memory.log.message import RESERVED
+from hybrid_memory.log.message import INSTRUCTING, RESERVED
 from hybrid_memory.log.port import Draft, LogState
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
@@ -269,7 +269,7 @@ def drafts_of(name: str, claims: Iterable[tuple[Event, Claim]]) -> list[Draft]:
     drafts = []
     for number, (turn, claim) in enumerate(claims):
         payload = {**claim.as_payload(), "origin": turn.origin.value}
-        if speaker := speaker_of(turn):
+        if turn.origin in INSTRUCTING and (speaker := name_of(turn)):
             payload["speaker"] = speaker
         if claim.stance is Stance.HOLDS and not claim.sentence:  # the user's own sentence is found by its turn
             payload["text"] = statement(claim)
