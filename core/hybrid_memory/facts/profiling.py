@@ -203,7 +203,8 @@ def profile_of(facts: Iterable[Fact], schema: type[P]) -> P:
     for field in fields:
         before = [] if field.own else [other for other in fields if other.own]
         taken = [fact for attribute, held in by_attribute.items() if field.takes(attribute) for fact in held]
-        taken.sort(key=lambda one: (one.state.standing, one.importance, *_support(one)), reverse=True)
+        if len(taken) > MAX_FACTS:
+            taken.sort(key=lambda one: (one.state.standing, one.importance, *_support(one)), reverse=True)
         read = [
             reading
             for fact in taken[:MAX_FACTS]

@@ -306,7 +306,6 @@ _SELF = frozenset("i me my myself mine we us user speaker self 我 我们 本人
 }
 _OF = any_case(r"(?:(?P<owner>.+?)(?:'s|’s|的)\s*|(?:my|our)\s+|我们?(?=.))(?P<noun>.+)")
 _LETTER = r"[^\W\u2e80-\u9fff]"
-_TASTES = frozenset(("likes", "prefers", "dislikes", "avoids"))
 _TASTE = any_case(
     r"\b(?:dis)?lik(?:e[sd]?|ing)\b|\b(?:lov|ador|enjoy|hat|despis|detest|avoid|prefer|appreciat)\w*|\bfavou?rites?\b"
     r"|\b(?:fans?|fond|keen|into|passion\w*|obsess\w*|crazy|aversion|stand|bear|never|only|always|rather|refus\w*)\b"
@@ -372,7 +371,7 @@ class Ground:
 
     def speaks_of(self, attribute: str) -> bool:
         """Whether the turns mention such people, or express a taste; True if the attribute concerns neither."""
-        if attribute in _TASTES:
+        if attribute in {"likes", "prefers", "dislikes", "avoids"}:
             return _TASTE.search(self.words) is not None
         return attribute not in _CALLED or any(occurs(word, self.context) for word in _CALLED[attribute])
 

@@ -202,7 +202,8 @@ class HybridMemory(Verbs):
         from hybrid_memory.facts.reader import ModelExtractor  # noqa: PLC0415 - only who has a model pays for it
 
         services.language_model = model
-        fields = [(x.name, x.kind, x.description) for x in profile_fields(services.state(FactsProjection).profile)]
+        own = profile_fields(services.state(FactsProjection).profile)
+        fields = [(field.name, field.kind, field.description) for field in own]
         services.state(Extractors).reader = ModelExtractor(model, fields=fields)
         services.state(TextIndex).settled.clear()  # it reads all turns
 
