@@ -400,7 +400,11 @@ def _own_lines(words: str) -> list[str]:
     for number, line in enumerate(lines):
         rest = [each for each in lines[number + 1 :] if each.strip()]
         if not line.strip():
-            if _hands_over(own, rest):
+            if not own or not rest:
+                continue
+            letter = _GREETING.match(rest[0]) or _MAIL.match(rest[0]) or any(map(_CLOSING.match, rest))
+            listed = len(rest) < HANDED_LINES or all(map(_FIELD.match, rest))
+            if letter or not listed or max(map(len, rest)) >= PARAGRAPH_CHARS:  # the words before hand it over
                 break
         elif (
             _MAIL.match(line)
@@ -432,15 +436,6 @@ def _of_line(line: str, rest: Sequence[str]) -> tuple[list[str], bool]:
                 return own + [plain] * (len(plain) > REQUEST_CHARS), True
         own.append(text)
     return own, False
-
-
-def _hands_over(own: Sequence[str], rest: Sequence[str]) -> bool:
-    """Whether what follows a blank line is a text that the words before introduce, as its length or its form shows."""
-    if not own or not rest:
-        return False
-    if _GREETING.match(rest[0]) or _MAIL.match(rest[0]) or any(map(_CLOSING.match, rest)):
-        return True
-    return max(map(len, rest)) >= PARAGRAPH_CHARS or (len(rest) >= HANDED_LINES and not all(map(_FIELD.match, rest)))
 
 
 def _chat(lines: Sequence[str]) -> bool:

@@ -154,38 +154,35 @@ def moment(pair: Pair) -> tuple[datetime, int, bool, int]:
     return event.at, claim.source, claim.stance is Stance.HOLDS, event.position
 
 
-_Denials = dict[tuple[str, str | int], list[Pair]]
-"""Claims that call others wrong, by attribute and the value or the turn of those."""
+def _denials(pairs: Sequence[Pair]) -> dict[int, Pair]:
+    """For each position of a claim that others call wrong, the first of these.
 
-
-def _denials(pairs: Sequence[Pair]) -> _Denials:
-    """Those of these claims; of decisions about a value, the last one counts."""
+    That is a later one, or one extracted after it from the same turn. Of decisions about a value the last one counts.
+    """
     decisions = {(one.attribute, normalised(one.value)): one.stance for _, one in pairs if one.by == SETTLED}
-    denials: _Denials = defaultdict(list)
+    by_topic: dict[tuple[str, str | int], list[Pair]] = defaultdict(list)
     for event, claim in pairs:
         value = normalised(claim.value)
         if claim.stance is Stance.WRONG is decisions.get((claim.attribute, value), Stance.WRONG):
-            for about in (value, claim.source):
-                denials[claim.attribute, about].append((event, claim))
-    return denials
+            for topic in (value, claim.source):
+                by_topic[claim.attribute, topic].append((event, claim))
 
-
-def _denial(event: Event, claim: Claim, denials: _Denials) -> Pair | None:
-    """The first claim that calls this one wrong: a later one, or one extracted after it from the same turn."""
-    value = normalised(claim.value)
-
-    def denies(pair: Pair) -> bool:
-        later, wrong = pair
+    def denies(wrong: Claim, later: Event, claim: Claim, event: Event) -> bool:
         if wrong.source != claim.source:
             return (later.at, wrong.source) > (event.at, claim.source)
-        rejected = normalised(wrong.value)
+        value, rejected = normalised(claim.value), normalised(wrong.value)
         grown = claim.attribute in GROWS and (within(value, rejected) or within(rejected, value))
         # Somebody rejected what this claim of the same turn says, also if the turn was read again since.
         decided = wrong.by == SETTLED and claim.by != SETTLED and (rejected == value or grown)
         return decided or (later.position > event.position and value_key(wrong) == value_key(claim))
 
-    near = (pair for about in (value, claim.source) for pair in denials.get((claim.attribute, about), ()))
-    return min(filter(denies, near), key=moment, default=None)
+    denials = {}
+    for event, claim in pairs:
+        near = [by_topic.get((claim.attribute, topic), ()) for topic in (normalised(claim.value), claim.source)]
+        denying = [(later, wrong) for group in near for later, wrong in group if denies(wrong, later, claim, event)]
+        if denying:
+            denials[event.position] = min(denying, key=moment)
+    return denials
 
 
 class Group:
@@ -216,7 +213,7 @@ class Group:
         for event, claim in new:
             if claim.stance is Stance.WRONG:
                 continue
-            if denials and (denial := _denial(event, claim, denials)) is not None:
+            if (denial := denials.get(event.position)) is not None:
                 if claim.stance is Stance.HOLDS:  # only the history has a corrected value: it was never true
                     fact = Standing.of(claim, event, FactState.ENDED)
                     fact.valid_to = fact.valid_from
