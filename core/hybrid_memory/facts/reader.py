@@ -1,4 +1,7 @@
-"""Extracts claims with a language model, in addition to the statements: the question, and the reading of its answer."""
+"""Extracts claims with a language model, in addition to the statements: the question, and the reading of its answer.
+
+The model's claims count only if the turn's words support them, see `Ground`.
+"""
 
 from __future__ import annotations
 
