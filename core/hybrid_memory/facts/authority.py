@@ -38,7 +38,7 @@ def may_claim(turn: Event, claim: Claim, origins: Sequence[str]) -> bool:
     # Others speak about themselves alone, under their own name, and give no instructions. In a shared space, which has
     # no user, they may speak about anything, as each fact names its author; but what the assistant noted for a member
     # is not a fact about that member.
-    subject, name = person_of(claim.subject), person_of(" ".join(_name_of(turn).split()))
+    subject, name = person_of(claim.subject), person_of(" ".join(name_of(turn).split()))
     writer = person_of((principal_of(turn.author).user if turn.author else None) or "")
     shared = turn.scope.space is not None and (turn.origin is Origin.PERSON or subject != writer)
     allowed = "person" in origins and turn.origin in _PEOPLE and not is_order(claim.attribute)
@@ -50,12 +50,8 @@ def person_of(subject: str) -> str:
     return subject.replace("’", "'").partition("'s ")[0].strip().casefold()
 
 
-def speaker_of(turn: Event) -> str:
-    """The name under which the user speaks; empty without a name, and for turns of others."""
-    return _name_of(turn) if turn.origin in INSTRUCTING else ""
-
-
-def _name_of(turn: Event) -> str:
+def name_of(turn: Event) -> str:
+    """The name under which somebody speaks; empty without one."""
     return person_named(turn.message) or voice(turn.message.text[:NAMED_CHARS].strip())[0]
 
 
@@ -126,8 +122,4 @@ def scope_in(claim: Claim, text: str) -> FactScope:
 
 def applying(facts: Iterable[Fact], session: str | None) -> list[Fact]:
     """The facts without instructions for other sessions; without a session, without all such instructions."""
-    return [
-        fact
-        for fact in facts
-        if fact.scope is not FactScope.SESSION or (session is not None and fact.session == session)
-    ]
+    return [fact for fact in facts if fact.scope is FactScope.ALWAYS or (session and fact.session == session)]

@@ -193,6 +193,10 @@ class Fact:
         return f"<Fact {self} ({self.state}, {self.confidence:.2f}, from {self.valid_from:%Y-%m-%d}{until})>"
 
 
+STATED = ("subject", "attribute", "value", "category", "confidence", "importance", "due", "verbatim", "scope", "asked")
+"""The fields that facts and claims share."""
+
+
 class Facts(list[Fact]):
     """Facts, oldest first; a list with a rich display in notebooks."""
 

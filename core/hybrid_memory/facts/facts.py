@@ -13,7 +13,7 @@ from hybrid_memory.display import Progress
 from hybrid_memory.errors import InvalidInputError, ModelError, OutdatedError
 from hybrid_memory.facts.attributes import attribute as attribute_of
 from hybrid_memory.facts.authority import by_the_user, names_of_user, person_of
-from hybrid_memory.facts.fact import OTHERS, SETTLED, Category, Claim, Fact, FactScope, Stance
+from hybrid_memory.facts.fact import OTHERS, SETTLED, STATED, Category, Claim, Fact, FactScope, Stance
 from hybrid_memory.facts.learn import Extractors, learn_alone, learn_before_reading
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.resolving import Group, Pair, Standing, group_of
@@ -77,14 +77,10 @@ class Knowledge:
         key = claim.source, normalised(claim.sentence)
         if claim.by == SETTLED:
             self._decided[key] = claim
-            return claim
-        seen = self._decided.get(key) if claim.sentence else None
-        if seen is None:
-            return claim
-        return replace(
-            claim, subject=seen.subject, attribute=seen.attribute, value=seen.value, category=seen.category,
-            single=seen.single, verbatim=seen.verbatim, scope=seen.scope,
-        )  # fmt: skip
+        elif claim.sentence and (seen := self._decided.get(key)) is not None:
+            names = ("subject", "attribute", "value", "category", "single", "verbatim", "scope")
+            return replace(claim, **{name: getattr(seen, name) for name in names})
+        return claim
 
     def take(self, events: Sequence[Event], last: Place) -> None:
         """Add claims: all that were written since the last one, up to this; known ones are ignored."""
@@ -99,7 +95,9 @@ class Knowledge:
                 named = self._user is not None and person_of(event.payload["subject"]) in self._own
                 if named and not by_the_user(event):
                     continue
-                if not visible(turn_of(event), self.hidden):
+                # What resolves a dispute belongs to no other turn.
+                turn = event.position if event.payload["by"] == SETTLED else int(event.payload["source"])
+                if not visible(turn, self.hidden):
                     continue
                 claim = self._as_decided(Claim.of(event.payload))
                 if by_the_user(event) and claim.by != SETTLED:
@@ -130,16 +128,6 @@ class Knowledge:
     def _ordered(self) -> list[Standing]:
         known = [fact for group in self._groups.values() for fact in group.facts.values()]
         return sorted(known, key=lambda each: (each.event.at, each.id))
-
-
-def place_of(event: Event) -> Place:
-    """The position of an event in the log."""
-    return event.position, event.mark
-
-
-def turn_of(event: Event) -> int:
-    """Position of the turn that a claim belongs to; for a claim that resolves a dispute, its own."""
-    return event.position if event.payload["by"] == SETTLED else int(event.payload["source"])
 
 
 MARKS = (EventKind.CLAIM, EventKind.ERASED)
@@ -269,11 +257,12 @@ async def knowledge(run: Runner, view: View, state: LogState | None = None) -> K
         known = Knowledge(tuple(mark), view.hidden, user)
     if known.last != newest:
         claims = await run.call(view.truth.read, view.owner, kinds=(EventKind.CLAIM,), after=max(0, known.last[0] - 1))
-        went_on = bool(claims) and place_of(claims[0]) == known.last
+        went_on = bool(claims) and (claims[0].position, claims[0].mark) == known.last
         if known.last[0] and (not went_on or known.names_the_user_anew(_shown(claims, view))):
             known = Knowledge(tuple(mark), view.hidden, user)
             claims = await run.call(view.truth.read, view.owner, kinds=(EventKind.CLAIM,))
-        await run.call(known.take, _shown(claims, view), place_of(claims[-1]) if claims else newest)
+        last = (claims[-1].position, claims[-1].mark) if claims else newest
+        await run.call(known.take, _shown(claims, view), last)
         cache.put(key, known)
     return known
 
@@ -331,22 +320,13 @@ def _decisions(fact: Fact, value: str | None, vector: str, *, reject: bool) -> l
     """What somebody decided on a fact; a correction rejects it and states the other value."""
     single = attribute_of(fact.attribute).single
     approved = Claim(
-        fact.subject,
-        fact.attribute,
-        fact.value,
-        fact.category,
-        fact.positions[-1],
+        **{name: getattr(fact, name) for name in STATED},
+        source=fact.positions[-1],
         single=single or bool(fact.rivals or fact.superseded_by),
-        confidence=fact.confidence,
-        importance=fact.importance,
         since=fact.valid_from if fact.current else None,
-        due=fact.due,
         by=SETTLED,
-        verbatim=fact.verbatim,
-        scope=fact.scope,
         sentence=fact.text,
         vector=vector,
-        asked=fact.asked,
     )
     rejected = replace(approved, stance=Stance.WRONG, single=single, since=None, vector="")
     if reject:

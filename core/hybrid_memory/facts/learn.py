@@ -12,11 +12,11 @@ from datetime import timedelta
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.facts.attributes import statement
-from hybrid_memory.facts.authority import heard, may_claim, scope_in, speaker_of
+from hybrid_memory.facts.authority import heard, may_claim, name_of, scope_in
 from hybrid_memory.facts.fact import SETTLED, USER, Claim, FactExtractor, Stance
 from hybrid_memory.facts.statements import Statements, stated_in
 from hybrid_memory.log.event import Event, EventKind, principal_of
-from hybrid_memory.log.message import RESERVED
+from hybrid_memory.log.message import INSTRUCTING, RESERVED
 from hybrid_memory.log.port import Draft, LogState
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
@@ -83,12 +83,9 @@ async def learn(
     """
     if services.read_only:
         return 0
-    count = 0
-    extractors = services.state(Extractors)
-    if extractors.rules is not None:
-        count += await _catch_up(
-            run, services, owner.owner, extractors.rules, progress=progress, state=state, wait=wait
-        )
+    count, extractors = 0, services.state(Extractors)
+    if (rules := extractors.rules) is not None:
+        count += await _catch_up(run, services, owner.owner, rules, progress=progress, state=state, wait=wait)
     if model and extractors.reader is not None and services.config.learning.model:
         count += await _catch_up(run, services, owner.owner, extractors.reader, progress=progress)
     return count
@@ -168,26 +165,23 @@ async def _catch_up(
         after, seen = cursors.get(extractor.name, 0), state.head if state else await head(run, services, owner)
         state = None
         turns = await run.call(services.truth.read, owner, after=after, kinds=(EventKind.MESSAGE,), limit=limit)
-        if turns and until is not None and time.monotonic() > until:
-            services.state(Extractors).left.add(owner)
-            return count
         if not turns:
+            return count
+        if until is not None and time.monotonic() > until:
+            services.state(Extractors).left.add(owner)
             return count
         await services.state(TextIndex).go_on(run, services, owner)
         claims = drafts_of(extractor.name, await _read(run, services, extractor, turns))
-        written = False
         # Another process may be faster. If it writes for another extractor, what a model answered is still good.
-        while not written and cursors.get(extractor.name, 0) == after:
+        while cursors.get(extractor.name, 0) == after:
             payload = {"cursors": {**cursors, extractor.name: turns[-1].position}}
             marker = services.draft(EventKind.LEARNED, payload, id=revision_id("learned", number + 1))
-            written = await append_revision(run, services, owner, marker, [*claims, marker], seen=seen) is not None
-            if written:
-                number, cursors = number + 1, payload["cursors"]
-                break
-            number, cursors = await cursors_of(run, services, owner)
-            if await erased_since(run, services, owner, seen):
-                break  # perhaps what these claims were read from
-        if written:
+            if await append_revision(run, services, owner, marker, [*claims, marker], seen=seen) is None:
+                number, cursors = await cursors_of(run, services, owner)
+                if await erased_since(run, services, owner, seen):
+                    break  # perhaps what these claims were read from
+                continue
+            number, cursors = number + 1, payload["cursors"]
             count, done = count + len(claims), done + len(turns)
             if progress is not None:
                 left = await run.call(services.truth.count, owner, after=turns[-1].position)
@@ -275,20 +269,11 @@ def drafts_of(name: str, claims: Iterable[tuple[Event, Claim]]) -> list[Draft]:
     drafts = []
     for number, (turn, claim) in enumerate(claims):
         payload = {**claim.as_payload(), "origin": turn.origin.value}
-        if speaker := speaker_of(turn):
+        if turn.origin in INSTRUCTING and (speaker := name_of(turn)):
             payload["speaker"] = speaker
         if claim.stance is Stance.HOLDS and not claim.sentence:  # the user's own sentence is found by its turn
             payload["text"] = statement(claim)
-        drafts.append(
-            Draft(
-                id=f"{RESERVED}claim:{name}:{turn.position}:{number}",
-                fixed_id=False,
-                session=turn.scope.session,
-                kind=EventKind.CLAIM,
-                at=turn.at,
-                payload=payload,
-                sources=(turn.id, claim.asked) if claim.asked else (turn.id,),
-                author=turn.author,
-            )
-        )
+        sources = (turn.id, claim.asked) if claim.asked else (turn.id,)
+        id_ = f"{RESERVED}claim:{name}:{turn.position}:{number}"
+        drafts.append(Draft(id_, False, turn.scope.session, EventKind.CLAIM, turn.at, payload, sources, turn.author))
     return drafts

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 
 from hybrid_memory.facts.fact import USER
@@ -43,38 +44,35 @@ QUESTION_CHARS = 120
 HANDED_LINES = 4
 """So many further lines after a request about a text are that text."""
 
-_LABEL = re.compile(
+any_case = partial(re.compile, flags=re.IGNORECASE)
+"""Compiles a form that counts in capitals and small letters."""
+
+_LABEL = any_case(
     r"^\W*(?:(?:important|importante|wichtig|note|nota|notez|ps|p\.s\.|psa|fyi|btw|by the way|remember|reminder|"
     r"heads[- ]up|corrections?|corrección|korrektur|(?:other |more )?info(?:rmation)?|about me|profile|bio|"
     r"background|context|sobre mí|à propos de moi|über mich|更正|纠正|关于我|个人信息|简介|背景|"
     r"update|news|good news|for the record|just so you know|tl;?dr|edit|重要|切记|记住|注意|提醒|备注|好消息|坏消息|"
-    r"更新|说明|补充|附)(?:\s*[:：]\s*|\s+[-–—]\s+)|(?:btw|fyi|ps|psa)[\s,]+)+",
-    re.IGNORECASE,
+    r"更新|说明|补充|附)(?:\s*[:：]\s*|\s+[-–—]\s+)|(?:btw|fyi|ps|psa)[\s,]+)+"
 )
 """Labels in front of a statement, which name nobody."""
 
-_MAIL = re.compile(
+_MAIL = any_case(
     r"^\W{0,3}(?:from|to|cc|bcc|sent|date|subject|reply-to|von|an|betreff|gesendet|de|para|asunto|enviado|objet|à|"
-    r"envoyé|"
-    r"发件人|收件人|抄送|主题|发送时间|日期)\s?[:：]\s*\S",
-    re.IGNORECASE,
+    r"envoyé|发件人|收件人|抄送|主题|发送时间|日期)\s?[:：]\s*\S"
 )
-_FORWARDED = re.compile(
+_FORWARDED = any_case(
     r"^\W*(?:-{2,}\s*)?(?:forwarded message|original message|begin forwarded|fwd?:|转发|原始邮件|mensaje reenviado|"
-    r"message transféré|weitergeleitete nachricht)|\b(?:wrote|schrieb|a écrit|escribió)\s?:\s*$|写道[:：]\s*$",
-    re.IGNORECASE,
+    r"message transféré|weitergeleitete nachricht)|\b(?:wrote|schrieb|a écrit|escribió)\s?:\s*$|写道[:：]\s*$"
 )
-_GREETING = re.compile(
+_GREETING = any_case(
     r"^\W*(?:dear|hi|hello|hey|good (?:morning|afternoon|evening)|to whom|sehr geehrte\w*|liebe\w?|hallo|querid[oa]s?|"
     r"estimad[oa]s?|hola|cher\w*|chère\w*|bonjour|madame|monsieur|尊敬的|亲爱的|各位|"
-    r"大家好)\b[^.!?。！？\n]{0,60}[,，:：!！]?\s*$",
-    re.IGNORECASE,
+    r"大家好)\b[^.!?。！？\n]{0,60}[,，:：!！]?\s*$"
 )
-_CLOSING = re.compile(
+_CLOSING = any_case(
     r"^\W*(?:(?:kind|best|warm|many)? ?regards|yours (?:sincerely|faithfully|truly)|sincerely|all the best|cheers|"
     r"with love|mit freundlichen grüßen|viele grüße|un saludo|saludos|atentamente|cordialement|bien à vous|"
-    r"此致|敬礼|顺颂商祺|祝好)\b",
-    re.IGNORECASE,
+    r"此致|敬礼|顺颂商祺|祝好)\b"
 )
 _LOG = re.compile(
     r"^\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d?:\d\d(?::\d\d)?\]?\s|(?:INFO|DEBUG|WARN(?:ING)?|ERROR|FATAL|"
@@ -92,7 +90,7 @@ _TEXT = (
     r"sentence|article|speech|poem|report|transcript|thread|chat|log|notes?|ad|advert|listing|statement|this|these|it|"
     r"following|below)"
 )
-_HANDOVER = re.compile(
+_HANDOVER = any_case(
     rf"\b(?:translate|proof-?read|rewrite|paraphrase|rephrase|summari[sz]e|correct(?!ion)|edit|polish|shorten|improve|"
     rf"tidy(?: up)?|clean up|tl;?dr|reword|grammar|spell-?check|turn (?:this|it)|continue|transcribe|"
     rf"check (?:the|my|his|her|their|this)|fix (?:the|my|his|her|this|grammar|spelling)|"
@@ -105,17 +103,14 @@ _HANDOVER = re.compile(
     r"|\b(?:wrote|sent|texted|e-?mailed) (?:to )?(?:me|us)(?: this)?\s*:|^\W*this is from [\w ]{1,20}:\s*$"
     r"|(?:下面|以下|这)是.{0,12}(?:发|写|寄|转)(?:给我|来)的"
     r"|翻译|翻成|译成|校对|润色|改写|缩写|续写|改成|概括|总结一下|帮我看[看下]?|看一下|看看这|改一下|改改|这段|"
-    r"下面这|以下是|"
-    r"回一?下|怎么回|转发|病句|语法|写得|通顺"
+    r"下面这|以下是|回一?下|怎么回|转发|病句|语法|写得|通顺"
     r"|\b(?:traduc\w*|corr[ií]ge\w*|corrig\w*|resum\w*|résum\w*|reescrib\w*|mejora\w*|acorta\w*|revis[ae]\w*|relis\w*|"
     r"reformul\w*|raccourci\w*|adapta\w*|te pego|me (?:ha )?escri\w+|voici|je te colle|übersetz\w*|korrigier\w*|"
-    r"kürz\w*|"
-    r"fass\w* .{0,20}zusammen|schreib\w* .{0,20}um)\b",
-    re.IGNORECASE,
+    r"kürz\w*|fass\w* .{0,20}zusammen|schreib\w* .{0,20}um)\b"
 )
 """A request to work on a text, or the announcement of one; what follows on new lines or behind a colon is that text."""
 
-_FICTION = re.compile(
+_FICTION = any_case(
     r"\b(?:role-?play|let'?s (?:play|pretend)|pretend (?:that )?(?:i|you|we)|(?:you(?:'re| are)|i(?:'m| am)|i'll be|"
     r"be) "
     r"(?:now )?(?:playing|in character|the narrator)|in character|act as|write (?:me )?(?:a|the|another) (?:\w+ ){0,3}"
@@ -123,17 +118,15 @@ _FICTION = re.compile(
     r"my (?:novel|story|character|screenplay)|play(?:ing)? a game|improv)\b|once upon a time|"
     r"扮演|角色扮演|演一个|来玩个?游戏|玩个游戏|假装|编个?故事|接着编|写[一个篇段]*(?:小说|故事|剧本|诗)|小说里|"
     r"\b(?:juguemos|hagamos como|haz de|cuento|personaje|jeu de rôle|jouons|on joue|joue le rôle|fais semblant|"
-    r"histoire de|invente|rollenspiel|spielen wir|tu sois|sois un)\b",
-    re.IGNORECASE,
+    r"histoire de|invente|rollenspiel|spielen wir|tu sois|sois un)\b"
 )
-_END_OF_FICTION = re.compile(
+_END_OF_FICTION = any_case(
     r"\b(?:(?:game|role-?play|story|scene) (?:over|done)|end of (?:the )?(?:game|story|role-?play|scene)|stop (?:the )?"
     r"(?:game|role-?play|playing|pretending)|back to (?:reality|normal|work|business|me)|serious(?:ly)? now|out of "
     r"character|ok(?:ay)?,? real|for real|in real life|fin du jeu|fin de la historia|ya en serio|en serio ahora|"
-    r"sérieusement|im ernst)\b|不玩了|不演了|游戏结束|说正经的|回到正题|言归正传|好了.{0,4}正经",
-    re.IGNORECASE,
+    r"sérieusement|im ernst)\b|不玩了|不演了|游戏结束|说正经的|回到正题|言归正传|好了.{0,4}正经"
 )
-_REQUEST = re.compile(
+_REQUEST = any_case(
     r"^\W*(?:(?:and|so|ok|okay|now|then|also|please|pls|hey|right|well)\W+)*(?:(?:can|could|would|"
     r"will) you\W+(?:please\W+)?)?"
     r"(?:write|draft|compose|make me|give me|show me|tell me|find|list|suggest|recommend|plan|book|help me|explain|"
@@ -159,10 +152,9 @@ _REQUEST = re.compile(
     r"dis moi|tu peux|tu pourrais|peux-tu|pouvez-vous|schreib|gib mir|mach (?:mir|eine?n?)|kannst du|könntest du|"
     r"können sie|füll\w*|hilf mir|erinner\w* mich|stell mir|erstell\w*|zeig mir|such mir|"
     r"ich (?:brauche|möchte|hätte gern\w*) (?:eine?n?|die|den) (?:\w+ ){0,3}"
-    r"(?:liste|karte|tabelle|übersicht|mail|zusammenfassung|vorlage)|erklär\w*)\b",
-    re.IGNORECASE,
+    r"(?:liste|karte|tabelle|übersicht|mail|zusammenfassung|vorlage)|erklär\w*)\b"
 )
-_ASKING = re.compile(
+_ASKING = any_case(
     r"^\W*(?:(?:and|but|so|ok|hey|btw|y|pero|oye|et|mais|bon|au fait|dis(?: voir| moi)?|und|aber|sag mal)\W+)*"
     r"(?:(?:what|where|when|who)(?:['’]s| (?:is|are|was|were|do|does|did|should))|"
     r"how (?:do|does|did|much|many|long|often|can|should)|why (?:is|are|do|does|did)|(?:can|could|should|do) i|"
@@ -171,40 +163,36 @@ _ASKING = re.compile(
     r"qué|cómo|cuánt[oa]s?|cuándo|dónde|por qué|cuál(?:es)?|warum|wieso|wie (?:viel|lange|oft|kann|soll)|"
     r"was (?:ist|sind|kann|soll))\b"
     r"|\b(?:combien|lequel|laquelle)\W*$|\bc['’]est quoi\b|\b(?:faut|dois|doit)\b.{1,20}\bquoi\b"
-    r"|^\W*(?:怎么|为什么|为啥|有没有.*的|多少|哪[里个些]|什么时候)",
-    re.IGNORECASE,
+    r"|^\W*(?:怎么|为什么|为啥|有没有.*的|多少|哪[里个些]|什么时候)"
 )
 """A question without its mark."""
 
 _CLAUSES = re.compile(r"[,，;；]|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])")
-_TELLS = re.compile(
+_TELLS = any_case(
     r"\b(?:i|we|he|she|they|my|our|is|are|has|have|can['’]?t|cannot|don['’]?t|doesn['’]?t|soy|es|está|tengo|tiene|voy|"
     r"va|ella|je|j|il|elle|on|nous|est|suis|ich|wir|er|ist|bin|hat|habe|sitzt|mein\w*)\b|(?<![帮给替醒诉教])我|"
-    r"[她他咱是]|[爸妈]",
-    re.IGNORECASE,
+    r"[她他咱是]|[爸妈]"
 )
 """What a clause beside a request or an unmarked question has if it tells something."""
 
-_MINE = re.compile(
+_MINE = any_case(
     r"\b(?:i|my|our|mis?|soy|tengo|je|j|mon|ma|mes|notre|ich|mein\w*|unser\w*|remind me|recuérdame|"
-    r"rappelle[- ]moi|erinner\w* mich)\b|(?<![帮给替诉教])我|[:：]",
-    re.IGNORECASE,
+    r"rappelle[- ]moi|erinner\w* mich)\b|(?<![帮给替诉教])我|[:：]"
 )
 """What a request has that may name a harm of its speaker."""
 
-_HOW_TO_WORK = re.compile(
+_HOW_TO_WORK = any_case(
     r"\b(?:always|never|from now on|in future|every time|whenever|any ?time|by default|as a rule|each time|call me|"
     r"don'?t ever|no more|stop (?:using|calling|adding)|keep (?:it|your|answers|them)|please (?:use|don'?t|answer|"
     r"reply))\b"
     r"|以后|今后|从现在|每次|总是|永远|一律|不要再|别再|别给|叫我|称呼我"
     r"|\b(?:siempre|nunca|jamás|a partir de ahora|de ahora en adelante|cada vez|toujours|jamais|désormais|"
-    r"à partir de maintenant|dorénavant|chaque fois|immer|niemals?|ab jetzt|künftig|in zukunft|jedes mal)\b",
-    re.IGNORECASE,
+    r"à partir de maintenant|dorénavant|chaque fois|immer|niemals?|ab jetzt|künftig|in zukunft|jedes mal)\b"
 )
 """A request about how to work, which is lasting."""
 
 _QUESTION = re.compile(r"[?？]\W*$|[吗呢][。.!！]?$")
-_TOLD_FIRST = re.compile(
+_TOLD_FIRST = any_case(
     r"^(?!\W*(?:(?:if|when|what|why|how|who|which|where|suppos\w*|assum\w*|imagine|let['’]?s|say|since when|do|does|"
     r"did|is|are|can|could|should|would|will|have|has|was|were|si|cuando|quand|wenn|falls|como si)\b|"
     r"如果|要是|假如|假设|万一|你|您|为什么|什么|怎么|谁|哪))(?P<told>"
@@ -218,45 +206,39 @@ _TOLD_FIRST = re.compile(
     r"[^?？]{2,}?)(?:\s*[,:;，：；]|\s+[-–—])\s*(?:(?:so|and|but|then|y|et|und|那|那么|所以)\s*)?"
     r"(?=(?:what|how|which|where|who|can|could|should|would|any)\b.{12,}|"
     r"(?:¿|que\b|qu['’]|quel|comment|où|puis-je|was|wie|wo|welche|kann|darf|soll).{6,}|"
-    r"[^，。,]{0,16}(?:什么|怎么|能不能|可不可以|可以|哪|该|吗|呢|多少|要不要|好不好).{0,20}[?？]?$)",
-    re.IGNORECASE,
+    r"[^，。,]{0,16}(?:什么|怎么|能不能|可不可以|可以|哪|该|吗|呢|多少|要不要|好不好).{0,20}[?？]?$)"
 )
 """A question after what its speaker says about themselves: "I'm allergic to nuts, what could I cook tonight?"."""
 
-_BARE = re.compile(
+_BARE = any_case(
     r"(?:(?:no|nope|nah|none|nothing|yes|yep|yeah|yup|sure|u+m+|u+g*h+|h+m+|oh|well|okay|ok|k|right|really|what|huh|"
     r"wow|so|"
     r"and|but|thanks|ta|much|better|worse|fine|great|grand|not bad|perfect|done|good|lol|ha+|haha\w*|sí|si|vale|oui|"
     r"non|"
     r"merci|gracias|ja|nein|danke|没有?|有的?|是的?|不是?|嗯+|呃|额|哦|啊|对|好的?|好嘞|好多了|还行|不错|行|什么|哈+)"
-    r"[\s.,!?…。，！？~]*)+$",
-    re.IGNORECASE,
+    r"[\s.,!?…。，！？~]*)+$"
 )
 """Answers that say nothing by themselves."""
 
-_OFFER = re.compile(
+_OFFER = any_case(
     r"\b(?:what|how) (?:can|may|could) I\b|\banything (?:else )?I can (?:do|help)\b|"
     r"\b(?:que|en quoi|comment) puis-je|\b(?:qué|en qué|cómo) (?:te |le )?puedo|"
     r"\b(?:was|wie|womit) kann ich|\b(?:cosa|come) posso|\bcomo posso|"
-    r"(?:可以|能|要我?|需要我?).{0,4}帮.{0,3}(?:什么|吗|忙|您|你)",
-    re.IGNORECASE,
+    r"(?:可以|能|要我?|需要我?).{0,4}帮.{0,3}(?:什么|吗|忙|您|你)"
 )
 """A question that only offers help: what follows answers nothing."""
 
-_YES_NO = re.compile(r"\W*(?:yes|no|yep|nope|yeah|sí|oui|non|ja|nein|是的?|不是|没有|有)\W*$", re.IGNORECASE)
-_ASKS_YOU = re.compile(
+_YES_NO = any_case(r"\W*(?:yes|no|yep|nope|yeah|sí|oui|non|ja|nein|是的?|不是|没有|有)\W*$")
+_ASKS_YOU = any_case(
     r"\b(?:(?:are|were|do|did|have|can) you|(?:eres|tienes|es usted|tiene|es-tu|as-tu|êtes-vous|avez-vous|bist du|"
-    r"hast du|"
-    r"sind sie|haben sie))\b|[你您]",
-    re.IGNORECASE,
+    r"hast du|sind sie|haben sie))\b|[你您]"
 )
 """A question about the user, which a bare yes or no answers."""
 
-_OWN_SENTENCE = re.compile(
+_OWN_SENTENCE = any_case(
     r"^\W*(?:i|we|my|our|he|she|they|his|her|their|ich|wir|mein\w*|er|sie|je|j['’]|nous|mon|ma|mes|il|elle|"
     r"yo|mi|mis|nosotros|él|ella|soy|tengo|quiero|voy)\b(?!\W*(?:am|are|is|do|does|have|has|did|was|can|will|"
-    r"bin|habe|suis|sí|no|oui|non|ja|nein)?(?:\s+not|n['’]t)?\W*$)",
-    re.IGNORECASE,
+    r"bin|habe|suis|sí|no|oui|non|ja|nein)?(?:\s+not|n['’]t)?\W*$)"
 )
 """A first clause that says something whatever was asked; "I am" does not."""
 
@@ -371,19 +353,13 @@ def own_turns(turns: Sequence[Event], before: Sequence[Event]) -> list[Own]:
         earlier = turn
         if not turn.owner:
             continue
-        if _END_OF_FICTION.search(turn.words):
-            fiction = False
-        begins = _FICTION.search(turn.words) is not None
-        plays = fiction
-        fiction = fiction or (begins and _QUESTION.search(turn.words) is None)
-        if (
-            fiction
-            and not begins
-            and (_REQUEST.search(turn.words) or _HOW_TO_WORK.search(turn.words) or len(turn.words) > MAX_SENTENCE_CHARS)
-        ):  # something else is asked for, which ends a story or a role
-            fiction = plays = False
+        words, begins = turn.words, _FICTION.search(turn.words) is not None
+        if fiction and not begins:  # what asks for something else ends a story or a role
+            fiction = not (_REQUEST.search(words) or _HOW_TO_WORK.search(words) or len(words) > MAX_SENTENCE_CHARS)
+        plays = fiction and _END_OF_FICTION.search(words) is None
+        fiction = plays or (begins and _QUESTION.search(words) is None)
         if number >= len(before) and not plays:
-            lines = takewhile(lambda text: _FICTION.search(text) is None, _own_lines(turn.words))
+            lines = takewhile(lambda text: _FICTION.search(text) is None, _own_lines(words))
             made.append(Own(event, turn, asking, tuple(lines)))
     return made
 
@@ -393,18 +369,16 @@ def _statements(own: Own) -> list[Sentence]:
     made: list[Sentence] = []
     question = asking.question if asking is not None else ""
     for number, text in enumerate(own.lines):
-        first = number == 0
         plain = _LABEL.sub("", _ITEM.sub("", text), count=1).strip() or text
         if len(plain) <= MAX_SENTENCE_CHARS and _QUESTION.search(plain) and (before := _TOLD_FIRST.match(plain)):
             plain = before["told"].strip()
         clauses = _CLAUSES.split(plain)
         independent = _OWN_SENTENCE.match(clauses[0]) or _ASKING.search(plain) or any(map(asks_for, clauses))
-        answer = question if first and len(plain) <= QUESTION_CHARS and not independent else ""
+        answer = question if number == 0 and len(plain) <= QUESTION_CHARS and not independent else ""
         order = _HOW_TO_WORK.search(f"{answer} {plain}") is not None
         telling = _LETTERS.search(plain) or (answer and any(map(str.isdigit, plain)))
-        if _BARE.match(plain) and not (_ASKS_YOU.search(answer) and _YES_NO.match(plain)):
-            continue
-        if len(plain) > MAX_SENTENCE_CHARS or not telling:
+        bare = _BARE.match(plain) and not (_ASKS_YOU.search(answer) and _YES_NO.match(plain))
+        if bare or len(plain) > MAX_SENTENCE_CHARS or not telling:
             continue
         wants = _REQUEST.search(plain)
         asks = wants or (_ASKING.search(plain) and not answer and plain[-1] not in ".!。！")
@@ -426,7 +400,11 @@ def _own_lines(words: str) -> list[str]:
     for number, line in enumerate(lines):
         rest = [each for each in lines[number + 1 :] if each.strip()]
         if not line.strip():
-            if _hands_over(own, rest):
+            if not own or not rest:
+                continue
+            letter = _GREETING.match(rest[0]) or _MAIL.match(rest[0]) or any(map(_CLOSING.match, rest))
+            listed = len(rest) < HANDED_LINES or all(map(_FIELD.match, rest))
+            if letter or not listed or max(map(len, rest)) >= PARAGRAPH_CHARS:  # the words before hand it over
                 break
         elif (
             _MAIL.match(line)
@@ -458,15 +436,6 @@ def _of_line(line: str, rest: Sequence[str]) -> tuple[list[str], bool]:
                 return own + [plain] * (len(plain) > REQUEST_CHARS), True
         own.append(text)
     return own, False
-
-
-def _hands_over(own: Sequence[str], rest: Sequence[str]) -> bool:
-    """Whether what follows a blank line is a text that the words before introduce, as its length or its form shows."""
-    if not own or not rest:
-        return False
-    if _GREETING.match(rest[0]) or _MAIL.match(rest[0]) or any(map(_CLOSING.match, rest)):
-        return True
-    return max(map(len, rest)) >= PARAGRAPH_CHARS or (len(rest) >= HANDED_LINES and not all(map(_FIELD.match, rest)))
 
 
 def _chat(lines: Sequence[str]) -> bool:

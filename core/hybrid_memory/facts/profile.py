@@ -172,8 +172,7 @@ class UserProfile(CheckedModel):
         ranked = sorted(range(len(items)), key=lambda row: -items[row][0])
 
         def best(number: int) -> str:
-            kept = frozenset(ranked[:number])
-            return _written(item for row, item in enumerate(items) if row in kept)
+            return _written(items[row] for row in sorted(ranked[:number]))
 
         fitting = bisect_right(range(len(items) + 1), max_tokens, key=lambda number: count(best(number))) - 1
         return best(max(fitting, 0))

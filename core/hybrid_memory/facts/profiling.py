@@ -12,7 +12,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,13 +33,7 @@ from hybrid_memory.validation import shown
 _TRUE = ("true", "yes", "是", "是的", "对", "有", "会")
 _FALSE = ("false", "no", "否", "不", "不是", "没有", "不会")
 
-_TYPES: tuple[tuple[type, str], ...] = (
-    (str, "text"),
-    (bool, "yes or no"),
-    (int, "whole number"),
-    (float, "number"),
-    (date, "date (YYYY-MM-DD)"),
-)
+_TYPES = {str: "text", bool: "yes or no", int: "whole number", float: "number", date: "date (YYYY-MM-DD)"}
 _HINT = "a field holds str, int, float, bool, date, an Enum or a Literal, or a list of one of these"
 
 
@@ -66,12 +59,6 @@ class ProfileField:
     def takes(self, attribute: str) -> bool:
         """Whether facts with this attribute go into it."""
         return any(_means(name, attribute) for name in self.attributes)
-
-    def besides(self, attribute: str) -> list[str]:
-        """The common attributes that it takes in addition to this one."""
-        return [
-            name for name in self.attributes if not _means(name, attribute) and (name in ATTRIBUTES or name[-1:] == "*")
-        ]
 
 
 def _means(name: str, attribute: str) -> bool:
@@ -103,11 +90,6 @@ def check_profile_type(schema: type[UserProfile]) -> None:
 def profile_fields(schema: type[UserProfile]) -> tuple[ProfileField, ...]:
     """The fields in order; raises InvalidConfigError for one that facts cannot fill."""
     return tuple(_field(schema, name, info) for name, info in schema.model_fields.items())
-
-
-def field_guide(schema: type[UserProfile]) -> list[tuple[str, str, str]]:
-    """Name, type in words and description of each field, for a language model."""
-    return [(field.name, field.kind, field.description) for field in profile_fields(schema)]
 
 
 def _field(schema: type[UserProfile], name: str, info: FieldInfo) -> ProfileField:
@@ -162,7 +144,7 @@ def _kind(member: Any) -> str:
         return f"one of: {', '.join(map(str, values))}"
     if not isinstance(member, type) or get_origin(member) is not None:
         return ""
-    return next((words for kind, words in _TYPES if issubclass(member, kind)), "")
+    return next((words for kind, words in _TYPES.items() if issubclass(member, kind)), "")
 
 
 def _options(member: Any) -> dict[str, Any]:
@@ -190,11 +172,6 @@ class _Reading:
     fact: Fact
     value: Any
     kind: str
-
-    @property
-    def words(self) -> str:
-        """The text to compare; for other types, the text that was parsed."""
-        return self.fact.value if isinstance(self.value, str) else repr(self.value)
 
 
 def own_facts(facts: Iterable[Fact], names: Iterable[str] = ()) -> list[Fact]:
@@ -227,12 +204,10 @@ def profile_of(facts: Iterable[Fact], schema: type[P]) -> P:
         before = [] if field.own else [other for other in fields if other.own]
         taken = [fact for attribute, held in by_attribute.items() if field.takes(attribute) for fact in held]
         if len(taken) > MAX_FACTS:
-            taken = heapq.nlargest(
-                MAX_FACTS, taken, key=lambda one: (one.state.standing, one.importance, *_support(one))
-            )
+            taken.sort(key=lambda one: (one.state.standing, one.importance, *_support(one)), reverse=True)
         read = [
             reading
-            for fact in taken
+            for fact in taken[:MAX_FACTS]
             if not any(other.takes(fact.attribute) and _read(fact, other, schema, chinese) for other in before)
             and (reading := _read(fact, field, schema, chinese)) is not None
         ]
@@ -241,7 +216,9 @@ def profile_of(facts: Iterable[Fact], schema: type[P]) -> P:
         groups: dict[tuple[str, str], list[_Reading]] = defaultdict(list)
         for reading in read:
             if reading.fact.state.standing:
-                groups[reading.kind, near_key(reading.words)].append(reading)
+                # The text as it was said; for other types, what was parsed.
+                words = reading.fact.value if isinstance(reading.value, str) else repr(reading.value)
+                groups[reading.kind, near_key(words)].append(reading)
         entries = [_entry(group) for group in groups.values()]
         value, kept = _accepted(entries, field, schema, values)
         if kept:
@@ -276,7 +253,8 @@ def _read(fact: Fact, field: ProfileField, schema: type[UserProfile], chinese: b
 
 def _needs_words(fact: Fact, field: ProfileField) -> bool:
     """Whether the value alone does not show what it is, given what the field takes."""
-    others = field.besides(fact.attribute)
+    common = (name for name in field.attributes if name in ATTRIBUTES or name.endswith("*"))
+    others = [name for name in common if not _means(name, fact.attribute)]
     if fact.attribute in _AGAINST:
         return not _AGAINST.issuperset(others)
     if fact.attribute.startswith(RULE) and set(ORDERS).issuperset(others):

@@ -1,4 +1,7 @@
-"""Extracts claims with a language model, in addition to the statements: the question, and the reading of its answer."""
+"""Extracts claims with a language model, in addition to the statements: the question, and the reading of its answer.
+
+The model's claims count only if the turn's words support them, see `Ground`.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,23 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 from hybrid_memory.errors import ModelError
 from hybrid_memory.facts.attributes import ATTRIBUTES, RULE, attribute
 from hybrid_memory.facts.fact import Category, Claim, Stance
-from hybrid_memory.facts.grounding import KIN, MARKS, MAX_NAME_CHARS, NOTHING, Ground, asserted
-from hybrid_memory.facts.own import Own, own_turns
+from hybrid_memory.facts.own import Own, any_case, own_turns
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.values import normalised
+from hybrid_memory.facts.whose import KIN
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.models.port import LanguageModel
-from hybrid_memory.text.sentences import excerpt
-from hybrid_memory.text.tokenize import cjk_share, terms
+from hybrid_memory.text.asking import asking_share
+from hybrid_memory.text.sentences import excerpt, sentences
+from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, cjk_share, plain_terms, terms
 from hybrid_memory.text.tokens import estimate_tokens
 
 SPAN_TOKENS = 3000
@@ -167,23 +173,17 @@ def prompt(asked: Question) -> list[Message]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Wording:
-    task: str
-    own: str
-    before: str
-    turns: str
-    example: str
-    answer: str
-    dated: str
-    weekdays: tuple[str, ...]
-
-
+_ANSWER = (
+    '{"facts": [{"value": "%s", "attribute": "dislikes", "subject": "user", "turn": 1, "stance": "holds"}, '
+    '{"value": "%s", "attribute": "diet", "subject": "%s", "turn": 2, "stance": "ended"}, '
+    '{"value": "%s", "attribute": "appointment", "subject": "user", "turn": 4, "stance": "holds", '
+    '"due": "2023-01-13 10:00"}]}'
+)
 _ENGLISH_NAMES = ", ".join(
     name if name.replace("_", " ") == known.english else f"{name} ({known.english})"
     for name, known in ATTRIBUTES.items()
 )
-_ENGLISH = _Wording(
+_ENGLISH = SimpleNamespace(
     task=(
         "You note for a memory what people say about themselves. From the numbered turns list the lasting facts that "
         "the speakers state: about the speaker, people close to them, tastes and dislikes, tasks, appointments, "
@@ -209,17 +209,12 @@ _ENGLISH = _Wording(
         "[3] user: What is good for lunch?\n"
         "[4] user: Thanks, that helps. Please note: dentist on Friday at ten!"
     ),
-    answer=(
-        '{"facts": [{"value": "traffic", "attribute": "dislikes", "subject": "user", "turn": 1, "stance": "holds"}, '
-        '{"value": "vegetarian", "attribute": "diet", "subject": "Femi", "turn": 2, "stance": "ended"}, '
-        '{"value": "dentist", "attribute": "appointment", "subject": "user", "turn": 4, "stance": "holds", '
-        '"due": "2023-01-13 10:00"}]}'
-    ),
+    answer=_ANSWER % ("traffic", "vegetarian", "Femi", "dentist"),
     dated=" ({}, {})",
     weekdays=("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
 )
 
-_CHINESE = _Wording(
+_CHINESE = SimpleNamespace(
     task=(
         "你为记忆库记录人们关于自己的信息。从带编号的发言中列出说话人陈述的长期有效的事实：说话人自己、亲近的人、喜好与厌恶、"
         "待办、约定、决定、目标、对回答的长期要求。不要列出提问、寒暄、猜测和只在当下成立的事：多数发言没有可记的，只是提到的东西不算喜欢。"
@@ -244,14 +239,9 @@ _CHINESE = _Wording(
         "[3] user: 中午吃什么好？\n"
         "[4] user: 谢谢，有帮助。帮我记一下，周五十点看牙医！"
     ),
-    answer=(
-        '{"facts": [{"value": "堵车", "attribute": "dislikes", "subject": "user", "turn": 1, "stance": "holds"}, '
-        '{"value": "吃素", "attribute": "diet", "subject": "小军", "turn": 2, "stance": "ended"}, '
-        '{"value": "看牙医", "attribute": "appointment", "subject": "user", "turn": 4, "stance": "holds", '
-        '"due": "2023-01-13 10:00"}]}'
-    ),
-    dated="（{}，{}）",
-    weekdays=("星期一", "星期二", "星期三", "星期四", "星期五", "星期六", "星期日"),
+    answer=_ANSWER % ("堵车", "吃素", "小军", "看牙医"),
+    dated="（星期{}，{}）",
+    weekdays="一二三四五六日",
 )
 
 _SPACE = re.compile("(?<=[。！？；，]) ")
@@ -275,6 +265,171 @@ def _shown(turn: Event, max_chars: int, own: Own | None = None) -> Shown:
 
 def _line(turn: Shown, when: str) -> str:
     return f"{turn.subject or turn.event.message.role.value}{when}: {turn.words}"
+
+
+MAX_VALUE_CHARS = 120
+MAX_NAME_CHARS = 40
+"""The longest subject or attribute."""
+
+SUPPORTED = 0.7
+"""Share of a value's terms that its turn must contain."""
+
+MARKS = " \t\r\n\"'“”‘’「」『』《》()（）.,;:!?，。；：！？、*_`"
+NOTHING = (
+    ENGLISH_STOP_WORDS
+    | CHINESE_STOP_WORDS
+    | frozenset(
+        """something anything nothing everything someone somebody anyone everyone thing things stuff one ones user
+        speaker assistant unknown none null 东西 事情 这样 那样 这里 那里 这事 那事 某人 有人 大家 自己 用户 助手
+        未知""".split()
+    )
+)
+"""Words that name no person and no value."""
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = (
+    r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b"
+)
+_NUMBER = any_case(rf"(?P<digits>\d{{1,15}})|{_MONTH}")
+_TIMED = any_case(
+    r"\d|[一二两三四五六七八九十][点号日月年周天]|[今明昨后前去][天年晚早]|[上下本这]个?[周月]|周[一二三四五六日末]|星期|年初|年底"
+    r"|\b(?:to(?:day|night|morrow)|yesterday|ago|since|noon|midnight|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    rf"|weeks?|months?|years?|decades?|spring|summer|autumn|fall|winter|next|last)\b|{_MONTH}"
+)
+_ASKS = re.compile(r"[?？][\"'”’」）)]*\s*$|吗[。！!]*\s*$")
+_REQUESTS = any_case(
+    r"\b(?:can|could|would|will) you\b|\bplease\b|\bremind\b|[能可]不[能可]|[能可][以否]?(?:帮|请|提醒|记)"
+    r"|请|帮我|提醒|以后"
+)
+_OWN = any_case(r"\b(?:i|my|we|our)\b|我|咱")
+_SELF = frozenset("i me my myself mine we us user speaker self 我 我们 本人 自己 用户 说话人".split()) | {
+    "the user",
+    "the speaker",
+}
+_OF = any_case(r"(?:(?P<owner>.+?)(?:'s|’s|的)\s*|(?:my|our)\s+|我们?(?=.))(?P<noun>.+)")
+_LETTER = r"[^\W\u2e80-\u9fff]"
+_TASTE = any_case(
+    r"\b(?:dis)?lik(?:e[sd]?|ing)\b|\b(?:lov|ador|enjoy|hat|despis|detest|avoid|prefer|appreciat)\w*|\bfavou?rites?\b"
+    r"|\b(?:fans?|fond|keen|into|passion\w*|obsess\w*|crazy|aversion|stand|bear|never|only|always|rather|refus\w*)\b"
+    r"|\b(?:best|worst|sick of|tired of|afraid|fear|bother\w*|annoy\w*|sensitive)\b"
+    r"|喜|(?<!可)爱|迷|偏|宁|倾向|讨厌|烦|恨|厌|嫌|怕|避免|受不了|不了|不想|从不|绝不|只|总|最|热衷|享受|欣赏|感兴趣|控"
+)
+"""Words of which the turn must have one, so that a thing mentioned is not taken for a thing liked."""
+
+_ALSO = {
+    "partner": ("married", "dating", "engaged", "结婚", "订婚", "嫁", "娶"),
+    "parent": ("mother", "mom", "mum", "father", "dad", "妈", "爸"),
+    "pet": ("bird", "fish", "宠物", "狗", "猫", "鸟", "鱼", "兔", "龟", "鼠", "鹦鹉"),
+}
+_CALLED = {
+    name: frozenset([name, *_ALSO.get(name, ()), *(word for word, (attribute, _) in KIN.items() if attribute == name)])
+    for name in {attribute for attribute, _ in KIN.values()}
+}
+"""For each attribute, words of which one must occur."""
+
+_NAMED = r"(?:\b(?:name|called?|named|i['’]m|i am|this is|me)\b|叫|名字?|我是|[昵姓]称?)(?: is|['’]s|是|为)?\W{0,3}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """A turn against which claims are checked.
+
+    Attributes:
+        speaker: the subject of the first person.
+        words: the turn's words that assert or request something.
+        context: all turns up to its end, with the speakers' names, in lower case.
+    """
+
+    position: int
+    at: datetime
+    speaker: str
+    words: str
+    context: str
+
+    def subject(self, given: Any) -> str:
+        """The subject of a fact, if the turns name it; empty for pronouns and people not mentioned."""
+        text = " ".join(given.split()).strip(MARKS) if isinstance(given, str) else ""
+        plain = text.casefold()
+        if len(text) > MAX_NAME_CHARS:
+            return ""
+        if not text or plain in _SELF or plain == self.speaker.casefold():
+            return self.speaker
+        if found := _OF.fullmatch(text):
+            return self._person(found["owner"], found["noun"])
+        if plain.split()[0] in KIN:
+            return self._person(None, text)
+        return text if plain not in NOTHING and plain_terms(text) and occurs(plain, self.context) else ""
+
+    def _person(self, owner: str | None, noun_phrase: str) -> str:
+        """Someone described by a relation ("Tom's boss"), or by the name in it."""
+        first, _, name = noun_phrase.partition(" ")
+        if first.casefold() in KIN and name:
+            return self.subject(name)
+        whose, given = self.subject(owner), KIN.get(noun_phrase.casefold(), ("", noun_phrase))[1]
+        words = {word: noun for word, (_, noun) in KIN.items() if noun == given or noun.endswith(f" {given}")}
+        called = max((word for word in words if occurs(word, self.context)), key=len, default="")
+        noun = words.get(called) or (given if occurs(given.casefold(), self.context) else "")
+        return f"{whose}'s {noun}" if whose and noun else ""
+
+    def speaks_of(self, attribute: str) -> bool:
+        """Whether the turns mention such people, or express a taste; True if the attribute concerns neither."""
+        if attribute in {"likes", "prefers", "dislikes", "avoids"}:
+            return _TASTE.search(self.words) is not None
+        return attribute not in _CALLED or any(occurs(word, self.context) for word in _CALLED[attribute])
+
+    def value(self, given: str, attribute: str) -> str:
+        """The value as the turn writes it, without punctuation; empty if the turn does not contain it."""
+        value = " ".join(given.split()).strip(MARKS)
+        if not value or len(value) > MAX_VALUE_CHARS:
+            return ""
+        if attribute in {"name", "nickname"} and not re.search(_NAMED + re.escape(value), self.words, re.IGNORECASE):
+            return ""
+        if value.isupper() and len(value) > 1 and value.isascii():  # "US" and "IT" are stop words in lower case
+            return value if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", self.words) else ""
+        wanted = _numbers(value)
+        if value.casefold() in NOTHING or not wanted <= _numbers(self.words):
+            return ""
+        words = [term for term in plain_terms(value) if not term.isdecimal()]
+        known = set(plain_terms(self.words))
+        if sum(term in known for term in words) < SUPPORTED * len(words) or not (words or wanted):
+            return ""
+        written = re.search(re.escape(value), self.words, re.IGNORECASE)
+        return written[0] if written else value
+
+    def instant(self, given: Any) -> datetime | None:
+        """A date or time in ISO format, by default in the turn's time zone; None if it or the turn names no time."""
+        if not isinstance(given, str) or not _TIMED.search(self.words):
+            return None
+        try:
+            instant = datetime.fromisoformat(given.strip())
+            return (instant if instant.tzinfo else instant.replace(tzinfo=self.at.tzinfo)).astimezone(UTC)
+        except (ValueError, OverflowError):
+            return None
+
+
+def asserted(words: str) -> str:
+    """The words without mere questions: asking whether someone likes jazz does not state it."""
+    kept = []
+    for sentence in sentences(words):
+        if not _ASKS.search(sentence) or _REQUESTS.search(sentence):
+            kept.append(sentence)
+            continue
+        parts = re.split(r"[,;，；—–]", sentence)
+        kept += [part for part in parts[:-1] if _OWN.search(part) and not asking_share(part)]
+    return " ".join(kept)
+
+
+def occurs(word: str, text: str) -> bool:
+    """Whether a text contains the word or its plural, as a whole word where spaces separate words; both lower case."""
+    if word not in text or not word.isascii():
+        return word in text
+    return re.search(rf"(?<!{_LETTER}){re.escape(word)}(?:e?s|ren)?(?!{_LETTER})", text) is not None
+
+
+def _numbers(text: str) -> frozenset[int]:
+    found = _NUMBER.finditer(unicodedata.normalize("NFKC", text))
+    return frozenset(int(one["digits"] or _MONTHS.index(one[0][:3].lower()) + 1) for one in found)
 
 
 CONFIDENCE = 0.6

@@ -7,12 +7,12 @@ applied incrementally; a late one, or one that calls an earlier one wrong, reapp
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from hybrid_memory.facts.attributes import kin
-from hybrid_memory.facts.fact import SETTLED, Category, Claim, Fact, FactScope, FactState, Stance
+from hybrid_memory.facts.fact import SETTLED, STATED, Category, Claim, Fact, FactScope, FactState, Stance
 from hybrid_memory.facts.values import NOT_SAID, normalised, overlap, value_key, within
 from hybrid_memory.log.event import Event
 
@@ -59,11 +59,9 @@ class Standing:
 
     def support(self, claim: Claim, event: Event) -> None:
         """Add a claim that states it too; a turn counts once, however many extractors have read it."""
-        known = self.claim
+        known, confidence = self.claim, max(self.claim.confidence, claim.confidence)
         if claim.source not in self.sources:
             confidence = min(MAX_CONFIDENCE, 1 - (1 - known.confidence) * (1 - claim.confidence / 2))
-        else:
-            confidence = max(known.confidence, claim.confidence)
         importance = max(known.importance, claim.importance)
         self.claim = replace(known, confidence=confidence, importance=importance, due=claim.due or known.due)
         self.seen = max(self.seen, event.at)
@@ -89,35 +87,25 @@ class Standing:
 
     def as_fact(self) -> Fact:
         """The fact in its current state."""
-        if self.fact is not None:
-            return self.fact
-        places = sorted(self.sources)
-        self.fact = Fact(
-            id=self.id,
-            subject=self.claim.subject,
-            attribute=self.claim.attribute,
-            value=self.claim.value,
-            category=self.claim.category,
-            state=self.state,
-            confidence=self.claim.confidence,
-            importance=self.claim.importance,
-            valid_from=self.valid_from,
-            valid_to=self.valid_to,
-            sources=tuple(self.sources[place] for place in places),
-            positions=tuple(places),
-            records=tuple(self.records),
-            due=self.claim.due,
-            by=tuple(by for by in self.by if by),
-            supersedes=self.supersedes,
-            superseded_by=self.superseded_by,
-            rivals=tuple(self.rivals),
-            author=self.event.author,
-            verbatim=self.claim.verbatim,
-            scope=self.claim.scope,
-            session=self.event.scope.session,
-            text=self.claim.sentence,
-            asked=self.claim.asked,
-        )
+        if self.fact is None:
+            places = sorted(self.sources)
+            self.fact = Fact(
+                **{name: getattr(self.claim, name) for name in STATED},
+                id=self.id,
+                state=self.state,
+                valid_from=self.valid_from,
+                valid_to=self.valid_to,
+                sources=tuple(self.sources[place] for place in places),
+                positions=tuple(places),
+                records=tuple(self.records),
+                by=tuple(by for by in self.by if by),
+                supersedes=self.supersedes,
+                superseded_by=self.superseded_by,
+                rivals=tuple(self.rivals),
+                author=self.event.author,
+                session=self.event.scope.session,
+                text=self.claim.sentence,
+            )
         return self.fact
 
 
@@ -127,14 +115,13 @@ Shelf = dict[str, Standing]
 
 def worded(shelf: Shelf, claim: Claim, key: str) -> Standing | None:
     """The first fact that the claim states in more words, or in fewer."""
+    same: Iterator[Standing] = iter(())
     if claim.attribute in GROWS:
-        same = next((fact for fact in shelf.values() if within(fact.key, key) or within(key, fact.key)), None)
-        if same is not None:
-            return same
-    if claim.category is not Category.TASK or claim.verbatim:  # a sentence says only what all its words say
-        return None
-    facts = (fact for fact in shelf.values() if not fact.claim.verbatim)
-    return next((fact for fact in facts if overlap(fact.claim.value, claim.value) == 1.0), None)
+        same = (fact for fact in shelf.values() if within(fact.key, key) or within(key, fact.key))
+    elif claim.category is Category.TASK and not claim.verbatim:  # a sentence says only what all its words say
+        tasks = (fact for fact in shelf.values() if not fact.claim.verbatim)
+        same = (fact for fact in tasks if overlap(fact.claim.value, claim.value) == 1.0)
+    return next(same, None)
 
 
 AT_ONCE = timedelta(minutes=1)
@@ -150,9 +137,6 @@ _OPPOSITE: dict[str, tuple[str, ...]] = {
 """Attributes of which only one can apply to a thing."""
 
 _TASTES = frozenset((*kin("likes"), *kin("dislikes")))
-
-_Place = tuple[str, str, bool]
-"""An attribute, the session if it applies in one only, and whether it does."""
 
 Pair = tuple[Event, Claim]
 
@@ -170,38 +154,35 @@ def moment(pair: Pair) -> tuple[datetime, int, bool, int]:
     return event.at, claim.source, claim.stance is Stance.HOLDS, event.position
 
 
-class _Wrong:
-    """The claims that call others wrong, by what those said; of decisions about a value, the last one counts."""
+def _denials(pairs: Sequence[Pair]) -> dict[int, Pair]:
+    """For each position of a claim that others call wrong, the first of these.
 
-    def __init__(self, pairs: Sequence[Pair]) -> None:
-        decided = [claim for _, claim in pairs if claim.by == SETTLED]
-        decisions = {(claim.attribute, normalised(claim.value)): claim.stance for claim in decided}
-        self._claims: dict[tuple[str, str | int], list[tuple[int, Pair]]] = defaultdict(list)
-        for number, (event, claim) in enumerate(pairs):
-            value = normalised(claim.value)
-            if claim.stance is Stance.WRONG and decisions.get((claim.attribute, value)) in (Stance.WRONG, None):
-                for about in (value, claim.source):
-                    self._claims[claim.attribute, about].append((number, (event, claim)))
-
-    def of(self, pair: Pair) -> Pair | None:
-        """The first claim that calls this one wrong: a later one, or one extracted after it from the same turn."""
-        event, claim = pair
+    That is a later one, or one extracted after it from the same turn. Of decisions about a value the last one counts.
+    """
+    decisions = {(one.attribute, normalised(one.value)): one.stance for _, one in pairs if one.by == SETTLED}
+    by_topic: dict[tuple[str, str | int], list[Pair]] = defaultdict(list)
+    for event, claim in pairs:
         value = normalised(claim.value)
+        if claim.stance is Stance.WRONG is decisions.get((claim.attribute, value), Stance.WRONG):
+            for topic in (value, claim.source):
+                by_topic[claim.attribute, topic].append((event, claim))
 
-        def is_denied(later: Event, wrong: Claim) -> bool:
-            if wrong.source != claim.source:
-                return (later.at, wrong.source) > (event.at, claim.source)
-            rejected = normalised(wrong.value)
-            grown = claim.attribute in GROWS and (within(value, rejected) or within(rejected, value))
-            # Somebody rejected what this claim of the same turn says, also if the turn was read again since.
-            decided = wrong.by == SETTLED and claim.by != SETTLED and (rejected == value or grown)
-            return decided or (later.position > event.position and value_key(wrong) == value_key(claim))
+    def denies(wrong: Claim, later: Event, claim: Claim, event: Event) -> bool:
+        if wrong.source != claim.source:
+            return (later.at, wrong.source) > (event.at, claim.source)
+        value, rejected = normalised(claim.value), normalised(wrong.value)
+        grown = claim.attribute in GROWS and (within(value, rejected) or within(rejected, value))
+        # Somebody rejected what this claim of the same turn says, also if the turn was read again since.
+        decided = wrong.by == SETTLED and claim.by != SETTLED and (rejected == value or grown)
+        return decided or (later.position > event.position and value_key(wrong) == value_key(claim))
 
-        if claim.stance is Stance.WRONG:
-            return None
-        near = [self._claims.get((claim.attribute, about), ()) for about in (value, claim.source)]
-        denied = [each for group in near for each in group if is_denied(*each[1])]
-        return min(denied, key=lambda each: each[0])[1] if denied else None
+    denials = {}
+    for event, claim in pairs:
+        near = [by_topic.get((claim.attribute, topic), ()) for topic in (normalised(claim.value), claim.source)]
+        denying = [(later, wrong) for group in near for later, wrong in group if denies(wrong, later, claim, event)]
+        if denying:
+            denials[event.position] = min(denying, key=moment)
+    return denials
 
 
 class Group:
@@ -210,12 +191,13 @@ class Group:
     Attributes:
         pairs: the claims, ordered by their moments.
         facts: by id.
+        _shelves: by attribute, and the session for what applies in one only.
     """
 
     def __init__(self) -> None:
         self.pairs: list[Pair] = []
         self.facts: dict[int, Standing] = {}
-        self._shelves: dict[_Place, Shelf] = defaultdict(dict)
+        self._shelves: dict[tuple[str, str | None], Shelf] = defaultdict(dict)
         self._rejecting = False
 
     def take(self, pairs: Sequence[Pair]) -> None:
@@ -223,36 +205,32 @@ class Group:
         new = sorted(pairs, key=moment)
         late = bool(new and self.pairs) and moment(new[0]) < moment(self.pairs[-1])
         self.pairs += new
-        self._rejecting |= any(claim.stance is Stance.WRONG and claim.by == SETTLED for _, claim in new)
-        if not late and not self._rejecting and not any(claim.stance is Stance.WRONG for _, claim in new):
-            self._fold(new, None)
-            return
-        self.pairs.sort(key=moment)
-        self.facts, self._shelves = {}, defaultdict(dict)
-        self._fold(self.pairs, _Wrong(self.pairs))
-
-    def _fold(self, pairs: Sequence[Pair], wrong: _Wrong | None) -> None:
-        for event, claim in pairs:
-            void = wrong.of((event, claim)) if wrong else None
-            if void is not None:
+        self._rejecting |= any(claim.stance is Stance.WRONG for _, claim in new)
+        if late or self._rejecting:
+            self.pairs.sort(key=moment)
+            self.facts, self._shelves, new = {}, defaultdict(dict), self.pairs
+        denials = _denials(self.pairs) if self._rejecting else {}
+        for event, claim in new:
+            if claim.stance is Stance.WRONG:
+                continue
+            if (denial := denials.get(event.position)) is not None:
                 if claim.stance is Stance.HOLDS:  # only the history has a corrected value: it was never true
                     fact = Standing.of(claim, event, FactState.ENDED)
                     fact.valid_to = fact.valid_from
-                    fact.back(void[1], void[0])
+                    fact.back(denial[1], denial[0])
                     self._note(fact)
-            elif claim.stance is Stance.HOLDS:
-                if normalised(claim.value) not in NOT_SAID:
-                    self._hold(claim, event)
-            elif claim.stance is not Stance.WRONG:
+            elif claim.stance is not Stance.HOLDS:
                 self._finish(claim, event, FactState(claim.stance.value))
+            elif normalised(claim.value) not in NOT_SAID:
+                self._hold(claim, event)
 
     def _reached(self, name: str, claim: Claim, event: Event) -> list[Shelf]:
         """Where the facts are that a claim may replace or end: its own place first, then that of its session.
 
         What applies in one session changes nothing elsewhere.
         """
-        passing = self._shelves[name, event.scope.session or "", True]
-        return [passing] if claim.scope is FactScope.SESSION else [self._shelves[name, "", False], passing]
+        passing = self._shelves[name, event.scope.session or ""]
+        return [passing] if claim.scope is FactScope.SESSION else [self._shelves[name, None], passing]
 
     def _note(self, *facts: Standing) -> None:
         for each in facts:
@@ -275,28 +253,20 @@ class Group:
             return
         fact = Standing.of(claim, event, FactState.OPEN if claim.category is Category.TASK else FactState.CURRENT)
         self._note(fact)
-        if not fact.state.standing:
-            return
         for shelf in reached if claim.single else ():
             # A sentence says more than one value.
             for other in [each for each in shelf.values() if not each.claim.verbatim]:
-                self._contradict(fact, other, shelf)
-        for opposite in _OPPOSITE.get(claim.attribute, ()):
-            opposites = self._shelves[opposite, "", False]
+                at_once = event.author != other.event.author and abs(event.at - other.seen) <= AT_ONCE
+                if at_once and claim.by != SETTLED:
+                    fact.state = other.state = FactState.DISPUTED
+                    fact.rivals[other.id] = other.rivals[fact.id] = None
+                    self._note(other)
+                else:
+                    self._supersede(fact, other, shelf)
+        for opposites in (self._shelves[opposite, None] for opposite in _OPPOSITE.get(claim.attribute, ())):
             if (liked := opposites.get(fact.key)) is not None:  # a like ends when the same person dislikes the thing
                 self._supersede(fact, liked, opposites)
-        if fact.state.standing:
-            standing[key] = fact
-
-    def _contradict(self, new: Standing, old: Standing, standing: Shelf) -> None:
-        """The newer claim wins, unless two authors disagree at once."""
-        at_once = new.event.author != old.event.author and abs(new.event.at - old.seen) <= AT_ONCE
-        if at_once and new.claim.by != SETTLED:
-            new.state = old.state = FactState.DISPUTED
-            new.rivals[old.id] = old.rivals[new.id] = None
-            self._note(old)
-        else:
-            self._supersede(new, old, standing)
+        standing[key] = fact
 
     def _supersede(self, new: Standing, old: Standing, standing: Shelf) -> None:
         old.end(FactState.SUPERSEDED, new.valid_from)

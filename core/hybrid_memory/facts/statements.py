@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from hybrid_memory.facts.attributes import AT_STAKE, FAVOURITE_KINDS, FAVOURITES
 from hybrid_memory.facts.authority import scope_of
 from hybrid_memory.facts.fact import OTHERS, Category, Claim, FactScope
 from hybrid_memory.facts.judge import CLAIMS, KINDS, LEARNED, MARKS, Judge, Judged, asked, judge_of
-from hybrid_memory.facts.own import Sentence, asks_for, own_sentences
+from hybrid_memory.facts.own import Sentence, any_case, asks_for, own_sentences
 from hybrid_memory.facts.whose import SURELY_OTHER, clauses, includes_the_speaker, is_about_others, names_the_speaker
 from hybrid_memory.log.event import Event
 from hybrid_memory.models.port import Embedder
@@ -73,8 +73,8 @@ _LISTED = {
     "birthday": r"birthday|date of birth|dob|cumpleaños|anniversaire|geburtstag|生日",
 }
 _LINE = re.compile(r"^\W*([^:：\n]{1,30}?)\s*[:：]\s*([^\n]{1,120}?)[.。]?$")
-_LABELS = {name: re.compile(words, re.IGNORECASE) for name, words in _LISTED.items()}
-_NOTHING = re.compile(r"^(?:none|no|n/a|nil|-+|无|没有|ninguna?|aucune?|keine?)$", re.IGNORECASE)
+_LABELS = {name: any_case(words) for name, words in _LISTED.items()}
+_NOTHING = any_case(r"^(?:none|no|n/a|nil|-+|无|没有|ninguna?|aucune?|keine?)$")
 
 _FAVOURITES = (
     re.compile(r"My favou?rite (?P<kind>[a-z]+)(?: now)? is (?:now )?(?P<value>[^.,;!?]{1,40}?)(?: now)?[.!]?"),
@@ -145,7 +145,7 @@ _NO_STATEMENTS = list(map(KINDS.index, ("question", "quote", "fiction", "hypothe
 _CLAIMS, _OTHER = KINDS.index(CLAIMS), KINDS.index("other")
 
 _WORDS = {
-    name: re.compile(words, re.IGNORECASE)
+    name: any_case(words)
     for name, words in {
         "allergy": r"\b(?:\w*allerg\w*|al[eé]rg\w*|anaphyla\w*|epi-?pens?|\w*intol[eé]ran\w*|unverträg\w*|co?eliac|"
         r"cel[ií]ac\w*|zöliakie|аллерги\w*|p[eé]nicill?in\w*)|过敏|不耐受|青霉素|アレルギー|알레르기|[吃喝碰]不[得了]|"
@@ -163,30 +163,26 @@ _WORDS = {
 }
 """Words for harms, where an embedder has no judge."""
 
-_TELLS = re.compile(
+_TELLS = any_case(
     r"^\W*(?:(?:and|but|so|then|now that|by the way|before)\W+)*(?:i|we|he|she|it|they)\b"
-    r"(?!.*\b(?:you|your|u|answers?|repl(?:y|ies)|responses?)\b)|^我(?!.*[你您别])",
-    re.IGNORECASE,
+    r"(?!.*\b(?:you|your|u|answers?|repl(?:y|ies)|responses?)\b)|^我(?!.*[你您别])"
 )
 """What tells of somebody and addresses nobody is no instruction by its meaning alone."""
 
-_LIVES = re.compile(
+_LIVES = any_case(
     r"\b(?:live|lives|living|moved?|moving|flat|apartment|house|home|address|viv\w+|mud\w+|piso|casa|habit\w+|"
-    r"déménag\w+|wohn\w*|zieh\w*|gezogen)\b|住|搬|(?<![一两几这那每多])家",
-    re.IGNORECASE,
+    r"déménag\w+|wohn\w*|zieh\w*|gezogen)\b|住|搬|(?<![一两几这那每多])家"
 )
-_WORKS = re.compile(
+_WORKS = any_case(
     r"\b(?:work\w*|job|employ\w*|hired|company|firm|office|boss|colleagues?|team|shift|clients?|interview\w*|promot\w+|"
     r"joined|joining|freelance\w*|self-employed|trabaj\w+|empresa|jefe|travail\w*|boulot|entreprise|poste|arbeit\w*|"
-    r"firma|chef)\b|工作|上班|公司|单位|入职|跳槽|老板|同事",
-    re.IGNORECASE,
+    r"firma|chef)\b|工作|上班|公司|单位|入职|跳槽|老板|同事"
 )
 _MEANT_BY = {"home": _LIVES, "address": _LIVES, "employer": _WORKS}
 """A place is where the user lives or works only if the sentence says something of living or working."""
 
-_FORMERLY = re.compile(
-    r"\b(?:used to|formerly|no longer|grew up|was born|antes|solía|autrefois|früher)\b|以前|曾经|从前|长大",
-    re.IGNORECASE,
+_FORMERLY = any_case(
+    r"\b(?:used to|formerly|no longer|grew up|was born|antes|solía|autrefois|früher)\b|以前|曾经|从前|长大"
 )
 
 
@@ -319,34 +315,24 @@ def _claim(
     if others and not (harm or name in ORDERS or about.category is Category.RELATION):
         about = attribute("note")  # their homes and jobs are not the user's
     lasting = harm is not None and name != "diet"  # that one may change: the newest counts most, however it is worded
+    importance = round((SAFETY_IMPORTANCE if lasting else about.importance) + SURER * certain, 4)
     whole = f"{sentence.question} {text}" if sentence.question else text
-    claim = Claim(
-        OTHERS if others else sentence.owner,
+    if value is not None:
+        about = attribute(value[0])
+    return Claim(
+        OTHERS if others and value is None else sentence.owner,
         about.name,
-        whole,
+        whole if value is None else value[1],
         about.category,
         sentence.position,
-        confidence=round(likely, 3),
-        importance=round((SAFETY_IMPORTANCE if lasting else about.importance) + SURER * certain, 4),
+        single=value is not None and about.single,
+        confidence=round(likely, 3) if value is None else max(likely, SURE),
+        importance=importance if value is None else max(about.importance, importance),
         by=Statements.name,
-        verbatim=True,
+        verbatim=value is None,
         sentence=whole,
         vector=vector,
         asked=sentence.asked,
-    )
-    if value is None:
-        return claim
-    about = attribute(value[0])
-    return replace(
-        claim,
-        subject=sentence.owner,
-        attribute=value[0],
-        value=value[1],
-        category=about.category,
-        single=about.single,
-        importance=max(about.importance, claim.importance),
-        verbatim=False,
-        confidence=max(likely, SURE),
     )
 
 

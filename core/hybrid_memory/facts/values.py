@@ -9,8 +9,7 @@ from functools import lru_cache
 from hybrid_memory.facts.fact import Claim
 from hybrid_memory.text.tokenize import plain_terms
 
-_BLANKS = "".join(sign for sign in map(chr, range(0x3001)) if sign.isspace())
-_EDGES = _BLANKS + "\"'“”‘’「」『』《》.,;:!?，。；：！？、"
+_EDGES = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\"'“”‘’「」『』《》.,;:!?，。；：！？、"
 _ARTICLE = re.compile(r"^(?:an?|the|my|some)\s+")
 
 NOT_SAID = frozenset(("", "none", "null", "n/a", "na", "nil", "unknown", "not specified", "无", "未知", "不详", "暂无"))

@@ -4,16 +4,55 @@ from __future__ import annotations
 
 import re
 
-from hybrid_memory.facts.grounding import KIN
+from hybrid_memory.facts.own import any_case
+
+KIN: dict[str, tuple[str, str]] = {
+    word.replace("_", " "): (attribute, noun.replace("_", " "))
+    for attribute, entries in {
+        "partner": """wife,妻子,老婆,太太,媳妇 husband,丈夫,老公 partner,爱人,对象,伴侣,另一半,配偶 spouse
+            girlfriend,女朋友,女友 boyfriend,男朋友,男友 fiancé,fiance,未婚夫 fiancée,fiancee,未婚妻""",
+        "mother": "mother,mom,mum,mama,mommy,妈妈,母亲,老妈,妈咪,妈",
+        "father": "father,dad,papa,daddy,爸爸,父亲,老爸,爸",
+        "parent": "parent parents=父母,爸妈",
+        "child": """son,儿子 daughter,女儿,闺女 child,kid,baby,toddler,孩子,小孩,宝宝 stepson stepdaughter
+            older_son=大儿子 younger_son=小儿子 older_daughter=大女儿 younger_daughter=小女儿""",
+        "sibling": """brother sister sibling stepbrother stepsister half-brother half-sister
+            older_brother=哥哥,哥,大哥 younger_brother=弟弟,弟 older_sister=姐姐,姐,大姐 younger_sister=妹妹,妹
+            twin_brother=双胞胎哥哥,双胞胎弟弟 twin_sister=双胞胎姐姐,双胞胎妹妹""",
+        "relative": """grandmother,grandma,granny,nana,奶奶 grandfather,grandpa,granddad,爷爷 grandson,孙子,外孙
+            granddaughter,孙女,外孙女 uncle,叔叔,叔父 aunt,auntie,姑姑,姑妈 cousin nephew,侄子,外甥
+            niece,侄女,外甥女 mother-in-law,岳母,婆婆,丈母娘 father-in-law,岳父,公公,老丈人 brother-in-law
+            sister-in-law son-in-law,女婿 daughter-in-law,儿媳,儿媳妇 stepmother,stepmom stepfather,stepdad
+            maternal_grandfather=外公,姥爷 maternal_grandmother=外婆,姥姥 older_uncle=伯伯,大伯,伯父
+            maternal_uncle=舅舅 uncle_by_marriage=姑父,姨父,姑丈 maternal_aunt=姨妈,阿姨,小姨,大姨
+            aunt_by_marriage=婶婶,婶子,伯母 maternal_uncle's_wife=舅妈,舅母 older_male_cousin=表哥,堂哥
+            younger_male_cousin=表弟,堂弟 older_female_cousin=表姐,堂姐 younger_female_cousin=表妹,堂妹
+            older_brother's_wife=嫂子 older_sister's_husband=姐夫 younger_sister's_husband=妹夫""",
+        "friend": """friend,buddy,pal,bestie,朋友,好友,哥们 best_friend=闺蜜,死党,发小,最好的朋友,好朋友
+            classmate=同学 schoolmate=校友""",
+        "colleague": "colleague,coworker,co-worker,teammate,同事,搭档 subordinate=下属,手下,助理",
+        "boss": "boss,manager,supervisor,上司,老板,领导,主管",
+        "neighbour": "neighbour,neighbor,邻居",
+        "roommate": "roommate,flatmate,housemate,室友,舍友",
+        "pet": """dog,puppy cat,kitten parrot hamster rabbit,bunny goldfish horse pony turtle tortoise budgie
+            canary ferret lizard snake gecko parakeet""",
+    }.items()
+    for entry in entries.split()
+    for noun in [re.split("[,=]", entry)[0]]
+    for word in entry.removeprefix(f"{noun}=").split(",")
+}
+"""Words for relatives, friends and pets, each with its attribute and the English noun used in a subject.
+
+The noun stands first; before an equals sign it is no such word itself.
+"""
 
 MAYBE_OTHER, SURELY_OTHER = 0.3, 0.85
 """The least probability that a sentence is about somebody else, to take it for that: without the first person and with.
 """
 
-_FIRST_PERSON = re.compile(
+_FIRST_PERSON = any_case(
     r"\b(?:i|i'?m|i'?ve|me|my|mine|we|us|our|yo|mi|mis|me|nos|je|j'|moi|mon|ma|mes|nous|ich|mir|mich|mein\w*|wir|"
-    r"io|mio|la mia|miei|ho|noi|eu|meus?|minhas?|tenho|tomo)\b|我|俺|咱|私|僕",
-    re.IGNORECASE,
+    r"io|mio|la mia|miei|ho|noi|eu|meus?|minhas?|tenho|tomo)\b|我|俺|咱|私|僕"
 )
 _PEOPLE = (
     r"(?:gf|bf|mate|gran|grandm\w+|grandf\w+|(?:step|god|grand)(?:son|daughter|child|mother|father|mum|mom|dad)|"
@@ -33,29 +72,26 @@ _PEOPLE_ZH = (
     rf"(?:{'|'.join(word for word in KIN if not word.isascii() and ' ' not in word)}|"
     "爷|(?<![牛羊酸喝])奶(?![粉油茶酪])|爹|娘|娃|姨|舅|姑|婶|伯|岳|侄|老公|那口子|导师|老师|学生|客人|客户|实习生|房东|同桌|姑娘|大爷|大妈)"
 )
-_ABOUT_OTHERS = re.compile(
+_ABOUT_OTHERS = any_case(
     r"^\W*(?:and |but |so |also |btw |oh )*(?:my (?:\w+ ){0,2}?|our (?:\w+ ){0,2}?|mi |mis |mon |ma |mein\w* |"
     r"(?:il |la )?mi[oa] |(?:o |a )?meu |(?:a )?minha )?"
     rf"(?:{_PEOPLE}|"
     r"(?:he|she|they|he'?s|she'?s)(?!.*\b(?:me|my|i)\b)|elle|il(?!.*\bmi\b)|él|ella|er|sie)\b"
-    rf"|^(?:我|俺|咱)(?:家|的)?{_PEOPLE_ZH}|^[他她]",
-    re.IGNORECASE,
+    rf"|^(?:我|俺|咱)(?:家|的)?{_PEOPLE_ZH}|^[他她]"
 )
 """Beginnings of sentences whose subject is somebody else."""
 
-_TOO = re.compile(
+_TOO = any_case(
     r"\b(?:(?:so|neither|nor) (?:am|do|can|have|must|was) i|me (?:too|neither)|same (?:here|for me)|"
     r"moi (?:aussi|non plus)|(?:ich|mir) auch|yo (?:también|tampoco)|anch'io|eu também)\b|"
     r"^\W*(?:(?:my|our|mi|mon|ma|mein\w*) (?:\w+ )?)?[\w-]+ (?:and|&|y|et|und) (?:i|myself|yo|moi|ich)\b|"
-    r"我也|我[和跟与][^，。]{1,8}都|[和跟与]我[都也]",
-    re.IGNORECASE,
+    r"我也|我[和跟与][^，。]{1,8}都|[和跟与]我[都也]"
 )
 """Says that the same is true of the speaker."""
 
-_BORDER = re.compile(
+_BORDER = any_case(
     r"[,，]?\s*\b(?:who|que|qui)\b|[,;:，；：—–]|(?<=[说道讲])|(?<=[\u3400-\u9fff\d])\s+(?=[\u3400-\u9fff])|"
-    r"\b(?:that|because|since|so|while|but|and|y|et|und|dass|pero|mais|aber)\b",
-    re.IGNORECASE,
+    r"\b(?:that|because|since|so|while|but|and|y|et|und|dass|pero|mais|aber)\b"
 )
 
 

@@ -24,7 +24,7 @@ from hybrid_memory.documents.items import ItemOperation, ItemResult
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.facts.learn import Extractors
-from hybrid_memory.facts.profiling import field_guide
+from hybrid_memory.facts.profiling import profile_fields
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.port import Receipt
@@ -193,7 +193,8 @@ class HybridMemory(Verbs):
         from hybrid_memory.facts.reader import ModelExtractor  # noqa: PLC0415 - only who has a model pays for it
 
         services.language_model = model
-        fields = field_guide(services.state(FactsProjection).profile)
+        own = profile_fields(services.state(FactsProjection).profile)
+        fields = [(field.name, field.kind, field.description) for field in own]
         services.state(Extractors).reader = ModelExtractor(model, fields=fields)
         services.state(TextIndex).settled.clear()  # it reads all turns
 
