@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from hybrid_memory.arrays import Floats
 from hybrid_memory.errors import (
     HybridMemoryError,
     InvalidConfigError,
@@ -25,7 +24,6 @@ from hybrid_memory.models.embedders import (
     LocalEmbedder,
     WrappedEmbedder,
     as_embedder,
-    checked_rows,
     name_of,
     passages_in_script,
     query_in_script,
@@ -52,11 +50,7 @@ def any_embedder(choice: Any) -> Embedder:
     """The given embedder, or the one of this name; raises `InvalidInputError` if it cannot be created."""
     if not isinstance(choice, str):
         return as_embedder(choice)
-    try:
-        model = embedder_of(choice)
-    except InvalidConfigError as error:
-        raise InvalidInputError(str(error)) from error
-    if model is None:
+    if (model := embedder_of(choice)) is None:
         raise InvalidInputError(f"the embedder {choice!r} makes no vectors: name another embedder, or give a model")
     return model
 
@@ -157,24 +151,18 @@ def _prefixed(model: Any) -> Any:
 def _run_here(provider: str, model: str) -> WrappedEmbedder:
     """The model of this name, or in this folder, run in this process; the package downloads missing weights."""
     try:
-        made = _RUN_HERE[provider](model)
+        made = WrappedEmbedder(_RUN_HERE[provider](model), name=f"{provider}/{model}")
     except ImportError as error:
         raise MissingDependencyError((error.name or provider).replace("_", "-")) from error
     except Exception as error:  # a hub that cannot be reached, a file that is no model
         raise InvalidConfigError(f"embedder {provider}:{model} cannot be used: {_reason(error)}") from error
-    name = f"{provider}/{model}"
-    if model.rstrip("/").lower().endswith(LOCAL_MODEL):
-
-        def documents(texts: Sequence[str]) -> Floats:
-            rows = checked_rows(made.embed_documents(list(texts)), len(texts), LOCAL_MODEL)
-            return passages_in_script(rows, texts)
-
-        def query(text: str) -> Floats:
-            return query_in_script(checked_rows([made.embed_query(text)], 1, LOCAL_MODEL)[0], text)
-
-        # With the local embedder's last coordinate.
-        return WrappedEmbedder(_model_of(documents, query), name=f"{name}+script")
-    return WrappedEmbedder(made, name=name)
+    if not model.rstrip("/").lower().endswith(LOCAL_MODEL):
+        return made
+    with_script = _model_of(  # the local embedder's last coordinate
+        lambda texts: passages_in_script(made.embed_documents(texts), texts),
+        lambda text: query_in_script(made.embed_query(text), text),
+    )
+    return WrappedEmbedder(with_script, name=f"{made.name}+script")
 
 
 def _fastembed(model: str) -> Any:

@@ -7,9 +7,8 @@ import hashlib
 import importlib.util
 import os
 import tempfile
-import threading
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import cast
@@ -78,20 +77,18 @@ class _Counter:
         self.name = "estimate" if table is None else f"tiktoken {encoding}"
         self._encoding = encoding
         self._table = table
-        self._count: Callable[[str], int] | None = None
-        self._loading = threading.Lock()
 
     def __repr__(self) -> str:
         return f"<token counter {self.name!r}>"
 
+    @cached_property
+    def _count(self) -> Callable[[str], int]:
+        if self._table is not None and (count := _exact(self._encoding, self._table)):
+            return count
+        self.name = "estimate"
+        return estimate_tokens
+
     def __call__(self, text: str, /) -> int:
-        if self._count is None:
-            with self._loading:
-                if self._count is None:
-                    count = None if self._table is None else _exact(self._encoding, self._table)
-                    if count is None:
-                        self.name = "estimate"
-                    self._count = count or estimate_tokens
         return self._count(text)
 
 

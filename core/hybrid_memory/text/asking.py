@@ -81,18 +81,14 @@ def asking_share(text: str) -> float:
 
     A question without content words ("How are you?") asks nothing, unless it is about the speaker ("Who am I?").
     """
-    asking = total = 0
-    for part in sentences(text[:MAX_CHARS]):
-        total += len(part)
-        asking += len(part) if asks(part) else 0
-    return asking / total if total else 0.0
+    parts = sentences(text[:MAX_CHARS])
+    return sum(len(part) for part in parts if asks(part)) / max(sum(map(len, parts)), 1)
 
 
 def asks(sentence: str) -> bool:
     """Whether a sentence asks for something, see `asking_share`."""
-    if not _ASKS.search(sentence) and not _opens_a_question(sentence):
-        return False
-    return bool(plain_terms(sentence) or _OWN.search(sentence))
+    asking = _ASKS.search(sentence) or _opens_a_question(sentence)
+    return bool(asking and (plain_terms(sentence) or _OWN.search(sentence)))
 
 
 _OPENINGS = {
@@ -307,10 +303,10 @@ def _is_question(sentence: str) -> bool:
 def _tells(sentence: str) -> bool:
     if asks_nothing(sentence):
         return False
-    request = _REQUEST.search(sentence) is not None
-    if request and _MINE.search(sentence) and not _KNOWN.search(sentence):
-        return True
-    if not request and not _is_question(sentence):
+    if _REQUEST.search(sentence):
+        if _MINE.search(sentence) and not _KNOWN.search(sentence):
+            return True
+    elif not _is_question(sentence):
         return True
     # Or a clause before the question states something by itself.
     return any(
