@@ -12,13 +12,11 @@ from typing import ClassVar, NamedTuple
 MAX_COMMAND_CHARS = 50_000
 """How much of a command line is read."""
 
-MAX_PATH_CHARS = 1000
-"""Longer words are not paths."""
 
 _PUNCTUATION = ";|&<>()\n"
 _HERE = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
-_PATH = re.compile(r"(?=.*[./\w])[^\s$`*?\[\]{}<>|;&\"'()=,^!\\]+")
+_PATH = re.compile(r"(?!/dev/|-|\d+$|.*://)(?=.*[./\w])[^\s$`*?\[\]{}<>|;&\"'()=,^!\\]{1,999}")
 _READERS = frozenset("cat head tail less more nl wc diff file stat sed awk perl grep egrep rg".split())
 _PATTERN_FIRST = frozenset("sed awk perl grep egrep rg".split())
 _PREFIXES = frozenset("then do else if while until ! { time sudo env nohup exec".split())
@@ -214,13 +212,7 @@ def _without_bodies(text: str) -> tuple[str, list[str]]:
 
 def is_file(path: str) -> bool:
     """Whether a word can be a path: not an option, device, number, address or wildcard."""
-    return (
-        0 < len(path) < MAX_PATH_CHARS
-        and not path.startswith(("/dev/", "-", "&"))
-        and not path.isdigit()
-        and _PATH.fullmatch(path) is not None
-        and "://" not in path
-    )
+    return _PATH.fullmatch(path) is not None
 
 
 def is_patch(text: str) -> bool:

@@ -168,7 +168,6 @@ MOST_FIXED = 0.7
 
 CleaningLevel: TypeAlias = Literal["off", "light"]
 
-
 OriginName: TypeAlias = Literal["operator", "user", "person", "assistant", "tool", "web", "imported"]
 """A value of `hybrid_memory.log.message.Origin`."""
 

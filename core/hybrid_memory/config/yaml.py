@@ -24,10 +24,8 @@ _UNKNOWN = {"extra_forbidden", "unexpected_keyword_argument"}
 _DURATION = "Input should be a duration: seconds, or text such as '30 days' or '50 ms'"
 _SECTION = "Input should be a section, with its settings as keys below it"
 _REASONS = {
-    "time_delta_type": _DURATION,
-    "time_delta_parsing": _DURATION,
-    "model_type": _SECTION,
-    "dataclass_type": _SECTION,
+    **dict.fromkeys(("time_delta_type", "time_delta_parsing"), _DURATION),
+    **dict.fromkeys(("model_type", "dataclass_type"), _SECTION),
 }
 """For pydantic's errors whose message speaks of Python."""
 

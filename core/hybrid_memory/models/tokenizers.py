@@ -19,7 +19,6 @@ from hybrid_memory.text.tokens import TokenCounter, estimate_tokens
 SLICE_CHARS = 100_000
 """Longer texts are counted in slices, since tiktoken panics at a million spaces in a row; each cut may add a token."""
 
-
 _TABLES = {
     "cl100k_base": (
         "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",

@@ -241,8 +241,7 @@ _TO_A_NAME = lazy(
 _FACES = lazy(r"[:;=]-?[dpo3]\b", re.IGNORECASE)
 _TALK_WORD = lazy(rf"{LETTER}+(?:'{LETTER}+)?|\w")
 _PARTICLES = frozenset("啊呀啦呢吧哦哟嘛喔了的吗你您也都就那这还真很太们又再先么哈呐噢诶欸")
-_OWN_WORDS = frozenset("i me my mine myself we us our ours".split())
-_IDLE = ENGLISH_STOP_WORDS - _OWN_WORDS
+_IDLE = ENGLISH_STOP_WORDS - frozenset("i me my mine myself we us our ours".split())
 
 
 def asks_nothing(text: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from hybrid_memory.config import CleaningLevel
 from hybrid_memory.text import lazy
@@ -16,8 +16,7 @@ MAX_LINE_CHARS = 4_000
 """Longer lines are not cleaned, as they are not spoken text."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(NamedTuple):
     """A pattern and its replacement; tried only if one of the hints, which are quick to find, occurs."""
 
     hints: tuple[str, ...]

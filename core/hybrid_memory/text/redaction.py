@@ -218,7 +218,6 @@ def _no_order(_number: str, match: Match) -> bool:
 
 _SCHEMES = lazy(r"4|5[1-5]|2[2-7]|3[47]|6(?:011|5|4[4-9]|2)|35|3[0689]")
 
-
 _NUMBERS = (
     _rule(
         "email",
@@ -328,7 +327,6 @@ _PLACES = (
 
 RULES = (*_SECRETS, *_NUMBERS, *_PLACES)
 """In order of precedence."""
-
 
 KINDS = tuple(dict.fromkeys(rule.kind for rule in RULES))
 """The kinds that can be redacted; of overlapping findings, the kind that comes first here counts."""

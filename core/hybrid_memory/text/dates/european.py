@@ -409,25 +409,18 @@ def european(name: str) -> Language:
     )
 
 
-def _sides(words: Words) -> str:
-    """Which amounts reach until now or from now on: the last two weeks, not these two."""
-    return words.which.replace(words.which.split()[2], "-")
-
-
-def _amount(words: Words, unit: str) -> str:
+def _amounts(words: Words, unit: str) -> tuple[str, str]:
+    """An amount, and one with the words before or after it that say where it lies."""
+    # Which reach until now or from now on: the last two weeks, not these two.
+    sides = words.which.replace(words.which.split()[2], "-")
     number = rf"(?:(?:{words.about})_)?(?:(?P<figures>\d{{1,3}}(?:\.5)?)|{_named('number', words.number)})"
-    inner = _named("inner", "" if words.behind else _sides(words))  # in English not "40 last month"
-    return f"{number}(?P<half>_(?:{words.half}))?_(?:{inner}_)?{unit}{words.plural}"
-
-
-def _away(words: Words, amount: str) -> str:
-    """An amount with the words before or after it that say where it lies."""
+    inner = _named("inner", "" if words.behind else sides)  # in English not "40 last month"
+    amount = f"{number}(?P<half>_(?:{words.half}))?_(?:{inner}_)?{unit}{words.plural}"
     forms = [re.split(r"\|(?![^(]*\))", each) for each in words.away.split()]
     before = " ".join("|".join(form[:-3] for form in each if form.endswith("_{}")) or "-" for each in forms)
     after = " ".join("|".join(form[3:] for form in each if form.startswith("{}_")) or "-" for each in forms)
-    return (
-        f"(?:(?:{_named('before', before)}|{_named('which', _sides(words))})_)?{amount}(?:_{_named('after', after)})?"
-    )
+    before = f"(?:(?:{_named('before', before)}|{_named('which', sides)})_)?"
+    return amount, f"{before}{amount}(?:_{_named('after', after)})?"
 
 
 def _rules(words: Words, part: str, of: str) -> Iterator[Rule]:
@@ -449,8 +442,7 @@ def _rules(words: Words, part: str, of: str) -> Iterator[Rule]:
     unit_cues, ordinal_cues = _cues(words.unit), _cues(words.ordinal)
     period_cues = _cues(words.month, words.doubtful, words.context, words.season)
 
-    amount = _amount(words, unit)
-    away = _away(words, amount)
+    amount, away = _amounts(words, unit)
     today = words.day.split()[2]
 
     # Days, and amounts of units.
