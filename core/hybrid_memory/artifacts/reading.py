@@ -159,11 +159,8 @@ class _Reader:
 
     def _change(self, verb: str, path: str, source: str, *, moved_from: str | None = None) -> FileState:
         key = self._key(path)
-        file = self.files.get(key)
-        is_new = file is None
-        if file is None:
-            path = posixpath.normpath(path)
-            file = FileState(path=path, operation=Operation.READ, existed=verb != "write")
+        unread = FileState(path=posixpath.normpath(path), operation=Operation.READ, existed=verb != "write")
+        file = self.files.get(key, unread)
         operation = Operation.MODIFIED if file.existed else Operation.RENAMED if moved_from else Operation.CREATED
         if verb == "delete":
             operation = Operation.DELETED
@@ -171,7 +168,7 @@ class _Reader:
             operation = file.operation
         elif file.operation is Operation.RENAMED and not moved_from:
             operation = Operation.RENAMED
-        if verb != "read" or is_new or operation is Operation.READ:
+        if verb != "read" or operation is Operation.READ:
             sources, moved_from = bounded((*file.sources, source)), moved_from or file.moved_from
             file = file.model_copy(update={"operation": operation, "sources": sources, "moved_from": moved_from})
         self.files[key] = file
@@ -411,14 +408,12 @@ def refused(result: Outcome) -> bool:
 
 def possible(effects: Sequence[Effect], result: Outcome) -> list[Effect]:
     """The effects of a shell command that its result does not rule out."""
-    complaints = result.complaints()
-    kept = []
-    for effect in effects:
-        name = re.escape(effect.path.rpartition("/")[2])
-        named = re.compile(rf"(?<![\w.-]){name}(?![\w-]|\.\w)")  # not as a part of a longer name
-        if not any(map(named.search, complaints)):
-            kept.append(effect)
-    return kept
+    complaints = "\n".join(result.complaints())
+    return [
+        effect
+        for effect in effects  # named there, but not as a part of a longer name
+        if not re.search(rf"(?<![\w.-]){re.escape(effect.path.rpartition('/')[2])}(?![\w-]|\.\w)", complaints)
+    ]
 
 
 def errors(result: Outcome) -> list[str]:

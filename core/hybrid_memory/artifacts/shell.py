@@ -103,13 +103,9 @@ class CommandLine:
     def _touch(self, name: str, words: list[str], _stdin: str) -> None:
         """What commands do to files whose names they are given; the first operand of some is a pattern or script."""
         in_place = name in {"sed", "perl"} and re.search(r"-[A-Za-z0-9]*i|--in-place", _flags(words)) is not None
-        operands = _operands(words)[name in _PATTERN_FIRST :]
-        verb = "read"
-        if in_place or (name == "tee" and "a" in _flags(words)):
-            verb = "edit"
-        elif name not in _READERS:
-            verb = "write"
-        for path in operands:
+        edits = in_place or (name == "tee" and "a" in _flags(words))
+        verb = "edit" if edits else "read" if name in _READERS else "write"
+        for path in _operands(words)[name in _PATTERN_FIRST :]:
             if verb != "read" or "." in path or "/" in path:
                 self._add(verb, path)
 

@@ -6,8 +6,8 @@ import json
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -338,8 +338,7 @@ They are read at import, as recall runs in event loops.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Speech:
+class Speech(NamedTuple):
     """Properties of turns, as columns of shape (n,).
 
     Attributes:

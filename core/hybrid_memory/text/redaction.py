@@ -34,7 +34,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text import lazy
@@ -46,8 +46,7 @@ _NEAR = 48
 """How many characters before a match are searched for words that show what it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """A potential finding: the pattern's group ``it``, or the whole match, if a check accepts it.
 
     Attributes:

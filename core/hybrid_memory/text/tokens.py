@@ -110,4 +110,3 @@ class TokenCounter(Protocol):
 
     def __call__(self, text: str, /) -> int:
         """The number of tokens, 0 or more."""
-        ...
