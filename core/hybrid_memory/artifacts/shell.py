@@ -12,7 +12,6 @@ from typing import ClassVar, NamedTuple
 MAX_COMMAND_CHARS = 50_000
 """How much of a command line is read."""
 
-
 _PUNCTUATION = ";|&<>()\n"
 _HERE = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from datetime import timedelta
 from difflib import get_close_matches
@@ -107,12 +108,10 @@ def _unknown(model: Any, where: Sequence[str | int]) -> str:
 def _name(values: Any, where: Sequence[str | int]) -> str:
     """The name of a setting as the file has it, without pydantic's names of what a value might have been."""
     steps = []
-    for step in where:
-        try:
+    with suppress(LookupError, TypeError):
+        for step in where:
             values = values[step]
-        except (LookupError, TypeError):
-            break
-        steps.append(str(step))
+            steps.append(str(step))
     return f"{'.'.join(steps)}: " if steps else ""
 
 

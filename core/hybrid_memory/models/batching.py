@@ -220,9 +220,7 @@ class BatchingEmbedder:
     )
     def _rows(self, texts: Sequence[str], *, query: bool) -> Sequence[Floats]:
         self._statistics.batch(len(texts))
-        rows = list(self._called(self._queries if query else self._embedder.embed_documents, texts))
-        if len(rows) != len(texts):
-            raise ModelError(f"embedder {self.name!r} returned {len(rows)} vectors for {len(texts)} texts")
+        rows: Sequence[Floats] = self._called(self._queries if query else self._embedder.embed_documents, texts)
         return rows
 
     def _unlist(self, text: _Text) -> None:

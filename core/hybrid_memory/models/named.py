@@ -34,14 +34,8 @@ from hybrid_memory.sockets import GROUPS, load, registered
 OURS = {"auto", "local", "none", "hashing"}
 """Embedders of this library by name."""
 
-FRAMEWORK = "langchain"
-"""The module for providers that no package registers."""
-
 QUERY, PASSAGE = "query: ", "passage: "
 """What models of the E5 family need before a text; hardly any client adds it."""
-
-CUSTOM = "hybrid-memory"
-"""The names under which a model that fastembed does not list is registered with it."""
 
 _E5 = re.compile(r"(?:^|[-_./])e5(?:[-_.]|$)", re.IGNORECASE)
 
@@ -117,8 +111,8 @@ def language_model_of(choice: Any) -> Any:
 
 def _asked(provider: str, what: str, *given: str) -> Any:
     """The model that a provider creates; any failure is a configuration error."""
-    others = registered("model provider")
-    make = getattr(load("model provider", provider if provider in others else FRAMEWORK, {}), what)
+    offers = provider if provider in registered("model provider") else "langchain"
+    make = getattr(load("model provider", offers, {}), what)
     try:
         return make(*given)
     except HybridMemoryError:
@@ -173,7 +167,7 @@ def _fastembed(model: str) -> Any:
     folder, name = Path(model).expanduser(), model
     settings: dict[str, Any] = {"specific_model_path": str(folder)} if folder.is_dir() else {}
     if settings or (model.lower() not in known and wants_prefixes(model)):
-        name = f"{CUSTOM}/{model}"
+        name = f"hybrid-memory/{model}"  # fastembed lists no such model until it is added
         if name.lower() not in known:  # averaged over its tokens, of unit length
             mean, source = PoolingType.MEAN, ModelSource(hf=model)
             TextEmbedding.add_custom_model(name, pooling=mean, normalization=True, sources=source, dim=0)
