@@ -105,8 +105,6 @@ def render(ledger: Ledger, *, max_tokens: int, count: TokenCounter) -> str:
     What does not fit is left out, the oldest of a kind first, in this order of kinds: commands, files that were only
     read, addresses, ids, errors, tests, deleted files, and finally created, renamed or modified ones.
     """
-    if ledger == Ledger():
-        return ""
     groups: dict[str, list[Mention]] = {
         **{change: [] for change in _CHANGES},
         "tests": [
@@ -160,10 +158,11 @@ def newest(mentions: Iterable[Mention], limit: int) -> tuple[Mention, ...]:
     for mention in mentions:
         before = merged.setdefault(mention.text, mention)
         if before is not mention:
-            sources = bounded((*before.sources, *mention.sources))
-            merged[mention.text] = Mention(
-                text=mention.text, sources=sources, speaker=mention.speaker or before.speaker
-            )
+            both = {
+                "sources": bounded((*before.sources, *mention.sources)),
+                "speaker": mention.speaker or before.speaker,
+            }
+            merged[mention.text] = mention.model_copy(update=both)
     rare = [text for text, mention in merged.items() if len(mention.sources) < 2]  # noqa: PLR2004 - again
     for text in list(dict.fromkeys([*rare, *merged]))[: max(0, len(merged) - limit)]:
         del merged[text]

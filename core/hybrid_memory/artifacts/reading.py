@@ -89,7 +89,7 @@ class _Reader:
         read = [key for key, file in self.files.items() if file.operation is Operation.READ]
         changed = [key for key, file in self.files.items() if file.operation is not Operation.READ]
         changed.sort(key=lambda key: len(self.files[key].sources) > 1)
-        dropped = {*read[: max(0, len(read) - MAX_READ)], *changed[: max(0, len(changed) - MAX_CHANGED)]}
+        dropped = {*read[:-MAX_READ], *changed[:-MAX_CHANGED]}
         return Ledger(
             files=tuple(file for key, file in self.files.items() if key not in dropped),
             root=self.root,
@@ -440,8 +440,7 @@ def verdicts(text: str) -> list[tuple[str, tuple[str, ...]]]:
     outcomes: list[str] = []
     for hint, pattern, form in _RUNNERS:
         if hint in text:
-            rows = ((row,) if isinstance(row, str) else row for row in pattern.findall(text))
-            outcomes += [form.format(*row).strip(" ,") for row in rows]
+            outcomes += [form.format(*match.groups()).strip(" ,") for match in pattern.finditer(text)]
     names = (next(filter(None, groups)) for groups in _FAILING.findall(text))
     failing = tuple(dict.fromkeys(names))[:MAX_FAILING]
     if not outcomes and failing:

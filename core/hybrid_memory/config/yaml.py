@@ -121,11 +121,6 @@ def dumped(settings: Settings, *, passwords: bool = False) -> str:
         values = settings.model_dump(mode="json")
     except PydanticSerializationError as error:
         raise InvalidConfigError(f"an object cannot be written to a file, give its name: {error}") from error
-    text: str = yaml.dump(
-        values if passwords else without_passwords(values),
-        Dumper=_Dumper,
-        sort_keys=False,
-        allow_unicode=True,
-        width=120,
-    )
+    values = values if passwords else without_passwords(values)
+    text: str = yaml.dump(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
     return text

@@ -67,11 +67,9 @@ class LocalEmbedder:
                     os.environ["OMP_NUM_THREADS"] = before
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        if not texts:
-            return np.empty((0, self.dim), dtype=np.float32)
         # Without NUL, at which the engine would stop reading.
         rows = _each(lambda text: self._model.passage(text.replace("\0", " ")), texts)
-        return passages_in_script(np.stack(rows), texts)
+        return passages_in_script(np.array(rows, dtype=np.float32).reshape(-1, self.dim - 1), texts)
 
     def embed_queries(self, texts: Sequence[str]) -> Floats:
         return np.array(_each(self.embed_query, texts), dtype=np.float32).reshape(-1, self.dim)

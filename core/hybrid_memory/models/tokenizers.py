@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import importlib.util
 import os
 import tempfile
 from collections.abc import Callable
 from functools import cached_property, lru_cache
-from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from pathlib import Path
 from typing import cast
 
@@ -58,12 +57,12 @@ def token_counter(choice: TokenCounter | str | None = None) -> TokenCounter:
     address = f"https://openaipublic.blob.core.windows.net/encodings/{encoding}.tiktoken"
     name = hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
     folders: list[Path] = []
-    if _package("tiktoken"):
+    if find_spec("tiktoken"):
         own = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
         if own != "":  # tiktoken takes an empty name for "no cache"
             folders.append(Path(tempfile.gettempdir()) / "data-gym-cache" if own is None else Path(own))
         # The parent package only: to look inside llama_index.core would import it, which takes seconds.
-        spec = _package("llama_index")
+        spec = find_spec("llama_index")
         places = (spec.submodule_search_locations if spec else None) or ()
         folders += (Path(place) / "core" / "_static" / "tiktoken_cache" for place in places)
     return _Counter(encoding, next((folder / name for folder in folders if (folder / name).is_file()), None))
@@ -112,10 +111,3 @@ def _exact(encoding: str, table: Path) -> Callable[[str], int] | None:
         return sum(len(tokenizer.encode_ordinary(text[start : start + SLICE_CHARS])) for start in starts)
 
     return count
-
-
-def _package(name: str) -> ModuleSpec | None:
-    try:
-        return importlib.util.find_spec(name)
-    except ValueError:  # it was put into sys.modules by hand, or barred there
-        return None
