@@ -279,8 +279,6 @@ def _count(match: re.Match[str]) -> float | None:
     return None if number is None else number + (0.5 if match["half"] else 0)
 
 
-
-
 def _of_amount(match: re.Match[str], moment: Moment) -> Range | None:
     """Two weeks ago, in two weeks, for two weeks, the last two weeks."""
     count, unit, direction = _count(match), _meant(match, "unit"), _meant(match, "after", "before")
