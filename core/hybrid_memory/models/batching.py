@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from math import inf
 from operator import attrgetter
 from threading import TIMEOUT_MAX
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -91,7 +91,7 @@ class BatchingEmbedder:
         self._concurrency = concurrency
         self._window = window
         self._limit = limit
-        self._called: Callable[..., Any] = limit.call if limit else lambda function, *given: function(*given)
+        self._called: Callable[..., Floats] = limit.call if limit else lambda function, *given: function(*given)
         self._cache: LruCache[bytes, Floats] = cache or LruCache(0)
         self._statistics = statistics or Statistics()
         self._queries = getattr(embedder, "embed_queries", None) or (lambda texts: [embedder.embed_query(texts[0])])
@@ -218,10 +218,9 @@ class BatchingEmbedder:
             model=call["self"].name, texts=len(call["texts"]), query=call["query"]
         ),
     )
-    def _rows(self, texts: Sequence[str], *, query: bool) -> Sequence[Floats]:
+    def _rows(self, texts: Sequence[str], *, query: bool) -> Floats:
         self._statistics.batch(len(texts))
-        rows: Sequence[Floats] = self._called(self._queries if query else self._embedder.embed_documents, texts)
-        return rows
+        return self._called(self._queries if query else self._embedder.embed_documents, texts)
 
     def _unlist(self, text: _Text) -> None:
         """Let no further call join the text; done first, since no call may join a finished text."""

@@ -72,7 +72,7 @@ def _count(match: re.Match[str]) -> float | None:
 
 def _steps(match: re.Match[str]) -> int | None:
     """How many units ahead 上, 这, 下 and 下下 are; None without one of them."""
-    return match["near"] and {"上": -1, "下": 1}.get(match["near"], 0) * (1 + len(match["far"] or ""))
+    return {"上": -1, "下": 1}.get(match["near"], 0) * (1 + len(match["far"] or "")) if match["near"] else None
 
 
 def _year(match: re.Match[str], moment: Moment) -> int | None:
