@@ -105,6 +105,8 @@ def render(ledger: Ledger, *, max_tokens: int, count: TokenCounter) -> str:
     What does not fit is left out, the oldest of a kind first, in this order of kinds: commands, files that were only
     read, addresses, ids, errors, tests, deleted files, and finally created, renamed or modified ones.
     """
+    if ledger == Ledger():
+        return ""
     groups: dict[str, list[Mention]] = {
         **{change: [] for change in _CHANGES},
         "tests": [

@@ -69,7 +69,22 @@ class _Reader:
         text = message.content if isinstance(message.content, str) else message.text
         text = ends(text, MAX_SCANNED_CHARS)
         if message.role is Role.TOOL or is_observation(text):
-            self._result(message, text, source)
+            result = outcome(text)
+            called = message.tool_call_id
+            answered = (action for action in self.pending if None in (called, action.call) or action.call == called)
+            if (action := next(answered, None)) is not None:
+                self.pending.remove(action)
+                self.runs_fences |= action.fenced
+                self._conclude(action, result)
+            origin = message.spoken_by
+            # Output that an agent passes on as its user has no speaker.
+            who = speaker(origin, message.speaker, "") if origin in MARKED else ""
+            self._mention("errors", errors(result), source, who)
+            self._mention("ids", ids(text), source)
+            self._mention("urls", urls(text), source, who)
+            self.tests += [
+                TestRun(outcome=run, failing=failing, sources=bounded([source])) for run, failing in verdicts(text)
+            ]
             return
         if message.role is not Role.ASSISTANT:  # a person speaks: what was in a fence was advice to them
             self.pending = [action for action in self.pending if not action.fenced]
@@ -96,24 +111,6 @@ class _Reader:
             tests=tuple(self.tests[-MAX_TESTS:]),
             **{kind: newest(self.mentions[kind], limit) for kind, limit in LIMITS.items()},
         )
-
-    def _result(self, message: Message, text: str, source: str) -> None:
-        result = outcome(text)
-        called = message.tool_call_id
-        answered = (action for action in self.pending if None in (called, action.call) or action.call == called)
-        if (action := next(answered, None)) is not None:
-            self.pending.remove(action)
-            self.runs_fences |= action.fenced
-            self._conclude(action, result)
-        origin = message.spoken_by
-        # Output that an agent passes on as its user has no speaker.
-        who = speaker(origin, message.speaker, "") if origin in MARKED else ""
-        self._mention("errors", errors(result), source, who)
-        self._mention("ids", ids(text), source)
-        self._mention("urls", urls(text), source, who)
-        self.tests += [
-            TestRun(outcome=run, failing=failing, sources=bounded([source])) for run, failing in verdicts(text)
-        ]
 
     def _mention(self, kind: str, texts: Iterable[str], source: str, who: str = "") -> None:
         self.mentions[kind] += [Mention(text=text, sources=bounded([source]), speaker=who) for text in texts]

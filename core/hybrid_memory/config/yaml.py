@@ -90,7 +90,12 @@ def loaded(model: type[S], content: bytes, file: str) -> S:
                     reason += f" (got {shown(value)})"
                 elif value is None or isinstance(value, bool | int | float | timedelta):
                     reason += f" (got {'null' if value is None else value})"
-            lines.append(f"{file}: {_name(values, where)}{reason}")
+            steps, inner = [], values  # as the file has them, without pydantic's names of what a value might have been
+            with suppress(LookupError, TypeError):
+                for step in where:
+                    inner = inner[step]
+                    steps.append(str(step))
+            lines.append(f"{file}: {'.'.join(steps)}{': ' if steps else ''}{reason}")
         raise InvalidConfigError("\n".join(dict.fromkeys(lines))) from None
 
 
@@ -103,16 +108,6 @@ def _unknown(model: Any, where: Sequence[str | int]) -> str:
     names = [field.name for field in fields(owner)] if is_dataclass(owner) else list(owner.model_fields)
     close = get_close_matches(str(name), names, n=1)
     return f"there is no such setting{f' (did you mean {close[0]!r}?)' if close else ''}"
-
-
-def _name(values: Any, where: Sequence[str | int]) -> str:
-    """The name of a setting as the file has it, without pydantic's names of what a value might have been."""
-    steps = []
-    with suppress(LookupError, TypeError):
-        for step in where:
-            values = values[step]
-            steps.append(str(step))
-    return f"{'.'.join(steps)}: " if steps else ""
 
 
 def dumped(settings: Settings, *, passwords: bool = False) -> str:

@@ -112,13 +112,18 @@ class BatchingEmbedder:
         return self._vectors([text], query=True)[text].copy()  # others have the same one
 
     def _vectors(self, texts: Sequence[str], *, query: bool) -> dict[str, Floats]:
-        rows = {text: self._cache.get(self._cache_key((query, text))) for text in dict.fromkeys(texts)}
-        missing = [(query, text) for text, row in rows.items() if row is None]
+        rows: dict[str, Floats] = {}
+        missing = []
+        for text in dict.fromkeys(texts):
+            if (row := self._cache.get(self._cache_key((query, text)))) is None:
+                missing.append((query, text))
+            else:
+                rows[text] = row
         priority = current_priority(QUERY if query else DOCUMENT)
         for start in range(0, len(missing), self._batch_size):
             for made in self._computed(missing[start : start + self._batch_size], priority):
-                rows[made.key[1]] = made.row
-        return rows  # type: ignore[return-value]  # all are there
+                rows[made.key[1]] = made.row  # type: ignore[assignment]  # it has one
+        return rows
 
     def _cache_key(self, key: Key) -> bytes:
         query, text = key

@@ -82,7 +82,7 @@ def asking_share(text: str) -> float:
     A question without content words ("How are you?") asks nothing, unless it is about the speaker ("Who am I?").
     """
     parts = sentences(text[:MAX_CHARS])
-    return sum(len(part) for part in parts if asks(part)) / max(sum(map(len, parts)), 1)
+    return sum(map(len, filter(asks, parts))) / max(sum(map(len, parts)), 1)
 
 
 def asks(sentence: str) -> bool:
