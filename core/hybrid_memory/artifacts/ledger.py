@@ -160,10 +160,11 @@ def newest(mentions: Iterable[Mention], limit: int) -> tuple[Mention, ...]:
     for mention in mentions:
         before = merged.setdefault(mention.text, mention)
         if before is not mention:
-            sources = bounded((*before.sources, *mention.sources))
-            merged[mention.text] = Mention(
-                text=mention.text, sources=sources, speaker=mention.speaker or before.speaker
-            )
+            both = {
+                "sources": bounded((*before.sources, *mention.sources)),
+                "speaker": mention.speaker or before.speaker,
+            }
+            merged[mention.text] = mention.model_copy(update=both)
     rare = [text for text, mention in merged.items() if len(mention.sources) < 2]  # noqa: PLR2004 - again
     for text in list(dict.fromkeys([*rare, *merged]))[: max(0, len(merged) - limit)]:
         del merged[text]

@@ -69,7 +69,22 @@ class _Reader:
         text = message.content if isinstance(message.content, str) else message.text
         text = ends(text, MAX_SCANNED_CHARS)
         if message.role is Role.TOOL or is_observation(text):
-            self._result(message, text, source)
+            result = outcome(text)
+            called = message.tool_call_id
+            answered = (action for action in self.pending if None in (called, action.call) or action.call == called)
+            if (action := next(answered, None)) is not None:
+                self.pending.remove(action)
+                self.runs_fences |= action.fenced
+                self._conclude(action, result)
+            origin = message.spoken_by
+            # Output that an agent passes on as its user has no speaker.
+            who = speaker(origin, message.speaker, "") if origin in MARKED else ""
+            self._mention("errors", errors(result), source, who)
+            self._mention("ids", ids(text), source)
+            self._mention("urls", urls(text), source, who)
+            self.tests += [
+                TestRun(outcome=run, failing=failing, sources=bounded([source])) for run, failing in verdicts(text)
+            ]
             return
         if message.role is not Role.ASSISTANT:  # a person speaks: what was in a fence was advice to them
             self.pending = [action for action in self.pending if not action.fenced]
@@ -89,31 +104,13 @@ class _Reader:
         read = [key for key, file in self.files.items() if file.operation is Operation.READ]
         changed = [key for key, file in self.files.items() if file.operation is not Operation.READ]
         changed.sort(key=lambda key: len(self.files[key].sources) > 1)
-        dropped = {*read[: max(0, len(read) - MAX_READ)], *changed[: max(0, len(changed) - MAX_CHANGED)]}
+        dropped = {*read[:-MAX_READ], *changed[:-MAX_CHANGED]}
         return Ledger(
             files=tuple(file for key, file in self.files.items() if key not in dropped),
             root=self.root,
             tests=tuple(self.tests[-MAX_TESTS:]),
             **{kind: newest(self.mentions[kind], limit) for kind, limit in LIMITS.items()},
         )
-
-    def _result(self, message: Message, text: str, source: str) -> None:
-        result = outcome(text)
-        called = message.tool_call_id
-        answered = (action for action in self.pending if None in (called, action.call) or action.call == called)
-        if (action := next(answered, None)) is not None:
-            self.pending.remove(action)
-            self.runs_fences |= action.fenced
-            self._conclude(action, result)
-        origin = message.spoken_by
-        # Output that an agent passes on as its user has no speaker.
-        who = speaker(origin, message.speaker, "") if origin in MARKED else ""
-        self._mention("errors", errors(result), source, who)
-        self._mention("ids", ids(text), source)
-        self._mention("urls", urls(text), source, who)
-        self.tests += [
-            TestRun(outcome=run, failing=failing, sources=bounded([source])) for run, failing in verdicts(text)
-        ]
 
     def _mention(self, kind: str, texts: Iterable[str], source: str, who: str = "") -> None:
         self.mentions[kind] += [Mention(text=text, sources=bounded([source]), speaker=who) for text in texts]
@@ -159,11 +156,8 @@ class _Reader:
 
     def _change(self, verb: str, path: str, source: str, *, moved_from: str | None = None) -> FileState:
         key = self._key(path)
-        file = self.files.get(key)
-        is_new = file is None
-        if file is None:
-            path = posixpath.normpath(path)
-            file = FileState(path=path, operation=Operation.READ, existed=verb != "write")
+        unread = FileState(path=posixpath.normpath(path), operation=Operation.READ, existed=verb != "write")
+        file = self.files.get(key, unread)
         operation = Operation.MODIFIED if file.existed else Operation.RENAMED if moved_from else Operation.CREATED
         if verb == "delete":
             operation = Operation.DELETED
@@ -171,7 +165,7 @@ class _Reader:
             operation = file.operation
         elif file.operation is Operation.RENAMED and not moved_from:
             operation = Operation.RENAMED
-        if verb != "read" or is_new or operation is Operation.READ:
+        if verb != "read" or operation is Operation.READ:
             sources, moved_from = bounded((*file.sources, source)), moved_from or file.moved_from
             file = file.model_copy(update={"operation": operation, "sources": sources, "moved_from": moved_from})
         self.files[key] = file
@@ -411,14 +405,12 @@ def refused(result: Outcome) -> bool:
 
 def possible(effects: Sequence[Effect], result: Outcome) -> list[Effect]:
     """The effects of a shell command that its result does not rule out."""
-    complaints = result.complaints()
-    kept = []
-    for effect in effects:
-        name = re.escape(effect.path.rpartition("/")[2])
-        named = re.compile(rf"(?<![\w.-]){name}(?![\w-]|\.\w)")  # not as a part of a longer name
-        if not any(map(named.search, complaints)):
-            kept.append(effect)
-    return kept
+    complaints = "\n".join(result.complaints())
+    return [
+        effect
+        for effect in effects  # named there, but not as a part of a longer name
+        if not re.search(rf"(?<![\w.-]){re.escape(effect.path.rpartition('/')[2])}(?![\w-]|\.\w)", complaints)
+    ]
 
 
 def errors(result: Outcome) -> list[str]:
@@ -445,8 +437,7 @@ def verdicts(text: str) -> list[tuple[str, tuple[str, ...]]]:
     outcomes: list[str] = []
     for hint, pattern, form in _RUNNERS:
         if hint in text:
-            rows = ((row,) if isinstance(row, str) else row for row in pattern.findall(text))
-            outcomes += [form.format(*row).strip(" ,") for row in rows]
+            outcomes += [form.format(*match.groups()).strip(" ,") for match in pattern.finditer(text)]
     names = (next(filter(None, groups)) for groups in _FAILING.findall(text))
     failing = tuple(dict.fromkeys(names))[:MAX_FAILING]
     if not outcomes and failing:

@@ -12,13 +12,11 @@ from typing import ClassVar, NamedTuple
 MAX_COMMAND_CHARS = 50_000
 """How much of a command line is read."""
 
-MAX_PATH_CHARS = 1000
-"""Longer words are not paths."""
-
 _PUNCTUATION = ";|&<>()\n"
 _HERE = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
-_PATH = re.compile(r"(?=.*[./\w])[^\s$`*?\[\]{}<>|;&\"'()=,^!\\]+")
+_PATH = re.compile(r"(?!/dev/|-|\d+$|.*://)(?=.*[./\w])[^\s$`*?\[\]{}<>|;&\"'()=,^!\\]{1,999}")
+"""What can be a path: not an option, device, number, address or wildcard."""
 _READERS = frozenset("cat head tail less more nl wc diff file stat sed awk perl grep egrep rg".split())
 _PATTERN_FIRST = frozenset("sed awk perl grep egrep rg".split())
 _PREFIXES = frozenset("then do else if while until ! { time sudo env nohup exec".split())
@@ -88,7 +86,7 @@ class CommandLine:
                 program(self, name, words, command.stdin)
 
     def _add(self, verb: str, path: str, target: str = "") -> None:
-        if is_file(path) or verb == "remove":
+        if _PATH.fullmatch(path) or verb == "remove":
             self.effects.append(Effect(verb, self._place(path), self._place(target) if target else ""))
 
     def _place(self, path: str) -> str:
@@ -96,7 +94,7 @@ class CommandLine:
         return posixpath.normpath(posixpath.join(self._here, path)).removeprefix(f"{self.root}/" if self.root else "")
 
     def _enter(self, _name: str, words: list[str], _stdin: str) -> None:
-        if not words or not is_file(words[0]):
+        if not words or not _PATH.fullmatch(words[0]):
             return
         self._here = posixpath.normpath(posixpath.join(self._here, words[0]))
         if not self.root and self._here.startswith("/") and not self._here.startswith("/tmp"):  # noqa: S108
@@ -105,13 +103,9 @@ class CommandLine:
     def _touch(self, name: str, words: list[str], _stdin: str) -> None:
         """What commands do to files whose names they are given; the first operand of some is a pattern or script."""
         in_place = name in {"sed", "perl"} and re.search(r"-[A-Za-z0-9]*i|--in-place", _flags(words)) is not None
-        operands = _operands(words)[name in _PATTERN_FIRST :]
-        verb = "read"
-        if in_place or (name == "tee" and "a" in _flags(words)):
-            verb = "edit"
-        elif name not in _READERS:
-            verb = "write"
-        for path in operands:
+        edits = in_place or (name == "tee" and "a" in _flags(words))
+        verb = "edit" if edits else "read" if name in _READERS else "write"
+        for path in _operands(words)[name in _PATTERN_FIRST :]:
             if verb != "read" or "." in path or "/" in path:
                 self._add(verb, path)
 
@@ -119,7 +113,7 @@ class CommandLine:
         *paths, target = _operands(words) or [""]
         into = target.endswith("/") or len(paths) > 1 or target in {".", ".."}
         for path in paths:
-            if is_file(target):
+            if _PATH.fullmatch(target):
                 place = posixpath.join(target, posixpath.basename(path)) if into else target
                 self._add("copy" if name == "cp" else "move", path, place)
 
@@ -210,17 +204,6 @@ def _without_bodies(text: str) -> tuple[str, list[str]]:
             bodies.append("\n".join(lines[start:row]) + "\n")
             row += 1
     return "\n".join(outside), bodies
-
-
-def is_file(path: str) -> bool:
-    """Whether a word can be a path: not an option, device, number, address or wildcard."""
-    return (
-        0 < len(path) < MAX_PATH_CHARS
-        and not path.startswith(("/dev/", "-", "&"))
-        and not path.isdigit()
-        and _PATH.fullmatch(path) is not None
-        and "://" not in path
-    )
 
 
 def is_patch(text: str) -> bool:

@@ -149,26 +149,24 @@ class PagingConfig(Settings):
 
     def applied(self, compaction: CompactionConfig) -> CompactionConfig:
         """The compaction settings this implies: by tokens alone, into a recursive summary."""
-        changed: dict[str, Any] = {
-            "strategy": "recursive",
-            "rounds": None,
-            "density": None,
-            "drift": None,
-            "flush": 1.0,
-            "pressure": self.pressure,
-            "keep_ratio": 1 - self.flush,
-            "summary_ratio": self.summary,
-            "artifact_ratio": self.artifacts,
-            "recall_ratio": 0.1,
-        }
-        return compaction.model_copy(update=changed)
+        return compaction.model_copy(
+            update={
+                "strategy": "recursive",
+                **dict.fromkeys(("rounds", "density", "drift")),
+                "flush": 1.0,
+                "pressure": self.pressure,
+                "keep_ratio": 1 - self.flush,
+                "summary_ratio": self.summary,
+                "artifact_ratio": self.artifacts,
+                "recall_ratio": 0.1,
+            }
+        )
 
 
 MOST_FIXED = 0.7
 """Of a budget, so that there is room for a conversation."""
 
 CleaningLevel: TypeAlias = Literal["off", "light"]
-
 
 OriginName: TypeAlias = Literal["operator", "user", "person", "assistant", "tool", "web", "imported"]
 """A value of `hybrid_memory.log.message.Origin`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from datetime import timedelta
 from difflib import get_close_matches
@@ -24,10 +25,8 @@ _UNKNOWN = {"extra_forbidden", "unexpected_keyword_argument"}
 _DURATION = "Input should be a duration: seconds, or text such as '30 days' or '50 ms'"
 _SECTION = "Input should be a section, with its settings as keys below it"
 _REASONS = {
-    "time_delta_type": _DURATION,
-    "time_delta_parsing": _DURATION,
-    "model_type": _SECTION,
-    "dataclass_type": _SECTION,
+    **dict.fromkeys(("time_delta_type", "time_delta_parsing"), _DURATION),
+    **dict.fromkeys(("model_type", "dataclass_type"), _SECTION),
 }
 """For pydantic's errors whose message speaks of Python."""
 
@@ -91,7 +90,12 @@ def loaded(model: type[S], content: bytes, file: str) -> S:
                     reason += f" (got {shown(value)})"
                 elif value is None or isinstance(value, bool | int | float | timedelta):
                     reason += f" (got {'null' if value is None else value})"
-            lines.append(f"{file}: {_name(values, where)}{reason}")
+            steps, inner = [], values  # as the file has them, without pydantic's names of what a value might have been
+            with suppress(LookupError, TypeError):
+                for step in where:
+                    inner = inner[step]
+                    steps.append(str(step))
+            lines.append(f"{file}: {'.'.join(steps)}{': ' if steps else ''}{reason}")
         raise InvalidConfigError("\n".join(dict.fromkeys(lines))) from None
 
 
@@ -106,29 +110,12 @@ def _unknown(model: Any, where: Sequence[str | int]) -> str:
     return f"there is no such setting{f' (did you mean {close[0]!r}?)' if close else ''}"
 
 
-def _name(values: Any, where: Sequence[str | int]) -> str:
-    """The name of a setting as the file has it, without pydantic's names of what a value might have been."""
-    steps = []
-    for step in where:
-        try:
-            values = values[step]
-        except (LookupError, TypeError):
-            break
-        steps.append(str(step))
-    return f"{'.'.join(steps)}: " if steps else ""
-
-
 def dumped(settings: Settings, *, passwords: bool = False) -> str:
     """The settings as YAML; raises `InvalidConfigError` for an object that no file can hold."""
     try:
         values = settings.model_dump(mode="json")
     except PydanticSerializationError as error:
         raise InvalidConfigError(f"an object cannot be written to a file, give its name: {error}") from error
-    text: str = yaml.dump(
-        values if passwords else without_passwords(values),
-        Dumper=_Dumper,
-        sort_keys=False,
-        allow_unicode=True,
-        width=120,
-    )
+    values = values if passwords else without_passwords(values)
+    text: str = yaml.dump(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
     return text

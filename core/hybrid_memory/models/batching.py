@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from math import inf
 from operator import attrgetter
 from threading import TIMEOUT_MAX
-from typing import ParamSpec, TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tasks import INTERACTIVE, Condition, current_priority
 from hybrid_memory.runtime.tracing import traced_step
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 QUERY, DOCUMENT = 8, 5
 """Priorities if none was set with `at_priority`."""
@@ -94,9 +91,11 @@ class BatchingEmbedder:
         self._concurrency = concurrency
         self._window = window
         self._limit = limit
-        self._cache: LruCache[bytes, Floats] = LruCache(0) if cache is None else cache
+        self._called: Callable[..., Floats] = limit.call if limit else lambda function, *given: function(*given)
+        self._cache: LruCache[bytes, Floats] = cache or LruCache(0)
         self._statistics = statistics or Statistics()
-        self._queries: Callable[[Sequence[str]], Floats] | None = getattr(embedder, "embed_queries", None)
+        self._queries = getattr(embedder, "embed_queries", None) or (lambda texts: [embedder.embed_query(texts[0])])
+        self._most_queries = batch_size if hasattr(embedder, "embed_queries") else 1
         self._changed = Condition()
         self._texts: dict[Key, _Text] = {}
         self._running: dict[_Call, bool] = {}
@@ -116,8 +115,7 @@ class BatchingEmbedder:
         rows: dict[str, Floats] = {}
         missing = []
         for text in dict.fromkeys(texts):
-            row = self._cache.get(self._cache_key((query, text)))
-            if row is None:
+            if (row := self._cache.get(self._cache_key((query, text)))) is None:
                 missing.append((query, text))
             else:
                 rows[text] = row
@@ -162,8 +160,7 @@ class BatchingEmbedder:
 
     def _free(self, *, interactive: bool) -> bool:
         """Whether another batch may start."""
-        in_background = list(self._running.values()).count(False)
-        room = interactive or in_background < max(1, self._concurrency - 1)
+        room = interactive or list(self._running.values()).count(False) < max(1, self._concurrency - 1)
         return room and len(self._running) < self._concurrency
 
     def _next(self, call: _Call) -> bool:
@@ -184,7 +181,7 @@ class BatchingEmbedder:
                 # If the first of them may not start, neither may those of a lower priority.
                 if waiting and self._free(interactive=waiting[0].lane[1]):
                     query, interactive = lane = waiting[0].lane
-                    size = self._batch_size if self._queries is not None or not query else 1
+                    size = self._most_queries if query else self._batch_size
                     batch = [text for text in waiting if text.lane == lane][:size]
                     if interactive or not self._running or now >= batch[0].due or len(batch) >= size:
                         self._running[call] = interactive
@@ -226,18 +223,9 @@ class BatchingEmbedder:
             model=call["self"].name, texts=len(call["texts"]), query=call["query"]
         ),
     )
-    def _rows(self, texts: Sequence[str], *, query: bool) -> Sequence[Floats]:
+    def _rows(self, texts: Sequence[str], *, query: bool) -> Floats:
         self._statistics.batch(len(texts))
-        if query and self._queries is None:
-            return [self._called(self._embedder.embed_query, texts[0])]  # a batch of its own
-        embed = self._queries if query and self._queries is not None else self._embedder.embed_documents
-        rows = list(self._called(embed, texts))
-        if len(rows) != len(texts):
-            raise ModelError(f"embedder {self.name!r} returned {len(rows)} vectors for {len(texts)} texts")
-        return rows
-
-    def _called(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return function(*args, **kwargs) if self._limit is None else self._limit.call(function, *args, **kwargs)
+        return self._called(self._queries if query else self._embedder.embed_documents, texts)
 
     def _unlist(self, text: _Text) -> None:
         """Let no further call join the text; done first, since no call may join a finished text."""

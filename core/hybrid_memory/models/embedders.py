@@ -67,16 +67,15 @@ class LocalEmbedder:
                     os.environ["OMP_NUM_THREADS"] = before
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        if not texts:
-            return np.empty((0, self.dim), dtype=np.float32)
-        rows = _each(lambda text: self._model.passage(_readable(text)), texts)
-        return passages_in_script(np.stack(rows), texts)
+        # Without NUL, at which the engine would stop reading.
+        rows = _each(lambda text: self._model.passage(text.replace("\0", " ")), texts)
+        return passages_in_script(np.array(rows, dtype=np.float32).reshape(-1, self.dim - 1), texts)
 
     def embed_queries(self, texts: Sequence[str]) -> Floats:
         return np.array(_each(self.embed_query, texts), dtype=np.float32).reshape(-1, self.dim)
 
     def embed_query(self, text: str) -> Floats:
-        return query_in_script(self._model.query(_readable(text)), text)
+        return query_in_script(self._model.query(text.replace("\0", " ")), text)
 
 
 def passages_in_script(rows: Floats, texts: Sequence[str]) -> Floats:
@@ -101,11 +100,6 @@ def _each(embed: Callable[[str], Floats], texts: Sequence[str]) -> list[Floats]:
         return list(pool.map(embed, texts))
 
 
-def _readable(text: str) -> str:
-    """The text without NUL, at which the engine would stop reading."""
-    return text.replace("\x00", " ")
-
-
 class HashingEmbedder:
     """An embedder that counts hashed terms: deterministic, instant, blind to meaning. For tests and measuring speed.
 
@@ -114,8 +108,6 @@ class HashingEmbedder:
     """
 
     def __init__(self, dim: int = 256) -> None:
-        if dim < 1:
-            raise InvalidInputError(f"dim must be at least 1, got {dim}")
         self.dim = dim
         self.name = f"hashing-{dim}"
 

@@ -43,8 +43,6 @@ def as_language_model(
     The limit is for each call of the model, of which `LanguageModel.structured` may make two; ``hurried`` is that
     while a user waits for a prompt, if shorter.
     """
-    if timeout <= timedelta(0):
-        raise InvalidInputError(f"timeout must be positive, got {timeout}")
     if isinstance(model, WrappedLanguageModel):
         return model
     return WrappedLanguageModel(model, timeout, timeout if hurried is None else min(hurried, timeout))
@@ -55,16 +53,15 @@ class WrappedLanguageModel:
 
     def __init__(self, model: Any, timeout: timedelta, hurried: timedelta) -> None:
         self.name = name_of(model)
-        self._is_port = _has(model, "complete", "structured")
         self._ask = _asker(model)
-        self._structured = model.structured if self._is_port else None
+        self._structured = model.structured if _has(model, "complete", "structured") else None
         self._limit = TimeLimit(
             f"language model {self.name!r}", hurried, patience=timeout, breaker=Breaker(), usual=PATIENT
         )
 
     def complete(self, messages: Sequence[Message]) -> str:
         """The answer, stripped, without the model's reasoning."""
-        given = list(messages) if self._is_port else _chat(messages)
+        given = _chat(messages) if self._structured is None else list(messages)
         return self._text(self._limit.answer(self._ask, given))
 
     def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,18 +77,15 @@ class WrappedLanguageModel:
             f"{json.dumps(schema, ensure_ascii=False)}"
         )
         if chat and chat[-1]["role"] == "user":  # some models refuse two messages of one role in a row
-            *chat, last = chat
-            task = f"{last['content']}\n\n{task}"
+            task = f"{chat.pop()['content']}\n\n{task}"
         chat = [*chat, {"role": "user", "content": task}]
-        answer = self._text(self._limit.answer(self._ask, chat))
-        if (found := parse_object(answer)) is None:
+        for _ in range(2):
+            answer = self._text(self._limit.answer(self._ask, chat))
+            if (value := parse_object(answer)) is not None:
+                return value
             problem = "There is no JSON object in this answer. Answer again with the JSON object alone."
             chat = [*chat, {"role": "assistant", "content": answer}, {"role": "user", "content": problem}]
-            answer = self._text(self._limit.answer(self._ask, chat))
-            found = parse_object(answer)
-        if found is None:
-            raise ModelError(f"language model {self.name!r} did not answer with a JSON object: {answer[:200]!r}")
-        return found
+        raise ModelError(f"language model {self.name!r} did not answer with a JSON object: {answer[:200]!r}")
 
     def _text(self, answer: Any) -> str:
         text = _text_of(answer)
@@ -167,13 +161,10 @@ class MeasuredModel:
     """A language model whose calls and tokens are counted, and timed as ``reasoning``."""
 
     def __init__(self, model: LanguageModel, statistics: Statistics, count: TokenCounter) -> None:
+        self.name = model.name
         self._model = model
         self._statistics = statistics
         self._count = count
-
-    @property
-    def name(self) -> str:
-        return self._model.name
 
     def complete(self, messages: Sequence[Message]) -> str:
         with self._statistics.timed("reasoning"):

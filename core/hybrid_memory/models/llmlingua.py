@@ -9,11 +9,10 @@ import re
 import threading
 from collections.abc import Callable
 from difflib import SequenceMatcher
-from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
-from hybrid_memory.errors import InvalidInputError, MissingDependencyError, ModelError
+from hybrid_memory.errors import MissingDependencyError, ModelError
 from hybrid_memory.text.sentences import pieces_of
 
 TOLERANCE = 0.1
@@ -68,8 +67,6 @@ class LlmLinguaCompressor:
             ModelError: the protected parts alone are too long, the result is still too long after a second, harder
                 try, nothing is left, or the library fails.
         """
-        if max_tokens < 1:
-            raise InvalidInputError(f"max_tokens must be at least 1, got {max_tokens}")
         try:
             with self._lock:
                 return self._compressed(text, max_tokens)
@@ -189,7 +186,9 @@ def _loaded(model: str, device: str) -> Any:
 
 def _by_characters(losses: Callable[..., Any], tokenizer: Any) -> Callable[..., Any]:
     """The library's token losses, made equal within a character of several tokens, as in rare Chinese characters."""
-    is_part = lru_cache(maxsize=None)(lambda token: "\ufffd" in tokenizer.decode([token]))
+
+    def cut(tokens: list[int]) -> bool:
+        return "\ufffd" in tokenizer.decode(tokens)
 
     def call(
         text: str, granularity: str, input_ids: Any, *args: Any, past_key_values: Any = None, **options: Any
@@ -200,10 +199,9 @@ def _by_characters(losses: Callable[..., Any], tokenizer: Any) -> Callable[..., 
         at = 0
         while at < len(tokens):
             end = at + 1
-            if is_part(tokens[at]):
-                while end < len(tokens) and is_part(tokens[end]) and "\ufffd" in tokenizer.decode(tokens[at:end]):
-                    end += 1
-                loss[at:end] = loss[at:end].max()
+            while end < len(tokens) and cut(tokens[at:end]) and cut(tokens[end : end + 1]):
+                end += 1
+            loss[at:end] = loss[at:end].max()
             at = end
         return loss, cache
 

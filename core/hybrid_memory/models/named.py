@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from hybrid_memory.arrays import Floats
 from hybrid_memory.errors import (
     HybridMemoryError,
     InvalidConfigError,
@@ -25,7 +24,6 @@ from hybrid_memory.models.embedders import (
     LocalEmbedder,
     WrappedEmbedder,
     as_embedder,
-    checked_rows,
     name_of,
     passages_in_script,
     query_in_script,
@@ -36,14 +34,8 @@ from hybrid_memory.sockets import GROUPS, load, registered
 OURS = {"auto", "local", "none", "hashing"}
 """Embedders of this library by name."""
 
-FRAMEWORK = "langchain"
-"""The module for providers that no package registers."""
-
 QUERY, PASSAGE = "query: ", "passage: "
 """What models of the E5 family need before a text; hardly any client adds it."""
-
-CUSTOM = "hybrid-memory"
-"""The names under which a model that fastembed does not list is registered with it."""
 
 _E5 = re.compile(r"(?:^|[-_./])e5(?:[-_.]|$)", re.IGNORECASE)
 
@@ -52,11 +44,7 @@ def any_embedder(choice: Any) -> Embedder:
     """The given embedder, or the one of this name; raises `InvalidInputError` if it cannot be created."""
     if not isinstance(choice, str):
         return as_embedder(choice)
-    try:
-        model = embedder_of(choice)
-    except InvalidConfigError as error:
-        raise InvalidInputError(str(error)) from error
-    if model is None:
+    if (model := embedder_of(choice)) is None:
         raise InvalidInputError(f"the embedder {choice!r} makes no vectors: name another embedder, or give a model")
     return model
 
@@ -123,8 +111,8 @@ def language_model_of(choice: Any) -> Any:
 
 def _asked(provider: str, what: str, *given: str) -> Any:
     """The model that a provider creates; any failure is a configuration error."""
-    others = registered("model provider")
-    make = getattr(load("model provider", provider if provider in others else FRAMEWORK, {}), what)
+    offers = provider if provider in registered("model provider") else "langchain"
+    make = getattr(load("model provider", offers, {}), what)
     try:
         return make(*given)
     except HybridMemoryError:
@@ -157,24 +145,18 @@ def _prefixed(model: Any) -> Any:
 def _run_here(provider: str, model: str) -> WrappedEmbedder:
     """The model of this name, or in this folder, run in this process; the package downloads missing weights."""
     try:
-        made = _RUN_HERE[provider](model)
+        made = WrappedEmbedder(_RUN_HERE[provider](model), name=f"{provider}/{model}")
     except ImportError as error:
         raise MissingDependencyError((error.name or provider).replace("_", "-")) from error
     except Exception as error:  # a hub that cannot be reached, a file that is no model
         raise InvalidConfigError(f"embedder {provider}:{model} cannot be used: {_reason(error)}") from error
-    name = f"{provider}/{model}"
-    if model.rstrip("/").lower().endswith(LOCAL_MODEL):
-
-        def documents(texts: Sequence[str]) -> Floats:
-            rows = checked_rows(made.embed_documents(list(texts)), len(texts), LOCAL_MODEL)
-            return passages_in_script(rows, texts)
-
-        def query(text: str) -> Floats:
-            return query_in_script(checked_rows([made.embed_query(text)], 1, LOCAL_MODEL)[0], text)
-
-        # With the local embedder's last coordinate.
-        return WrappedEmbedder(_model_of(documents, query), name=f"{name}+script")
-    return WrappedEmbedder(made, name=name)
+    if not model.rstrip("/").lower().endswith(LOCAL_MODEL):
+        return made
+    with_script = _model_of(  # the local embedder's last coordinate
+        lambda texts: passages_in_script(made.embed_documents(texts), texts),
+        lambda text: query_in_script(made.embed_query(text), text),
+    )
+    return WrappedEmbedder(with_script, name=f"{made.name}+script")
 
 
 def _fastembed(model: str) -> Any:
@@ -185,7 +167,7 @@ def _fastembed(model: str) -> Any:
     folder, name = Path(model).expanduser(), model
     settings: dict[str, Any] = {"specific_model_path": str(folder)} if folder.is_dir() else {}
     if settings or (model.lower() not in known and wants_prefixes(model)):
-        name = f"{CUSTOM}/{model}"
+        name = f"hybrid-memory/{model}"  # fastembed lists no such model until it is added
         if name.lower() not in known:  # averaged over its tokens, of unit length
             mean, source = PoolingType.MEAN, ModelSource(hf=model)
             TextEmbedding.add_custom_model(name, pooling=mean, normalization=True, sources=source, dim=0)

@@ -15,15 +15,12 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """Of model and variant."""
-        ...
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Unit rows of shape (n, dim), always of the same width."""
-        ...
 
     def embed_query(self, text: str) -> Floats:
         """A unit vector of shape (dim,)."""
-        ...
 
 
 class LanguageModel(Protocol):
@@ -35,15 +32,12 @@ class LanguageModel(Protocol):
     @property
     def name(self) -> str:
         """The name of the model."""
-        ...
 
     def complete(self, messages: Sequence[Message]) -> str:
         """The answer to this conversation; not empty."""
-        ...
 
     def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
         """The answer as a JSON object. The model is asked to follow this JSON schema, but fields are not validated."""
-        ...
 
 
 class TextCompressor(Protocol):
@@ -51,4 +45,3 @@ class TextCompressor(Protocol):
 
     def compress(self, text: str, *, max_tokens: int) -> str:
         """The text in about this many tokens, or fewer; raises `ModelError` on failure."""
-        ...

@@ -18,9 +18,6 @@ from hybrid_memory.validation import shown
 ROW = "hybrid_memory_row"
 """The metadata key of a LangChain document for its index among the texts."""
 
-RELEVANCE = "relevance_score"
-"""The metadata key under which LangChain's compressors store their score."""
-
 Ranked = Iterable[tuple[int, float | None]]
 """Rows, best first, with the scores of a framework's reranker, if it returns them."""
 
@@ -73,7 +70,7 @@ def _asker(model: Any) -> Callable[[str, list[str]], Array]:
             document = importlib.import_module("langchain_core.documents").Document
             given = [document(page_content=text, metadata={ROW: row}) for row, text in enumerate(texts)]
             ranked = compress(given, query)
-            return _placed([(one.metadata[ROW], one.metadata.get(RELEVANCE)) for one in ranked], len(texts))
+            return _placed([(one.metadata[ROW], one.metadata.get("relevance_score")) for one in ranked], len(texts))
 
         return compressed
     if callable(postprocess := getattr(model, "postprocess_nodes", None)):

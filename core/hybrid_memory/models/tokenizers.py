@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import importlib.util
 import os
 import tempfile
-import threading
 from collections.abc import Callable
-from functools import lru_cache
-from importlib.machinery import ModuleSpec
+from functools import cached_property, lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import cast
 
@@ -19,7 +17,6 @@ from hybrid_memory.text.tokens import TokenCounter, estimate_tokens
 
 SLICE_CHARS = 100_000
 """Longer texts are counted in slices, since tiktoken panics at a million spaces in a row; each cut may add a token."""
-
 
 _TABLES = {
     "cl100k_base": (
@@ -60,12 +57,12 @@ def token_counter(choice: TokenCounter | str | None = None) -> TokenCounter:
     address = f"https://openaipublic.blob.core.windows.net/encodings/{encoding}.tiktoken"
     name = hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
     folders: list[Path] = []
-    if _package("tiktoken"):
+    if find_spec("tiktoken"):
         own = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
         if own != "":  # tiktoken takes an empty name for "no cache"
             folders.append(Path(tempfile.gettempdir()) / "data-gym-cache" if own is None else Path(own))
         # The parent package only: to look inside llama_index.core would import it, which takes seconds.
-        spec = _package("llama_index")
+        spec = find_spec("llama_index")
         places = (spec.submodule_search_locations if spec else None) or ()
         folders += (Path(place) / "core" / "_static" / "tiktoken_cache" for place in places)
     return _Counter(encoding, next((folder / name for folder in folders if (folder / name).is_file()), None))
@@ -78,20 +75,18 @@ class _Counter:
         self.name = "estimate" if table is None else f"tiktoken {encoding}"
         self._encoding = encoding
         self._table = table
-        self._count: Callable[[str], int] | None = None
-        self._loading = threading.Lock()
 
     def __repr__(self) -> str:
         return f"<token counter {self.name!r}>"
 
+    @cached_property
+    def _count(self) -> Callable[[str], int]:
+        if self._table is not None and (count := _exact(self._encoding, self._table)):
+            return count
+        self.name = "estimate"
+        return estimate_tokens
+
     def __call__(self, text: str, /) -> int:
-        if self._count is None:
-            with self._loading:
-                if self._count is None:
-                    count = None if self._table is None else _exact(self._encoding, self._table)
-                    if count is None:
-                        self.name = "estimate"
-                    self._count = count or estimate_tokens
         return self._count(text)
 
 
@@ -116,10 +111,3 @@ def _exact(encoding: str, table: Path) -> Callable[[str], int] | None:
         return sum(len(tokenizer.encode_ordinary(text[start : start + SLICE_CHARS])) for start in starts)
 
     return count
-
-
-def _package(name: str) -> ModuleSpec | None:
-    try:
-        return importlib.util.find_spec(name)
-    except ValueError:  # it was put into sys.modules by hand, or barred there
-        return None

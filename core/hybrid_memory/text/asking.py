@@ -6,8 +6,8 @@ import json
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -81,18 +81,14 @@ def asking_share(text: str) -> float:
 
     A question without content words ("How are you?") asks nothing, unless it is about the speaker ("Who am I?").
     """
-    asking = total = 0
-    for part in sentences(text[:MAX_CHARS]):
-        total += len(part)
-        asking += len(part) if asks(part) else 0
-    return asking / total if total else 0.0
+    parts = sentences(text[:MAX_CHARS])
+    return sum(map(len, filter(asks, parts))) / max(sum(map(len, parts)), 1)
 
 
 def asks(sentence: str) -> bool:
     """Whether a sentence asks for something, see `asking_share`."""
-    if not _ASKS.search(sentence) and not _opens_a_question(sentence):
-        return False
-    return bool(plain_terms(sentence) or _OWN.search(sentence))
+    asking = _ASKS.search(sentence) or _opens_a_question(sentence)
+    return bool(asking and (plain_terms(sentence) or _OWN.search(sentence)))
 
 
 _OPENINGS = {
@@ -245,8 +241,7 @@ _TO_A_NAME = lazy(
 _FACES = lazy(r"[:;=]-?[dpo3]\b", re.IGNORECASE)
 _TALK_WORD = lazy(rf"{LETTER}+(?:'{LETTER}+)?|\w")
 _PARTICLES = frozenset("啊呀啦呢吧哦哟嘛喔了的吗你您也都就那这还真很太们又再先么哈呐噢诶欸")
-_OWN_WORDS = frozenset("i me my mine myself we us our ours".split())
-_IDLE = ENGLISH_STOP_WORDS - _OWN_WORDS
+_IDLE = ENGLISH_STOP_WORDS - frozenset("i me my mine myself we us our ours".split())
 
 
 def asks_nothing(text: str) -> bool:
@@ -307,10 +302,10 @@ def _is_question(sentence: str) -> bool:
 def _tells(sentence: str) -> bool:
     if asks_nothing(sentence):
         return False
-    request = _REQUEST.search(sentence) is not None
-    if request and _MINE.search(sentence) and not _KNOWN.search(sentence):
-        return True
-    if not request and not _is_question(sentence):
+    if _REQUEST.search(sentence):
+        if _MINE.search(sentence) and not _KNOWN.search(sentence):
+            return True
+    elif not _is_question(sentence):
         return True
     # Or a clause before the question states something by itself.
     return any(
@@ -343,8 +338,7 @@ They are read at import, as recall runs in event loops.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Speech:
+class Speech(NamedTuple):
     """Properties of turns, as columns of shape (n,).
 
     Attributes:
@@ -382,12 +376,7 @@ def tells(embedder: str) -> bool:
 
 
 def emptiness(vectors: Floats) -> Array:
-    """The probability that the short turns with these vectors, embedded without context, say nothing.
-
-    Of vectors of another width, 0.
-    """
-    if vectors.shape[1:] != _WEIGHTS.shape:
-        return np.zeros(len(vectors))
+    """The probability that the short turns with these vectors, embedded without context, say nothing."""
     return np.asarray(1 / (1 + np.exp(-(vectors.astype(np.float64) @ _WEIGHTS + _BIAS))))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from hybrid_memory.config import CleaningLevel
 from hybrid_memory.text import lazy
@@ -16,8 +16,7 @@ MAX_LINE_CHARS = 4_000
 """Longer lines are not cleaned, as they are not spoken text."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(NamedTuple):
     """A pattern and its replacement; tried only if one of the hints, which are quick to find, occurs."""
 
     hints: tuple[str, ...]
@@ -144,20 +143,12 @@ def _cleaned_line(line: str, rules: list[_Rule]) -> str:
         return line
     words = line.strip()
     indent = line[: len(line) - len(line.lstrip())]
-    spans: list[str] = []
-
-    def hide(match: re.Match[str]) -> str:
-        spans.append(match[0])
-        return _HIDDEN
-
-    skeleton = _PROTECTED.sub(hide, words)
+    spans, skeleton = _PROTECTED.findall(words), _PROTECTED.sub(_HIDDEN, words)
     for rule in rules:
         skeleton = rule.pattern.sub(rule.replacement, skeleton)
-    if skeleton == words and not spans:
-        return indent + words
-    parts = skeleton.split(_HIDDEN)
-    restored = "".join(part + span for part, span in zip(parts, [*spans, ""], strict=True)).strip()
-    return indent + restored if restored else ""
+    parts = zip(skeleton.split(_HIDDEN), [*spans, ""], strict=True)
+    restored = "".join(part + span for part, span in parts).strip()
+    return indent + restored if restored or not words else ""
 
 
 def _trimmed(text: str) -> str:

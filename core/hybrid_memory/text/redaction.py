@@ -34,7 +34,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text import lazy
@@ -46,8 +46,7 @@ _NEAR = 48
 """How many characters before a match are searched for words that show what it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """A potential finding: the pattern's group ``it``, or the whole match, if a check accepts it.
 
     Attributes:
@@ -218,7 +217,6 @@ def _no_order(_number: str, match: Match) -> bool:
 
 _SCHEMES = lazy(r"4|5[1-5]|2[2-7]|3[47]|6(?:011|5|4[4-9]|2)|35|3[0689]")
 
-
 _NUMBERS = (
     _rule(
         "email",
@@ -328,7 +326,6 @@ _PLACES = (
 
 RULES = (*_SECRETS, *_NUMBERS, *_PLACES)
 """In order of precedence."""
-
 
 KINDS = tuple(dict.fromkeys(rule.kind for rule in RULES))
 """The kinds that can be redacted; of overlapping findings, the kind that comes first here counts."""

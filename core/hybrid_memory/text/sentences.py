@@ -131,18 +131,14 @@ def _abbreviates(line: str, start: int, stop: re.Match[str]) -> bool:
     found = _LAST_WORD.search(line, max(start, stop.start() - 20), stop.start())
     if found is None:
         return False
-    word, follower = found[0], stop["next"]
-    if len(word) == 1 and word.isupper() and word != "I":  # J. Smith
-        return True
-    if _INITIALS.fullmatch(word):  # U.S.
-        return True
-    if _DAY.fullmatch(word) and _MONTH.match(line, stop.start()):
-        return True
-    word = word.lower()
-    return (
-        word in _NEVER_LAST
-        or (word in _LAST_BEFORE_CAPITAL and follower.islower())
-        or (word in _NOT_BEFORE_NUMBER and follower.isdecimal())
+    word, lowered, follower = found[0], found[0].lower(), stop["next"]
+    return bool(
+        (len(word) == 1 and word.isupper() and word != "I")  # J. Smith
+        or _INITIALS.fullmatch(word)  # U.S.
+        or (_DAY.fullmatch(word) and _MONTH.match(line, stop.start()))
+        or lowered in _NEVER_LAST
+        or (lowered in _LAST_BEFORE_CAPITAL and follower.islower())
+        or (lowered in _NOT_BEFORE_NUMBER and follower.isdecimal())
     )
 
 
@@ -186,37 +182,29 @@ _HAN_UNITS = "(?:年|月|日|号|点|时|分|秒|天|周|岁|元|块|角|米|克
 _HAN_NUMERALS = "[一二三四五六七八九十两百千万亿零〇]"
 _MONTHS = "(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]*"
 
-_PROTECTED = lazy(
-    "|".join(
-        [
-            r"^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)",
-            r"`[^`\n]+`",
-            r"(?<![a-zA-Z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]*://[^\s<>\"'`，。；、）】」]+",
-            r"(?a:(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+)",
-            r"\"[^\"\n]{1,200}\"(?:\s*:)?|“[^”\n]{1,200}”|「[^」\n]{1,200}」|《[^》\n]{1,200}》",
-            r"(?<!\w)'[^'\n]{1,200}'(?!\w)",
-            r"(?:(?<!\w)[A-Za-z]:\\|(?<![\w/])~?/|(?<![\w.])\.{1,2}/)[^\s\"'`<>|，。；、）】」]+",
-            r"(?a:(?<![\w.-])[\w-]+(?:/[\w.-]+)+|(?<![\w.-])[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,4}\b)",
-            rf"(?a:\b{_MONTHS}\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?)",
-            rf"(?a:\b\d{{1,2}}(?:st|nd|rd|th)?\.? {_MONTHS}(?:,? \d{{4}})?)",
-            # Not "a bit", "a piece", "once": words that hold a one.
-            rf"(?:\d+(?:\.\d+)?\s?[百千万亿]{{0,2}}{_HAN_UNITS})+|(?:(?!一[点块度角时分]){_HAN_NUMERALS}{{1,12}}{_HAN_UNITS})+",
-            rf"(?a:[$€£¥￥]\s?)?(?a:[-+]?\b\d+(?:[.,:/×–-]\d+)*)(?:\s?(?:{_UNITS})(?![A-Za-z0-9]))?(?![A-Za-z0-9_])",
-            r"(?a:(?<![\w-])(?=[\w-]*[\d_])[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*)",
-        ]
-    ),
-    re.DOTALL | re.MULTILINE,
+_WHOLE = (
+    r"^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)",
+    r"`[^`\n]+`",
+    r"(?<![a-zA-Z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]*://[^\s<>\"'`，。；、）】」]+",
+    r"(?a:(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+)",
+    r"\"[^\"\n]{1,200}\"(?:\s*:)?|“[^”\n]{1,200}”|「[^」\n]{1,200}」|《[^》\n]{1,200}》",
+    r"(?<!\w)'[^'\n]{1,200}'(?!\w)",
+    r"(?:(?<!\w)[A-Za-z]:\\|(?<![\w/])~?/|(?<![\w.])\.{1,2}/)[^\s\"'`<>|，。；、）】」]+",
+    r"(?a:(?<![\w.-])[\w-]+(?:/[\w.-]+)+|(?<![\w.-])[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,4}\b)",
+    rf"(?a:\b{_MONTHS}\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?)",
+    rf"(?a:\b\d{{1,2}}(?:st|nd|rd|th)?\.? {_MONTHS}(?:,? \d{{4}})?)",
+    # Not "a bit", "a piece", "once": words that hold a one.
+    rf"(?:\d+(?:\.\d+)?\s?[百千万亿]{{0,2}}{_HAN_UNITS})+|(?:(?!一[点块度角时分]){_HAN_NUMERALS}{{1,12}}{_HAN_UNITS})+",
+    rf"(?a:[$€£¥￥]\s?)?(?a:[-+]?\b\d+(?:[.,:/×–-]\d+)*)(?:\s?(?:{_UNITS})(?![A-Za-z0-9]))?(?![A-Za-z0-9_])",
+    r"(?a:(?<![\w-])(?=[\w-]*[\d_])[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*)",
 )
+_PROTECTED = lazy(f"({'|'.join(_WHOLE)})", re.DOTALL | re.MULTILINE)
 
 
 def pieces_of(text: str, count: Callable[[str], int], window: int) -> Iterator[tuple[str, bool]]:
     """Pieces that add up to the text, each with whether it is protected; others are sentences within the window."""
-    at = 0
-    for found in _PROTECTED.finditer(text):
-        yield from ((chunk, False) for chunk in chunks(text[at : found.start()], count, window))
-        yield found[0], True
-        at = found.end()
-    yield from ((chunk, False) for chunk in chunks(text[at:], count, window))
+    for row, part in enumerate(_PROTECTED.split(text)):  # every second one is a match
+        yield from [(part, True)] if row % 2 else ((chunk, False) for chunk in chunks(part, count, window))
 
 
 def chunks(text: str, count: Callable[[str], int], window: int) -> Iterator[str]:

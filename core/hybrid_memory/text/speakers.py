@@ -22,8 +22,6 @@ CHINESE_SHARE = 0.25
 _CHINESE = {Origin.PERSON: "他人", Origin.TOOL: "工具", Origin.WEB: "网页", Origin.IMPORTED: "导入"}
 
 _ROLES = frozenset("user assistant system tool operator developer human ai memory 用户 助手 系统 操作员".split())
-
-
 _KANA = lazy("[\u3040-\u30ff\uac00-\ud7af]")
 
 
@@ -111,7 +109,6 @@ SURNAMES = (
 
 COMPOUND_SURNAMES = "欧阳 司马 上官 诸葛 司徒 夏侯 皇甫 尉迟 公孙 慕容 长孙 令狐".split()
 
-
 ESCAPED = "‹"
 
 _LESS = (
@@ -126,7 +123,6 @@ _TAG = lazy(rf"{_LESS}(?=\s*(?:[A-Za-z_/|!?&]|[^\x00-\x7f‹]))")
 _CLOSING = lazy(rf"(?:{_LESS}|{_ALIKE})(?=\s*(?:[/／⁄∕⧸\\]|&#|&sol))")
 
 _ENDS = (">", "＞", "﹥", "&gt", "&GT", "&#")
-
 _NEWLINES = lazy("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 
 _UNSEEN = lazy(

@@ -31,8 +31,7 @@ def parse_object(text: str) -> dict[str, Any] | None:
     repair. An object that was cut off keeps its complete values, or the incomplete one if there is no other. An empty
     object is returned only if it was written as such and there is no other. NaN and infinity become None.
     """
-    whole = _valid(text)
-    if whole is not None:
+    if (whole := _valid(text)) is not None:
         return whole
     answer = text.rpartition("</think>")[2]
     found = None
@@ -63,8 +62,7 @@ def pieces(text: str) -> list[Piece]:
 
     Invalid ones are repaired, but one that was cut off is not completed: see `cut_off`.
     """
-    whole = _valid(text)
-    if whole is not None:
+    if (whole := _valid(text)) is not None:
         return [Piece(text, whole)] if whole else []
     answer = without_thoughts(text)
     if not any("</think>" in span for span, _ in _spans(answer)):
@@ -73,18 +71,14 @@ def pieces(text: str) -> list[Piece]:
     found: list[Piece] = []
     words = _FENCED.sub("", answer).strip()
     room = MAX_REPAIR_CHARACTERS
-    parts, at = list[tuple[str, bool]](), 0
-    for fence in _FENCED.finditer(answer):
-        parts += [(answer[at : fence.start()], False), (fence[1], True)]
-        at = fence.end()
-    for part, fenced in [*parts, (answer[at:], False)]:
+    for row, part in enumerate(_FENCED.split(answer)):  # every second one is the content of a fence
         for span, ended in islice(_spans(part), MAX_SPANS):
             value = _valid(span)
             if value is None and ended and (value := _completed(span)) is None and len(span) <= room:
                 room -= len(span)
                 value = _repaired(span)
             if value != {}:
-                found.append(Piece(span, value, quoted=fenced and bool(words)))
+                found.append(Piece(span, value, quoted=row % 2 == 1 and bool(words)))
     return found
 
 

@@ -43,7 +43,6 @@ _SCRIPTS = {
 
 _ASCII = re.compile(rf"{_PIECES}|[^ ]")
 _ANY = re.compile(f"(?P<piece>{_PIECES})|" + "|".join(f"(?P<{name}>{run})" for name, (run, _) in _SCRIPTS.items()))
-_RATES = {name: rate for name, (_, rate) in _SCRIPTS.items()}
 
 
 def estimate_tokens(text: str) -> int:
@@ -57,7 +56,7 @@ def estimate_tokens(text: str) -> int:
     tokens = 0.0
     for match in _ANY.finditer(text):
         script = match.lastgroup
-        tokens += 1 if script is None or script == "piece" else _RATES[script] * (match.end() - match.start())
+        tokens += 1 if script is None or script == "piece" else _SCRIPTS[script][1] * (match.end() - match.start())
     return math.ceil(tokens)
 
 
@@ -111,4 +110,3 @@ class TokenCounter(Protocol):
 
     def __call__(self, text: str, /) -> int:
         """The number of tokens, 0 or more."""
-        ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -42,16 +43,11 @@ class Which(StrEnum):
 
 def floor(at: datetime, unit: str) -> datetime:
     """The start of the calendar unit that contains the instant; weeks begin on Monday, weekends on Saturday."""
-    at = at.replace(second=0, microsecond=0)
-    if unit == "minute":
-        return at
-    if unit == "hour":
-        return at.replace(minute=0)
-    at = at.replace(hour=0, minute=0)
-    if unit == "day":
-        return at
+    if unit in {"minute", "hour"}:
+        return at.replace(minute=at.minute if unit == "minute" else 0, second=0, microsecond=0)
+    at = at.replace(hour=0, minute=0, second=0, microsecond=0)
     if unit in _STEPS:
-        return at - at.weekday() * DAY + (5 * DAY if unit == "weekend" else 0 * DAY)
+        return at - {"day": 0, "week": at.weekday(), "weekend": at.weekday() - 5}[unit] * DAY
     months = at.year * 12 + at.month - 1
     months -= months % _MONTHS[unit]
     return at.replace(year=months // 12, month=months % 12 + 1, day=1)
@@ -62,8 +58,8 @@ def shift(at: datetime, unit: str, count: int) -> datetime:
     if unit in _STEPS:
         return at + count * _STEPS[unit]
     months = at.year * 12 + at.month - 1 + count * _MONTHS[unit]
-    first = at.replace(year=months // 12, month=months % 12 + 1, day=1)
-    return first + min(at.day - 1, ((first + 31 * DAY).replace(day=1) - first).days - 1) * DAY
+    year, month = months // 12, months % 12 + 1
+    return at.replace(year=year, month=month, day=min(at.day, monthrange(year, month)[1]))
 
 
 def whole_of(count: float | None) -> int:

@@ -70,10 +70,9 @@ def _count(match: re.Match[str]) -> float | None:
     return number + (0.5 if match["half"] or match["more"] else 0)
 
 
-def _steps(match: re.Match[str]) -> int:
-    """How many units ahead 上, 这, 下 and 下下 are."""
-    step = {"上": -1, "下": 1}.get(match["near"] or "", 0)
-    return step * (1 + len(match["far"] or ""))
+def _steps(match: re.Match[str]) -> int | None:
+    """How many units ahead 上, 这, 下 and 下下 are; None without one of them."""
+    return {"上": -1, "下": 1}.get(match["near"], 0) * (1 + len(match["far"] or "")) if match["near"] else None
 
 
 def _year(match: re.Match[str], moment: Moment) -> int | None:
@@ -89,8 +88,8 @@ def _year(match: re.Match[str], moment: Moment) -> int | None:
 
 
 def _weekday(match: re.Match[str], moment: Moment) -> Range | None:
-    weekday = partial(moment.weekday, _WEEKDAYS[match["weekday"]])
-    return weekday(_steps(match)) if match["near"] else moment.pick(Which.LAST if moment.past else Which.NEXT, weekday)
+    weekday, steps = partial(moment.weekday, _WEEKDAYS[match["weekday"]]), _steps(match)
+    return moment.pick(Which.LAST if moment.past else Which.NEXT, weekday) if steps is None else weekday(steps)
 
 
 def _away(match: re.Match[str], moment: Moment) -> Range | None:
@@ -128,8 +127,8 @@ def _same_day(match: re.Match[str], moment: Moment) -> Range:
     """去年今天, 两周前的今天, 上个月的今天."""
     if match["lastly"]:
         return moment.same_day(_YEARS[match["lastly"]], "year")
-    if match["near"]:
-        return moment.same_day(_steps(match), _UNITS[match["span"]])
+    if (steps := _steps(match)) is not None:
+        return moment.same_day(steps, _UNITS[match["span"]])
     return moment.same_day(-whole_of(_count(match)), _UNITS[match["unit"]])
 
 
@@ -153,9 +152,7 @@ CHINESE = Language(
             weekday=True,
         ),
         _rule(
-            "周末",
-            rf"(?<!每)(?<!每个){_STEPS}?个?周末",
-            lambda match, moment: moment.unit("weekend", _steps(match) if match["near"] else None),
+            "周末", rf"(?<!每)(?<!每个){_STEPS}?个?周末", lambda match, moment: moment.unit("weekend", _steps(match))
         ),
         _rule(
             "周 星期 礼拜 月 季度",
@@ -207,15 +204,11 @@ CHINESE = Language(
             rf"(?:(?P<lastly>大?前年|去年)|{_STEPS}个?(?P<span>周|星期|月)|{_NUMBER}{_UNIT}(?:以前|之前|前))的?今[天日]",
             _same_day,
         ),
-        _rule(
-            "年",
-            rf"{_YEAR}(?![纪级龄会终夜货])",
-            lambda match, moment: year_of(_year(match, moment) or 0),
-        ),
+        _rule("年", rf"{_YEAR}(?![纪级龄会终夜货])", lambda match, moment: year_of(_year(match, moment) or 0)),
         _rule(
             "日 号",
             rf"(?:{_STEPS}个?月的?|(?<![\d一二三四五六七八九十月])(?P<weak>)){_DAY}",
-            lambda match, moment: moment.day_of_month(_figure(match["day"]), _steps(match) if match["near"] else None),
+            lambda match, moment: moment.day_of_month(_figure(match["day"]), _steps(match)),
         ),
         _rule(
             "春 夏 秋 冬",

@@ -251,20 +251,21 @@ _TO = r"\s{0,3}(?:to|until|till|through|bis(?: zum)?|à|au|jusqu['’](?:à|en)|
 _VAGUE = re.compile(r"\(\?<?[=!](?:[^()]|\([^()]*\))*\)|\([^()]*\)\?|\[[^\]]*\]")
 
 
-def _meant(match: re.Match[str], table: str) -> Any:
-    """What the word of a table means that matched; None if there is none."""
-    for name, words in match.groupdict().items():
-        if words and name.startswith(table) and name[len(table) :].isdecimal():
-            return _MEANT[table][int(name[len(table) :])]
+def _meant(match: re.Match[str], *tables: str) -> Any:
+    """What the word means that matched of the first of these tables that has one; None if none has."""
+    for table in tables:
+        for name, words in match.groupdict().items():
+            if words and name.startswith(table) and name[len(table) :].isdecimal():
+                return _MEANT[table][int(name[len(table) :])]
     return None
 
 
 def _which(match: re.Match[str], noun: str = "") -> Any:
-    return _meant(match, f"{noun}which") or _meant(match, f"{noun}behind")
+    return _meant(match, f"{noun}which", f"{noun}behind")
 
 
 def _period(match: re.Match[str]) -> Any:
-    return _meant(match, "month") or _meant(match, "doubtful") or _meant(match, "context") or _meant(match, "season")
+    return _meant(match, "month", "doubtful", "context", "season")
 
 
 def _year(match: re.Match[str], moment: Moment) -> int | None:
@@ -278,16 +279,12 @@ def _count(match: re.Match[str]) -> float | None:
     return None if number is None else number + (0.5 if match["half"] else 0)
 
 
-def _direction(match: re.Match[str]) -> Any:
-    return _meant(match, "after") or _meant(match, "before")
-
-
 def _of_amount(match: re.Match[str], moment: Moment) -> Range | None:
     """Two weeks ago, in two weeks, for two weeks, the last two weeks."""
-    count, unit, direction = _count(match), _meant(match, "unit"), _direction(match)
+    count, unit, direction = _count(match), _meant(match, "unit"), _meant(match, "after", "before")
     if direction in {"ago", "ahead"}:
         return moment.away(count, unit, -1 if direction == "ago" else 1)
-    which = _meant(match, "which") or _meant(match, "inner")
+    which = _meant(match, "which", "inner")
     if direction is None and which is None:
         return None
     ahead = which in {Which.NEXT, Which.AFTER_NEXT, Which.COMING}
@@ -296,7 +293,7 @@ def _of_amount(match: re.Match[str], moment: Moment) -> Range | None:
 
 def _of_day_away(match: re.Match[str], moment: Moment) -> Range | None:
     """A week from Friday, two weeks ago today, today two weeks ago."""
-    unit, weekday, back = _meant(match, "unit"), _meant(match, "weekday"), _direction(match) == "ago"
+    unit, weekday, back = _meant(match, "unit"), _meant(match, "weekday"), _meant(match, "after", "before") == "ago"
     if not (back or match.groupdict().get("counted")) or unit in {"weekend", "hour", "minute"}:
         return None
     if weekday is None:
@@ -409,25 +406,18 @@ def european(name: str) -> Language:
     )
 
 
-def _sides(words: Words) -> str:
-    """Which amounts reach until now or from now on: the last two weeks, not these two."""
-    return words.which.replace(words.which.split()[2], "-")
-
-
-def _amount(words: Words, unit: str) -> str:
+def _amounts(words: Words, unit: str) -> tuple[str, str]:
+    """An amount, and one with the words before or after it that say where it lies."""
+    # Which reach until now or from now on: the last two weeks, not these two.
+    sides = words.which.replace(words.which.split()[2], "-")
     number = rf"(?:(?:{words.about})_)?(?:(?P<figures>\d{{1,3}}(?:\.5)?)|{_named('number', words.number)})"
-    inner = _named("inner", "" if words.behind else _sides(words))  # in English not "40 last month"
-    return f"{number}(?P<half>_(?:{words.half}))?_(?:{inner}_)?{unit}{words.plural}"
-
-
-def _away(words: Words, amount: str) -> str:
-    """An amount with the words before or after it that say where it lies."""
+    inner = _named("inner", "" if words.behind else sides)  # in English not "40 last month"
+    amount = f"{number}(?P<half>_(?:{words.half}))?_(?:{inner}_)?{unit}{words.plural}"
     forms = [re.split(r"\|(?![^(]*\))", each) for each in words.away.split()]
     before = " ".join("|".join(form[:-3] for form in each if form.endswith("_{}")) or "-" for each in forms)
     after = " ".join("|".join(form[3:] for form in each if form.startswith("{}_")) or "-" for each in forms)
-    return (
-        f"(?:(?:{_named('before', before)}|{_named('which', _sides(words))})_)?{amount}(?:_{_named('after', after)})?"
-    )
+    before = f"(?:(?:{_named('before', before)}|{_named('which', sides)})_)?"
+    return amount, f"{before}{amount}(?:_{_named('after', after)})?"
 
 
 def _rules(words: Words, part: str, of: str) -> Iterator[Rule]:
@@ -449,8 +439,7 @@ def _rules(words: Words, part: str, of: str) -> Iterator[Rule]:
     unit_cues, ordinal_cues = _cues(words.unit), _cues(words.ordinal)
     period_cues = _cues(words.month, words.doubtful, words.context, words.season)
 
-    amount = _amount(words, unit)
-    away = _away(words, amount)
+    amount, away = _amounts(words, unit)
     today = words.day.split()[2]
 
     # Days, and amounts of units.
