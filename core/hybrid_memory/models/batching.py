@@ -92,7 +92,7 @@ class BatchingEmbedder:
         self._window = window
         self._limit = limit
         self._called: Callable[..., Floats] = limit.call if limit else lambda function, *given: function(*given)
-        self._cache: LruCache[bytes, Floats] = cache or LruCache(0)
+        self._cache: LruCache[bytes, Floats] = LruCache(0) if cache is None else cache
         self._statistics = statistics or Statistics()
         self._queries = getattr(embedder, "embed_queries", None) or (lambda texts: [embedder.embed_query(texts[0])])
         self._most_queries = batch_size if hasattr(embedder, "embed_queries") else 1

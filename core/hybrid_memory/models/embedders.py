@@ -108,6 +108,8 @@ class HashingEmbedder:
     """
 
     def __init__(self, dim: int = 256) -> None:
+        if dim < 1:
+            raise InvalidInputError(f"dim must be at least 1, got {dim}")
         self.dim = dim
         self.name = f"hashing-{dim}"
 

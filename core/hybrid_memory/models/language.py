@@ -43,6 +43,8 @@ def as_language_model(
     The limit is for each call of the model, of which `LanguageModel.structured` may make two; ``hurried`` is that
     while a user waits for a prompt, if shorter.
     """
+    if timeout <= timedelta(0):
+        raise InvalidInputError(f"timeout must be positive, got {timeout}")
     if isinstance(model, WrappedLanguageModel):
         return model
     return WrappedLanguageModel(model, timeout, timeout if hurried is None else min(hurried, timeout))

@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from types import SimpleNamespace
 from typing import Any
 
-from hybrid_memory.errors import MissingDependencyError, ModelError
+from hybrid_memory.errors import InvalidInputError, MissingDependencyError, ModelError
 from hybrid_memory.text.sentences import pieces_of
 
 TOLERANCE = 0.1
@@ -67,6 +67,8 @@ class LlmLinguaCompressor:
             ModelError: the protected parts alone are too long, the result is still too long after a second, harder
                 try, nothing is left, or the library fails.
         """
+        if max_tokens < 1:
+            raise InvalidInputError(f"max_tokens must be at least 1, got {max_tokens}")
         try:
             with self._lock:
                 return self._compressed(text, max_tokens)
