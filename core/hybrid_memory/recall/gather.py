@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -194,7 +195,7 @@ async def _searches(
     if doubted:
         corrected = await run.call(home.view.index.corrections, doubted, where.scope.owner, home.status)
         words = [corrected.get(word, word) for word in words]
-    words = [*words, *(term for others in plan.synonyms.values() for other in others for term in terms(other))]
+    words = [*words, *chain.from_iterable(map(terms, chain(*plan.synonyms.values())))]
     paths = [(where, plan.vector, plan.text)]
     for span in plan.times:
         since, until = max(filter(None, (where.since, span.since))), min(filter(None, (where.until, span.until)))

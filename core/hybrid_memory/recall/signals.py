@@ -245,14 +245,10 @@ def weighted_mean(signals: Mapping[str, Array], weights: Weights) -> Array:
 
 
 class Curve(NamedTuple):
-    """A piecewise linear curve, constant beyond the first and the last knot: the worth at ascending values."""
+    """A piecewise linear curve, for `numpy.interp`: the worth at ascending values."""
 
     knots: Array
     worth: Array
-
-    def __call__(self, feature: Array) -> Array:
-        """The worth of each value, of shape (n,)."""
-        return np.asarray(np.interp(feature, self.knots, self.worth))
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +275,7 @@ class Learned:
             if curves.keys() <= features.keys():
                 total: Array = np.zeros(1)
                 for name, curve in curves.items():
-                    total = total + curve(features[name])
+                    total = total + np.interp(features[name], *curve)
                 signals[signal] = np.minimum(np.maximum(total, 0.0), 1.0)
         return signals
 
