@@ -104,12 +104,14 @@ class Candidates:
 
 def narrowed(view: View, where: Where) -> Where:
     """The search condition in this view of the memory."""
-    before = None if view.horizon is None else view.horizon.before
-    until = min(filter(None, (where.until, before)), default=None)
-    now = view.clock()
-    fresh: dict[str, datetime] = {name: now - age for name, age in view.config.retention.ttl.items()}
+    before, ttl = None if view.horizon is None else view.horizon.before, view.config.retention.ttl
+    allowed = frozenset(map(Origin, view.config.recall.origins))
+    if not (before or ttl or allowed or view.hidden):
+        return where
+    until, now = min(filter(None, (where.until, before)), default=None), view.clock()
+    fresh: dict[str, datetime] = {name: now - age for name, age in ttl.items()}
     origins, hidden = where.origins, (*view.hidden, *where.hidden)
-    if allowed := frozenset(map(Origin, view.config.recall.origins)):
+    if allowed:
         origins = where.origins & allowed if where.origins else allowed
         hidden = hidden if origins else ((0, MAX_POSITION),)  # nothing that was asked for may be recalled
     return replace(where, hidden=hidden, until=until, fresh=fresh, origins=origins)

@@ -253,19 +253,18 @@ def _of_words(
     query: str, asked: Demand, records: Sequence[Record], speaks: Speech, weights: Mapping[int, float]
 ) -> dict[str, Array]:
     """Features of the words of the best candidates, columns of shape (n,); ``weights`` are of the query's terms."""
-    people = named(query, set(map(attrgetter("speaker"), records)))
+    speakers = set(map(attrgetter("speaker"), records))
+    people = named(query, speakers)
     # The share of the query's terms that each record has, weighted by rarity, and the share of adjacent pairs.
     every, among = fsum(weights.values()) or 1.0, frozenset(weights)
-    names: dict[str, frozenset[int]] = {}
-    rows = []
+    names = {speaker: offer(speaker).terms & among for speaker in speakers}
+    turn, rows = RecordKind.TURN, []
     for record in records:
         offered, speaker, about = offer(record.text), record.speaker, 0.5
         common = offered.terms & among
-        if record.kind is RecordKind.TURN:
-            if speaker not in names:
-                names[speaker] = offer(speaker).terms & among
+        if record.kind is turn:
             common |= names[speaker]
-        covered = fsum(map(weights.__getitem__, common)) / every
+        covered = fsum(map(weights.__getitem__, common)) / every if common else 0.0
         # 1 for people the query names, or facts about a user who asks about themselves; 0.5 if it names nobody.
         if people:
             about = float(speaker in people)

@@ -123,7 +123,7 @@ async def recall(run: Runner, services: Services, request: Request, spaces: Sequ
     places, heads = list[tuple[Where, LogState]](), cache.Heads()
     for scope in (where.scope, *spaces):
         state = await run.call(services.truth.state, scope.owner, HIDING)
-        places.append((replace(where, scope=scope), state))
+        places.append((where if scope is where.scope else replace(where, scope=scope), state))
         if state.head:
             heads[scope.owner] = state.head, state.mark
     hits = await cache.lookup(run, services, key, heads)
@@ -163,7 +163,7 @@ async def _search(
         return [], failed
     if candidates.corrected:
         plan = replace(plan, corrected=candidates.corrected)
-    if plan.timing is Timing.CLEAR and not signals.some_within(candidates.places.at, plan.times):
+    if plan.timing is Timing.CLEAR and not (signals.deciding(candidates.places.at, plan.times) == 1).any():
         plan = replace(plan, timing=Timing.VAGUE)  # there are no records from then: another time may be meant
     measured = await measure(run, services, homes, query, candidates, weights=request.weights, plan=plan, k=request.k)
     if measured is None:
