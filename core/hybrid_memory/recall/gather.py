@@ -117,8 +117,13 @@ def narrowed(view: View, where: Where) -> Where:
     return replace(where, hidden=hidden, until=until, fresh=fresh, origins=origins)
 
 
-async def query_vector(run: Runner, services: Services, query: str) -> tuple[Floats | None, str]:
-    """The query's unit vector, or why there is none."""
+async def query_vector(
+    run: Runner, services: Services, query: str, status: Status | None = None
+) -> tuple[Floats | None, str]:
+    """The query's unit vector, or why there is none.
+
+    Raises `EmbedderMismatchError` if the vectors of an index in this state are of another embedder.
+    """
     embedder = services.embedder
     if embedder is None:
         return None, "words alone, no embedder"
@@ -127,19 +132,14 @@ async def query_vector(run: Runner, services: Services, query: str) -> tuple[Flo
     except ModelError as error:
         _log.warning("%s; recalling by words alone", error)
         return None, f"words alone, {error}"
-    return (vector, "") if services.embedder is embedder else await query_vector(run, services, query)  # a rebuild
-
-
-async def comparable_vector(run: Runner, services: Services, query: str, status: Status) -> tuple[Floats | None, str]:
-    """The same for an index in this state; raises `EmbedderMismatchError` if its vectors are of another embedder."""
-    vector, failure = await query_vector(run, services, query)
-    if vector is not None and services.embedder is not None:
-        made = services.embedder.name, len(vector)
-        if status.embedder not in (None, made):
-            stored = await run.call(services.index.embedder)  # a rebuild may have changed it meanwhile
-            if stored not in (None, made):
-                raise EmbedderMismatchError(stored, made)
-    return vector, failure
+    if services.embedder is not embedder:  # a rebuild
+        return await query_vector(run, services, query, status)
+    made = embedder.name, len(vector)
+    if status is not None and status.embedder not in (None, made):
+        stored = await run.call(services.index.embedder)  # a rebuild may have changed it meanwhile
+        if stored not in (None, made):
+            raise EmbedderMismatchError(stored, made)
+    return vector, ""
 
 
 async def gather(run: Runner, home: Home, query: str, meaning: Floats | None, plan: Plan) -> Candidates:

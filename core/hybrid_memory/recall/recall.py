@@ -18,7 +18,7 @@ from hybrid_memory.index.record import Record, Where
 from hybrid_memory.log.event import EventKind, Tier
 from hybrid_memory.log.port import LogState
 from hybrid_memory.recall import cache, choose, signals
-from hybrid_memory.recall.gather import Candidates, Home, comparable_vector, gather, last_talk, narrowed
+from hybrid_memory.recall.gather import Candidates, Home, gather, last_talk, narrowed, query_vector
 from hybrid_memory.recall.hit import Hit, Signals
 from hybrid_memory.recall.measure import Measured, measure
 from hybrid_memory.recall.plan import DECIDING, Plan, Request, Timing, asks_for_last_talk
@@ -147,7 +147,7 @@ async def _search(
 ) -> tuple[list[Hit], bool]:
     query, settings = request.query, services.config.recall
     homes, notes = await _homes(run, services, places)
-    vector, failure = await comparable_vector(run, services, query, homes[0].status)
+    vector, failure = await query_vector(run, services, query, homes[0].status)
     plan = planned(
         query,
         now=services.clock() if services.horizon is None else services.horizon.before or services.clock(),
