@@ -141,9 +141,8 @@ def test_a_weight_that_makes_no_sense_is_refused(name: str) -> None:
 def test_mmr_takes_the_best_first_and_then_what_repeats_it_least() -> None:
     scores = np.array([0.9, 0.89, 0.5])
     likeness = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=np.float32)
-    assert diverse(scores, likeness, 3, 0.0).tolist() == [0, 1, 2]
-    assert diverse(scores, likeness, 3, 0.5).tolist() == [0, 2, 1]
-    assert diverse(scores, likeness, 2, 0.5).tolist() == [0, 2]
+    assert diverse(scores, likeness, 0.0).tolist() == [0, 1, 2]
+    assert diverse(scores, likeness, 0.5).tolist() == [0, 2, 1]
 
 
 @pytest.mark.parametrize("k", [2, 10])

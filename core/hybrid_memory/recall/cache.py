@@ -22,8 +22,8 @@ from hybrid_memory.store.services import Services
 ANSWERS_CACHE = 128
 """Cached answers; one with a hundred hits takes about 100 kB, and expires with the owner's next write."""
 
-_OWN_WORK = {EventKind.USED, EventKind.RECALLED, EventKind.COMPACTION, EventKind.LEARNED, EventKind.BLOCK}
-WRITES = tuple(kind for kind in EventKind if kind not in _OWN_WORK)
+RECORDS = frozenset({EventKind.USED, EventKind.RECALLED, EventKind.COMPACTION, EventKind.LEARNED, EventKind.BLOCK})
+WRITES = tuple(kind for kind in EventKind if kind not in RECORDS)
 """Kinds that invalidate an answer: all except records of the memory's own work."""
 
 

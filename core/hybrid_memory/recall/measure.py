@@ -100,9 +100,9 @@ async def measure(
     best, records, vectors = await _read(run, services, homes, candidates, best)
     if not records:
         return None
-    texts, asked_text = [record.text for record in records], query.strip()
+    texts, plain = [record.text for record in records], query.strip()
     itself = np.zeros(len(ids), dtype=np.bool_)
-    itself[best] = [asked_text in text and text.strip() == asked_text for text in texts]
+    itself[best] = [plain in text and text.strip() == plain for text in texts]
     repeated = int(np.count_nonzero(itself))
     if repeated and asking:
         candidates = _beside_itself(candidates, itself)
@@ -137,11 +137,11 @@ async def measure(
 def _names_month(records: Sequence[Record], times: Sequence[TimeSpan]) -> Array:
     """1 for what names a whole month that the query names, and was said within a year of it: "In August we fly"."""
     whole = [(span.since, months_in(span.text)) for span in times if span.until - span.since >= MONTH]
-    named_there = [
+    matches = [
         any(abs(record.at - since) <= YEAR and months & months_in(record.text) for since, months in whole)
         for record in records
     ]
-    return np.array(named_there, dtype=np.float64)
+    return np.array(matches, dtype=np.float64)
 
 
 def _applied(weights: Weights, candidates: Candidates, plan: Plan) -> Weights:

@@ -232,8 +232,8 @@ class Owner:
                     f"{memory.url} is empty: name its owner with --user, or fill it with hybrid-memory import"
                 )
             case []:
-                names_given = " ".join(f"{part}={name!r}" for part, name in given.items())
-                problem, among = f"{memory.url} has nothing of {names_given}; there are", owners
+                parts = " ".join(f"{part}={name!r}" for part, name in given.items())
+                problem, among = f"{memory.url} has nothing of {parts}; there are", owners
             case among:
                 problem = "the store has several owners, give --user, --agent or --tenant"
         raise InvalidInputError(f"{problem}: {listed([*map(str, among)])}")
