@@ -179,7 +179,11 @@ def by_day(
     """
     if len(records) < 2 or not homes[0].status.vectors or homes[0].view.config.recall.diversity:  # noqa: PLR2004
         return records, {}
-    values, head = [*map(_values, records)], records[:HEAD]
+    # The values of attributes with one value that the user's own words in a short turn state, by attribute.
+    values, head = list[dict[str, str]](), records[:HEAD]
+    for record in records:
+        own = record.origin is Origin.USER and record.kind is RecordKind.TURN and len(record.text) <= STATEMENT_CHARS
+        values.append(_values(record.text) if own else {})
     rows = np.array([measured.row_of[record.id] for record in head])
     vectors = measured.vectors[rows]
     # The mean inner product of two different records, from that over all pairs.
@@ -229,14 +233,8 @@ def by_day(
     return [records[row] for row in order], instead
 
 
-def _values(record: Record) -> dict[str, str]:
-    """The values of attributes with one value that the user's own words in a short turn state, by attribute."""
-    own = record.origin is Origin.USER and record.kind is RecordKind.TURN and len(record.text) <= STATEMENT_CHARS
-    return _stated(record.text) if own else {}
-
-
 @kept_by_hash(8192)
-def _stated(text: str) -> dict[str, str]:
+def _values(text: str) -> dict[str, str]:
     cut = filter(None, map(cut_value, sentences(text)))
     return {name: normalised(value) for name, value in cut if attribute(name).single}
 

@@ -164,16 +164,22 @@ async def gather(run: Runner, home: Home, query: str, meaning: Floats | None, pl
         rows = np.minimum(np.searchsorted(places.ids, matches.ids), size - 1)
         kept = places.ids[rows] == matches.ids  # another process may have deleted some since the search
         bm25[rows[kept]] = matches.scores[kept]
-    read: dict[int, Record] = {}
+    read, exact = dict[int, Record](), np.zeros(size)
     if plan.exact:
         ids = np.unique(np.concatenate([places.ids[:0], *(matches.ids for matches in explored.matches)]))
         read = {record.id: record for record in await run.call(view.index.get, ids.tolist())}
+        # The share of the plan's entities that each record contains literally; neighbours are not checked.
+        names = [folded(entity.text) for entity in plan.entities if entity.verbatim]
+        for row in np.flatnonzero(np.isin(places.ids, list(read))).tolist():
+            record = read[int(places.ids[row])]
+            text = folded(f"{record.speaker}: {record.text}")
+            exact[row] = sum(name in text for name in names) / len(names)
     candidates = Candidates(
         places=places,
         owner=np.full(size, home.number),
         similarity=explored.similarity.astype(np.float64),
         bm25=bm25,
-        exact=_exact(places, plan, read) if read else np.zeros(size),
+        exact=exact,
         average=np.array([average]),
         same=np.array([same]),
         count=np.array([count]),
@@ -216,17 +222,6 @@ async def _searches(
     if plan.temporal:
         others += [Search(None, place, plan.temporal) for place, *_ in paths[1:] or paths]
     return by_words, others, corrected
-
-
-def _exact(places: RecordColumns, plan: Plan, read: Mapping[int, Record]) -> Array:
-    """The share of the plan's entities that each record contains literally; neighbours are not checked."""
-    share = np.zeros(len(places.ids))
-    names = [folded(entity.text) for entity in plan.entities if entity.verbatim]
-    for row, number in enumerate(places.ids.tolist()):
-        if (record := read.get(number)) is not None:
-            text = folded(f"{record.speaker}: {record.text}")
-            share[row] = sum(name in text for name in names) / len(names)
-    return share
 
 
 async def last_talk(run: Runner, home: Home, session: str | None) -> tuple[TimeSpan, ...]:
