@@ -63,7 +63,7 @@ class Model:
             if signal == "temporal" and not np.any(asked.features["in time"]):
                 continue
             fade = asked.features["brevity"] if signal in FADING else np.ones(len(asked.labels))
-            worth: Array = sum((curve(asked.features[name]) for name, curve in signals[signal].items()), np.zeros(1))
+            worth = np.sum([np.interp(asked.features[name], *curve) for name, curve in signals[signal].items()], axis=0)
             if np.ptp(worth) > ROUNDING:
                 total, most = total + weight * fade * np.clip(worth, 0, 1), most + weight * fade
         return np.asarray(total / most)

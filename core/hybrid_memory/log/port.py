@@ -86,7 +86,7 @@ class LogState:
 
     def newest(self, kinds: Iterable[EventKind]) -> tuple[int, str]:
         """Position and mark of the last event of these kinds, of those requested; 0 and empty if there is none."""
-        return max([(0, ""), *(self.last[kind] for kind in kinds if kind in self.last)])
+        return max([(0, ""), *filter(None, map(self.last.get, kinds))])
 
 
 class Reading(TypedDict, total=False):

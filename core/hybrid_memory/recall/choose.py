@@ -21,6 +21,7 @@ from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.message import Origin
 from hybrid_memory.recall.gather import Candidates, Home
 from hybrid_memory.recall.measure import Measured, offer
+from hybrid_memory.runtime.caches import kept_by_hash
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import kept
@@ -128,7 +129,7 @@ async def best(
         vectors, owner = measured.vectors[pool], measured.candidates.owner[pool]
         # Those of different owners cannot be compared.
         likeness = np.where(owner[:, None] == owner, (vectors @ vectors.T).astype(np.float64), 0.0)
-        order = pool[diverse(scores[pool], likeness, len(pool), diversity)]
+        order = pool[diverse(scores[pool], likeness, diversity)]
     chosen = dict[int, Record]()
     for start in range(0, len(order), k):
         for record in await _of_owners(run, services, homes, measured, ids[order[start : start + k]]):
@@ -145,15 +146,15 @@ async def best(
     return [*chosen.values()], facts
 
 
-def diverse(scores: Array, similarity: npt.NDArray[np.floating], k: int, diversity: float) -> npt.NDArray[np.int64]:
-    """Row numbers of the k best by maximal marginal relevance (Carbonell and Goldstein 1998).
+def diverse(scores: Array, similarity: npt.NDArray[np.floating], diversity: float) -> npt.NDArray[np.int64]:
+    """Row numbers, best first, by maximal marginal relevance (Carbonell and Goldstein 1998).
 
     Repeatedly the row with the highest ``(1 - diversity) * score - diversity * max(similarity to a chosen row)``.
     """
     chosen: list[int] = []
     nearest = np.zeros(len(scores))
     left = np.ones(len(scores), dtype=bool)
-    while len(chosen) < min(k, len(scores)):
+    while len(chosen) < len(scores):
         gain = np.where(left, (1 - diversity) * scores - diversity * nearest, -np.inf)
         row = int(gain.argmax())
         chosen.append(row)
@@ -178,7 +179,11 @@ def by_day(
     """
     if len(records) < 2 or not homes[0].status.vectors or homes[0].view.config.recall.diversity:  # noqa: PLR2004
         return records, {}
-    values, head = [*map(_values, records)], records[:HEAD]
+    # The values of attributes with one value that the user's own words in a short turn state, by attribute.
+    values, head = list[dict[str, str]](), records[:HEAD]
+    for record in records:
+        own = record.origin is Origin.USER and record.kind is RecordKind.TURN and len(record.text) <= STATEMENT_CHARS
+        values.append(_values(record.text) if own else {})
     rows = np.array([measured.row_of[record.id] for record in head])
     vectors = measured.vectors[rows]
     # The mean inner product of two different records, from that over all pairs.
@@ -228,14 +233,10 @@ def by_day(
     return [records[row] for row in order], instead
 
 
-def _values(record: Record) -> dict[str, str]:
-    """The values of attributes with one value that the user's own words in a short turn state, by attribute."""
-    values: dict[str, str] = {}
-    if record.origin is Origin.USER and record.kind is RecordKind.TURN and len(record.text) <= STATEMENT_CHARS:
-        for name, value in filter(None, map(cut_value, sentences(record.text))):
-            if attribute(name).single:
-                values[name] = normalised(value)
-    return values
+@kept_by_hash(8192)
+def _values(text: str) -> dict[str, str]:
+    cut = filter(None, map(cut_value, sentences(text)))
+    return {name: normalised(value) for name, value in cut if attribute(name).single}
 
 
 async def asked_before(

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -103,19 +104,26 @@ class Candidates:
 
 def narrowed(view: View, where: Where) -> Where:
     """The search condition in this view of the memory."""
-    before = None if view.horizon is None else view.horizon.before
-    until = min(filter(None, (where.until, before)), default=None)
-    now = view.clock()
-    fresh: dict[str, datetime] = {name: now - age for name, age in view.config.retention.ttl.items()}
+    before, ttl = None if view.horizon is None else view.horizon.before, view.config.retention.ttl
+    allowed = frozenset(map(Origin, view.config.recall.origins))
+    if not (before or ttl or allowed or view.hidden):
+        return where
+    until, now = min(filter(None, (where.until, before)), default=None), view.clock()
+    fresh: dict[str, datetime] = {name: now - age for name, age in ttl.items()}
     origins, hidden = where.origins, (*view.hidden, *where.hidden)
-    if allowed := frozenset(map(Origin, view.config.recall.origins)):
+    if allowed:
         origins = where.origins & allowed if where.origins else allowed
         hidden = hidden if origins else ((0, MAX_POSITION),)  # nothing that was asked for may be recalled
     return replace(where, hidden=hidden, until=until, fresh=fresh, origins=origins)
 
 
-async def query_vector(run: Runner, services: Services, query: str) -> tuple[Floats | None, str]:
-    """The query's unit vector, or why there is none."""
+async def query_vector(
+    run: Runner, services: Services, query: str, status: Status | None = None
+) -> tuple[Floats | None, str]:
+    """The query's unit vector, or why there is none.
+
+    Raises `EmbedderMismatchError` if the vectors of an index in this state are of another embedder.
+    """
     embedder = services.embedder
     if embedder is None:
         return None, "words alone, no embedder"
@@ -124,19 +132,14 @@ async def query_vector(run: Runner, services: Services, query: str) -> tuple[Flo
     except ModelError as error:
         _log.warning("%s; recalling by words alone", error)
         return None, f"words alone, {error}"
-    return (vector, "") if services.embedder is embedder else await query_vector(run, services, query)  # a rebuild
-
-
-async def comparable_vector(run: Runner, services: Services, query: str, status: Status) -> tuple[Floats | None, str]:
-    """The same for an index in this state; raises `EmbedderMismatchError` if its vectors are of another embedder."""
-    vector, failure = await query_vector(run, services, query)
-    if vector is not None and services.embedder is not None:
-        made = services.embedder.name, len(vector)
-        if status.embedder not in (None, made):
-            stored = await run.call(services.index.embedder)  # a rebuild may have changed it meanwhile
-            if stored not in (None, made):
-                raise EmbedderMismatchError(stored, made)
-    return vector, failure
+    if services.embedder is not embedder:  # a rebuild
+        return await query_vector(run, services, query, status)
+    made = embedder.name, len(vector)
+    if status is not None and status.embedder not in (None, made):
+        stored = await run.call(services.index.embedder)  # a rebuild may have changed it meanwhile
+        if stored not in (None, made):
+            raise EmbedderMismatchError(stored, made)
+    return vector, ""
 
 
 async def gather(run: Runner, home: Home, query: str, meaning: Floats | None, plan: Plan) -> Candidates:
@@ -161,16 +164,22 @@ async def gather(run: Runner, home: Home, query: str, meaning: Floats | None, pl
         rows = np.minimum(np.searchsorted(places.ids, matches.ids), size - 1)
         kept = places.ids[rows] == matches.ids  # another process may have deleted some since the search
         bm25[rows[kept]] = matches.scores[kept]
-    read: dict[int, Record] = {}
+    read, exact = dict[int, Record](), np.zeros(size)
     if plan.exact:
         ids = np.unique(np.concatenate([places.ids[:0], *(matches.ids for matches in explored.matches)]))
         read = {record.id: record for record in await run.call(view.index.get, ids.tolist())}
+        # The share of the plan's entities that each record contains literally; neighbours are not checked.
+        names = [folded(entity.text) for entity in plan.entities if entity.verbatim]
+        for row in np.flatnonzero(np.isin(places.ids, list(read))).tolist():
+            record = read[int(places.ids[row])]
+            text = folded(f"{record.speaker}: {record.text}")
+            exact[row] = sum(name in text for name in names) / len(names)
     candidates = Candidates(
         places=places,
         owner=np.full(size, home.number),
         similarity=explored.similarity.astype(np.float64),
         bm25=bm25,
-        exact=_exact(places, plan, read) if read else np.zeros(size),
+        exact=exact,
         average=np.array([average]),
         same=np.array([same]),
         count=np.array([count]),
@@ -194,7 +203,7 @@ async def _searches(
     if doubted:
         corrected = await run.call(home.view.index.corrections, doubted, where.scope.owner, home.status)
         words = [corrected.get(word, word) for word in words]
-    words = [*words, *(term for others in plan.synonyms.values() for other in others for term in terms(other))]
+    words = [*words, *chain.from_iterable(map(terms, chain(*plan.synonyms.values())))]
     paths = [(where, plan.vector, plan.text)]
     for span in plan.times:
         since, until = max(filter(None, (where.since, span.since))), min(filter(None, (where.until, span.until)))
@@ -213,17 +222,6 @@ async def _searches(
     if plan.temporal:
         others += [Search(None, place, plan.temporal) for place, *_ in paths[1:] or paths]
     return by_words, others, corrected
-
-
-def _exact(places: RecordColumns, plan: Plan, read: Mapping[int, Record]) -> Array:
-    """The share of the plan's entities that each record contains literally; neighbours are not checked."""
-    share = np.zeros(len(places.ids))
-    names = [folded(entity.text) for entity in plan.entities if entity.verbatim]
-    for row, number in enumerate(places.ids.tolist()):
-        if (record := read.get(number)) is not None:
-            text = folded(f"{record.speaker}: {record.text}")
-            share[row] = sum(name in text for name in names) / len(names)
-    return share
 
 
 async def last_talk(run: Runner, home: Home, session: str | None) -> tuple[TimeSpan, ...]:

@@ -16,7 +16,7 @@ from operator import attrgetter
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_memory.arrays import Array, Floats, Ids, Numbers
+from hybrid_memory.arrays import Array, Floats, Ids
 from hybrid_memory.config import Weights
 from hybrid_memory.facts.fact import USER
 from hybrid_memory.index.bm25 import idf
@@ -97,15 +97,12 @@ async def measure(
     rough = signals.weighted_mean(_columns(services, candidates, features, plan), applied)
     ids = candidates.places.ids
     best = np.sort(np.lexsort((-ids, -rough))[: max(READ, k)])
-    read, vectors = await _read(run, services, homes, candidates, best)
-    if len(read) < len(best):  # another process has deleted some meanwhile
-        there = np.isin(ids[best], list(read))
-        best, vectors = best[there], vectors[there]
-    if not read:
+    best, records, vectors = await _read(run, services, homes, candidates, best)
+    if not records:
         return None
-    records, text = [read[number] for number in ids[best].tolist()], query.strip()
+    texts, plain = [record.text for record in records], query.strip()
     itself = np.zeros(len(ids), dtype=np.bool_)
-    itself[best] = [text in record.text and record.text.strip() == text for record in records]
+    itself[best] = [plain in text and text.strip() == plain for text in texts]
     repeated = int(np.count_nonzero(itself))
     if repeated and asking:
         candidates = _beside_itself(candidates, itself)
@@ -120,11 +117,13 @@ async def measure(
         unsaid += 0.0 if count else rarity
     features["never said"] = np.full(len(records), unsaid / (sum(words.values()) or 1.0))
     embedder = "" if services.embedder is None else services.embedder.name
-    speaks = speech([record.text for record in records], vectors, embedder)
+    speaks, places = speech(texts, vectors, embedder), candidates.places
     features |= _of_words(query, asked, records, speaks, words)
     features["repeats"] = features["asks"] * features["covered"]
-    places = candidates.places
-    features["answers"] = answering(features["relevance"], speaks, places.segments, places.ordinals)
+    # The relevance of the turn before, as far as that asks and this one says something; 0 if it is no candidate.
+    (previous,) = signals.beside(places.segments, places.ordinals, -1)
+    tells = (1 - speaks.asks) * (1 - speaks.empty)
+    features["answers"] = np.append(features["relevance"] * speaks.asks, 0.0)[previous] * tells
     columns = _columns(services, candidates, features, plan)
     if plan.timing is Timing.CLEAR:
         columns["temporal"] = np.maximum(columns["temporal"], _names_month(records, plan.times))
@@ -132,21 +131,17 @@ async def measure(
         even = np.ptp(np.array([*columns.values()]), axis=1) < signals.ROUNDING
         applied = replace(applied, **dict.fromkeys({*compress(columns, even)} - {"vector", "text"}, 0.0))
     row_of = dict(zip(places.ids.tolist(), range(len(records)), strict=True))
-    candidates.read.update(read)
     return Measured(candidates, records, row_of, columns, features, applied, vectors, echoes, words, asking)
 
 
 def _names_month(records: Sequence[Record], times: Sequence[TimeSpan]) -> Array:
     """1 for what names a whole month that the query names, and was said within a year of it: "In August we fly"."""
-    whole = [span for span in times if span.until - span.since >= MONTH]
-    asked = [(span, months) for span in whole if (months := months_in(span.text))]
-    return np.array(
-        [
-            any(abs(record.at - span.since) <= YEAR and months & months_in(record.text) for span, months in asked)
-            for record in records
-        ],
-        dtype=np.float64,
-    )
+    whole = [(span.since, months_in(span.text)) for span in times if span.until - span.since >= MONTH]
+    matches = [
+        any(abs(record.at - since) <= YEAR and months & months_in(record.text) for since, months in whole)
+        for record in records
+    ]
+    return np.array(matches, dtype=np.float64)
 
 
 def _applied(weights: Weights, candidates: Candidates, plan: Plan) -> Weights:
@@ -230,8 +225,11 @@ def _beside_itself(candidates: Candidates, itself: npt.NDArray[np.bool_]) -> Can
 
 async def _read(
     run: Runner, services: Services, homes: Sequence[Home], candidates: Candidates, rows: Ids
-) -> tuple[dict[int, Record], Floats]:
-    """The records in these rows, by id, and the vector of each row, zeros without one."""
+) -> tuple[Ids, list[Record], Floats]:
+    """Those of these rows whose records another process has not deleted meanwhile, their records, and the vectors.
+
+    Zeros stand for a vector that is missing.
+    """
     read, vectors = dict[int, Record](), np.zeros((len(rows), 0), dtype=np.float32)
     for home in homes:
         mine = candidates.owner[rows] == home.number
@@ -243,26 +241,30 @@ async def _read(
                 if not vectors.shape[1]:
                     vectors = np.zeros((len(rows), fetched.vectors.shape[1]), dtype=np.float32)
                 vectors[mine] = fetched.vectors
-    return read, vectors
+    candidates.read.update(read)
+    ids = candidates.places.ids[rows]
+    if len(read) < len(rows):
+        there = np.isin(ids, list(read))
+        ids, rows, vectors = ids[there], rows[there], vectors[there]
+    return rows, [*map(read.__getitem__, ids.tolist())], vectors
 
 
 def _of_words(
     query: str, asked: Demand, records: Sequence[Record], speaks: Speech, weights: Mapping[int, float]
 ) -> dict[str, Array]:
     """Features of the words of the best candidates, columns of shape (n,); ``weights`` are of the query's terms."""
-    people = named(query, set(map(attrgetter("speaker"), records)))
+    speakers = set(map(attrgetter("speaker"), records))
+    people = named(query, speakers)
     # The share of the query's terms that each record has, weighted by rarity, and the share of adjacent pairs.
     every, among = fsum(weights.values()) or 1.0, frozenset(weights)
-    names: dict[str, frozenset[int]] = {}
-    rows = []
+    names = {speaker: offer(speaker).terms & among for speaker in speakers}
+    turn, rows = RecordKind.TURN, []
     for record in records:
         offered, speaker, about = offer(record.text), record.speaker, 0.5
         common = offered.terms & among
-        if record.kind is RecordKind.TURN:
-            if speaker not in names:
-                names[speaker] = offer(speaker).terms & among
+        if record.kind is turn:
             common |= names[speaker]
-        covered = fsum(map(weights.__getitem__, common)) / every
+        covered = fsum(map(weights.__getitem__, common)) / every if common else 0.0
         # 1 for people the query names, or facts about a user who asks about themselves; 0.5 if it names nobody.
         if people:
             about = float(speaker in people)
@@ -278,22 +280,12 @@ def _of_words(
         "assistant": helper,
         "times": times,
         "numbers": numbers,
-        "time for a time": times * ("time" in asked.kinds),
-        "number for a number": numbers * ("number" in asked.kinds),
+        "time for a time": times * asked.time,
+        "number for a number": numbers * asked.number,
         "assistant of yours": helper * asked.yours,
         "covered": coverage,
         "phrase": pairs / max(len(asked.pairs), 1),
     }
-
-
-def answering(relevance: Array, speaks: Speech, segments: Numbers, ordinals: Numbers) -> Array:
-    """The relevance of the previous turn, as far as that asks and this one says something; shape (n,).
-
-    0 if the previous turn is not a candidate.
-    """
-    tells = (1 - speaks.asks) * (1 - speaks.empty)
-    (previous,) = signals.beside(segments, ordinals, -1)
-    return np.asarray(np.append(relevance * speaks.asks, 0.0)[previous] * tells)
 
 
 MONTH, YEAR = timedelta(days=28), timedelta(days=366)
@@ -332,15 +324,11 @@ YEAR_DIGITS = 4
 
 _SELF = _pattern("i", "我(?=[住在是对喜会用叫爱想有做不])")
 _YOURS = _pattern("you|your|yours", "你|您")
-_ASKED = {
-    "time": _pattern(
-        r"when|what (?:date|day|time|year|month)|which (?:day|month|year)|how long ago",
-        r"什么时候|何时|哪[天年]|哪一天|几[点号月]|时间",
-    ),
-    "number": _pattern(
-        r"how (?:many|much|old|long|far|often|tall|big)|number of", r"多少|几[个岁次人本]|第几|多[大久远]"
-    ),
-}
+_WHEN = _pattern(
+    r"when|what (?:date|day|time|year|month)|which (?:day|month|year)|how long ago",
+    r"什么时候|何时|哪[天年]|哪一天|几[点号月]|时间",
+)
+_HOW_MANY = _pattern(r"how (?:many|much|old|long|far|often|tall|big)|number of", r"多少|几[个岁次人本]|第几|多[大久远]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,13 +366,14 @@ class Demand:
 
     Attributes:
         terms: in order, each once; pairs: hashes of adjacent ones.
-        kinds: of the answer: ``time``, ``number``.
+        time, number: whether it asks for one.
         of_self: whether users ask about themselves ("I", not "my sister"); yours: whether it addresses the assistant.
     """
 
     terms: tuple[str, ...]
     pairs: frozenset[int]
-    kinds: frozenset[str]
+    time: bool
+    number: bool
     of_self: bool
     yours: bool
 
@@ -395,7 +384,8 @@ def demand(query: str) -> Demand:
     return Demand(
         terms=tuple(dict.fromkeys(words)),
         pairs=frozenset(map(hash, pairwise(words))),
-        kinds=frozenset(kind for kind, pattern in _ASKED.items() if pattern.search(read)),
+        time=_WHEN.search(read) is not None,
+        number=_HOW_MANY.search(read) is not None,
         of_self=_SELF.search(read) is not None,
         yours=_YOURS.search(read) is not None,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +18,7 @@ from hybrid_memory.index.record import Record, Where
 from hybrid_memory.log.event import EventKind, Tier
 from hybrid_memory.log.port import LogState
 from hybrid_memory.recall import cache, choose, signals
-from hybrid_memory.recall.gather import Candidates, Home, comparable_vector, gather, last_talk, narrowed
+from hybrid_memory.recall.gather import Candidates, Home, gather, last_talk, narrowed, query_vector
 from hybrid_memory.recall.hit import Hit, Signals
 from hybrid_memory.recall.measure import Measured, measure
 from hybrid_memory.recall.plan import DECIDING, Plan, Request, Timing, asks_for_last_talk
@@ -123,7 +123,7 @@ async def recall(run: Runner, services: Services, request: Request, spaces: Sequ
     places, heads = list[tuple[Where, LogState]](), cache.Heads()
     for scope in (where.scope, *spaces):
         state = await run.call(services.truth.state, scope.owner, HIDING)
-        places.append((replace(where, scope=scope), state))
+        places.append((where if scope is where.scope else replace(where, scope=scope), state))
         if state.head:
             heads[scope.owner] = state.head, state.mark
     hits = await cache.lookup(run, services, key, heads)
@@ -147,7 +147,7 @@ async def _search(
 ) -> tuple[list[Hit], bool]:
     query, settings = request.query, services.config.recall
     homes, notes = await _homes(run, services, places)
-    vector, failure = await comparable_vector(run, services, query, homes[0].status)
+    vector, failure = await query_vector(run, services, query, homes[0].status)
     plan = planned(
         query,
         now=services.clock() if services.horizon is None else services.horizon.before or services.clock(),
@@ -163,7 +163,7 @@ async def _search(
         return [], failed
     if candidates.corrected:
         plan = replace(plan, corrected=candidates.corrected)
-    if plan.timing is Timing.CLEAR and not signals.some_within(candidates.places.at, plan.times):
+    if plan.timing is Timing.CLEAR and not (signals.deciding(candidates.places.at, plan.times) == 1).any():
         plan = replace(plan, timing=Timing.VAGUE)  # there are no records from then: another time may be meant
     measured = await measure(run, services, homes, query, candidates, weights=request.weights, plan=plan, k=request.k)
     if measured is None:
@@ -207,8 +207,8 @@ async def _search(
             asked=questions.get(record.id),
         )
 
-    hits = [_supported(hit(record), hit(facts[record.id])) if record.id in facts else hit(record) for record in records]
-    return hits if plain else _descending(hits), failed or bool(final.failure)
+    better = {turn: hit(fact) for turn, fact in facts.items()}
+    return _in_order([*map(hit, records)], better, plain=plain), failed or bool(final.failure)
 
 
 async def _homes(
@@ -227,17 +227,6 @@ async def _homes(
     return homes, list(notes)
 
 
-def _supported(turn: Hit, fact: Hit) -> Hit:
-    """The hit of a turn, with the score and confidence of a fact extracted from it, if better."""
-    sure = [hit.confidence for hit in (turn, fact) if hit.confidence is not None]
-    turn = replace(turn, confidence=max(sure, default=None))
-    if fact.score < turn.score + 10**-choose.SCORE_DIGITS:
-        return turn
-    return _raised(
-        turn, fact.score, f"its fact {shown(fact.record.text)}" + (fact.reranker and f" and {fact.reranker}")
-    )
-
-
 def _raised(hit: Hit, score: float, reason: str) -> Hit:
     """The hit with a raised score; the reason for an earlier raise is appended."""
     if hit.own is None:
@@ -245,11 +234,20 @@ def _raised(hit: Hit, score: float, reason: str) -> Hit:
     return replace(hit, score=score, reranker=f"{reason}; before it {hit.score:.3f} by {hit.reranker}")
 
 
-def _descending(hits: Sequence[Hit]) -> list[Hit]:
-    """The hits in order; a hit before better ones gets the best of their scores, and says so."""
+def _in_order(hits: Sequence[Hit], facts: Mapping[int, Hit], *, plain: bool) -> list[Hit]:
+    """The hits in order: a turn has the score and confidence of a fact extracted from it, if better, and says so.
+
+    So has one before better ones the best of their scores, unless these are to be ``plain``.
+    """
     ordered: list[Hit] = []
     for hit in reversed(hits):
-        if ordered and hit.score < ordered[-1].score - 10**-choose.SCORE_DIGITS:
+        if (fact := facts.get(hit.record.id)) is not None:
+            sure = [each.confidence for each in (hit, fact) if each.confidence is not None]
+            hit = replace(hit, confidence=max(sure, default=None))  # noqa: PLW2901
+            if fact.score >= hit.score + 10**-choose.SCORE_DIGITS:
+                reason = f"its fact {shown(fact.record.text)}" + (fact.reranker and f" and {fact.reranker}")
+                hit = _raised(hit, fact.score, reason)  # noqa: PLW2901
+        if not plain and ordered and hit.score < ordered[-1].score - 10**-choose.SCORE_DIGITS:
             hit = _raised(hit, ordered[-1].score, RAISED)  # noqa: PLW2901
         ordered.append(hit)
     return ordered[::-1]
@@ -304,11 +302,7 @@ def confidences(query: str, plan: Plan, measured: Measured, scores: Array) -> Ar
     others = np.flatnonzero(~measured.echoes)
     count = int(measured.candidates.count[measured.candidates.owner].max())
     if count < FEW:
-        order = np.argsort(-scores, kind="stable")
-        words = np.empty(len(scores))
-        having = [frozenset(terms(measured.records[row].text)) for row in order.tolist()]
-        words[order] = common_words(set(terms(query)), having)
-        each = by_rule(features["similarity"], words, (features["around"] > 0) & (len(others) > PAIR))
+        each = by_rule(query, measured, scores, (features["around"] > 0) & (len(others) > PAIR))
     elif not len(others):
         return np.zeros(len(scores))
     else:  # the probability that the query is answered, for the best candidate; for others scaled by their score
@@ -355,32 +349,25 @@ def answered(signs: Mapping[str, float], curves: Mapping[str, Curve], bias: floa
     few = SMALLER * math.log(max(LEARNED_FROM / max(count, 1), 1.0))
     shown_by = 0.0
     for name, curve in curves.items():
-        shown_by += float(np.interp(signs[name], curve.knots, curve.worth))
+        shown_by += float(np.interp(signs[name], *curve))
     return float(1.0 / (1.0 + np.exp(-np.clip(bias + few + shown_by, -50.0, 50.0))))
 
 
-def by_rule(similarity: Array, words: Array, beside: npt.NDArray[np.bool_]) -> Array:
+def by_rule(query: str, measured: Measured, scores: Array, beside: npt.NDArray[np.bool_]) -> Array:
     """The probability that each record answers the query, for small stores or without vectors.
 
-    ``1 / (1 + 4 * exp(-10.25 * (similarity + 0.4 * words - 0.19)))``
-
-    Args:
-        similarity: see `ranking.absolute_similarity`; NaN if unknown.
-        words: see `common_words`.
-        beside: the same evidence for the records next to one that fits.
+    ``1 / (1 + 4 * exp(-10.25 * (similarity + 0.4 * words - 0.19)))``, where words are ``w / sqrt(10 * all)``: the
+    weight of the query terms that the record has, and of all. A term weighs ``log(1 + 30 / records with it)``; the 30
+    best by these scores count. The square root helps long queries, of which even a fitting text has a small share.
+    Those ``beside`` stand next to a record that fits.
     """
+    order = np.argsort(-scores, kind="stable")
+    having = [frozenset(terms(measured.records[row].text)) for row in order.tolist()]
+    among = having[:MANY]
+    weights = {term: math.log(1 + MANY / (sum(term in each for each in among) or 0.5)) for term in set(terms(query))}
+    scale = math.sqrt(TYPICAL * sum(weights.values())) or 1.0
+    words, similarity = np.empty(len(scores)), measured.features["similarity"]
+    words[order] = [sum(weights[term] for term in each.intersection(weights)) / scale for each in having]
     unknown = np.where((words > 0) | beside, USUAL, 0.0)
     fit = np.where(np.isfinite(similarity), similarity, unknown) + WORDS * words
     return np.asarray(1.0 / (1.0 + (1 / AT_FIT - 1) * np.exp(np.clip(STEEPNESS * (FIT - fit), -50.0, 50.0))))
-
-
-def common_words(words: Iterable[str], having: Sequence[frozenset[str]]) -> Array:
-    """``w / sqrt(10 * all)`` for each record: the weight of the query terms it has, and of all query terms.
-
-    A term weighs ``log(1 + 30 / records with it)``; the first 30 count. The square root helps long queries, of which
-    even a fitting text has a small share.
-    """
-    among = having[:MANY]
-    weights = {term: math.log(1 + MANY / (sum(term in each for each in among) or 0.5)) for term in words}
-    scale = math.sqrt(TYPICAL * sum(weights.values())) or 1.0
-    return np.array([sum(weights[term] for term in each.intersection(weights)) / scale for each in having])

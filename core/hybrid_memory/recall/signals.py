@@ -183,19 +183,12 @@ def told_after(at: Array, spans: Sequence[tuple[float, float]], margin: float) -
     return signal
 
 
-def some_within(at: Array, times: Sequence[TimeSpan]) -> bool:
-    """Whether any of these instants, in seconds since 1970, is in one of the times that are not vague."""
-    return any(
-        ((at >= since) & (at < until)).any() for since, until in _seconds(span for span in times if not vague(span))
-    )
-
-
 def time_signal(timing: Timing, at: Array, relevance: Array, times: Sequence[TimeSpan]) -> Array:
     """The temporal signal of each candidate under a deciding time, in [0, 1]; instants in seconds since 1970."""
     if timing is Timing.CLEAR:
-        return _deciding(at, _seconds(span for span in times if not vague(span)))
+        return deciding(at, times)
     if timing is Timing.LAST_TALK:
-        return _ordered(at, np.isfinite(at) & (_deciding(at, _seconds(times)) == 1), oldest=False)
+        return _ordered(at, np.isfinite(at) & (deciding(at, times) == 1), oldest=False)
     return _ordered(at, relevance >= FITS * relevance.max(initial=0.0), oldest=timing is Timing.OLDEST)
 
 
@@ -206,12 +199,12 @@ def time_weight(timing: Timing, weight: float, others: float) -> float:
     return max(weight, DECISIVE * others) if timing in DECIDING else weight
 
 
-def _seconds(times: Iterable[TimeSpan]) -> list[tuple[float, float]]:
-    return [(span.since.timestamp(), span.until.timestamp()) for span in times]
+def deciding(at: Array, times: Iterable[TimeSpan]) -> Array:
+    """1 within a time that is not vague, outside half of its signal: ``0.5 * 0.5 ** (distance / max(length, 1 day))``.
 
-
-def _deciding(at: Array, spans: Sequence[tuple[float, float]]) -> Array:
-    """1 within a span, outside half of the vague signal: ``0.5 * 0.5 ** (distance / max(length, 1 day))``."""
+    Instants are in seconds since 1970.
+    """
+    spans = [(span.since.timestamp(), span.until.timestamp()) for span in times if not vague(span)]
     inside = np.zeros(len(at), dtype=np.bool_)
     for since, until in spans:
         inside |= (at >= since) & (at < until)
@@ -245,14 +238,10 @@ def weighted_mean(signals: Mapping[str, Array], weights: Weights) -> Array:
 
 
 class Curve(NamedTuple):
-    """A piecewise linear curve, constant beyond the first and the last knot: the worth at ascending values."""
+    """A piecewise linear curve, for `numpy.interp`: the worth at ascending values."""
 
     knots: Array
     worth: Array
-
-    def __call__(self, feature: Array) -> Array:
-        """The worth of each value, of shape (n,)."""
-        return np.asarray(np.interp(feature, self.knots, self.worth))
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +268,7 @@ class Learned:
             if curves.keys() <= features.keys():
                 total: Array = np.zeros(1)
                 for name, curve in curves.items():
-                    total = total + curve(features[name])
+                    total = total + np.interp(features[name], *curve)
                 signals[signal] = np.minimum(np.maximum(total, 0.0), 1.0)
         return signals
 

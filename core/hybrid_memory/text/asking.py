@@ -231,7 +231,8 @@ _CHINESE = r"""
 当然|同意|确实|真的|不(?:是|了|用|要)?|没有|算了|随便
 """
 _LINES = [line for phrases in (_ENGLISH, _EUROPEAN) for line in phrases.split("\n")[1:-1]]
-_PHRASES = lazy(rf"(?<!{LETTER})(?:{'|'.join(_LINES)})(?!{LETTER})|{'|'.join(_CHINESE.split())}")
+_IN_WORDS = rf"(?<!{LETTER})(?:{'|'.join(_LINES)})(?!{LETTER})"
+_PHRASES, _ASCII_PHRASES = lazy(rf"{_IN_WORDS}|{'|'.join(_CHINESE.split())}"), lazy(_IN_WORDS)
 _HAILED = rf"hi|hello|hey|dear|thanks|thank you|bye|goodbye|welcome|good (?:{_DAYTIME})"
 _TITLE = "老师|医生|先生|女士|小姐|[哥姐总叔]|阿姨|经理"
 _TO_A_NAME = lazy(
@@ -252,7 +253,8 @@ def asks_nothing(text: str) -> bool:
     if len(text) > MAX_TALK_CHARS:
         return False
     text = unicodedata.normalize("NFKC", text).replace("’", "'")
-    left = _PHRASES.sub(" ", _TO_A_NAME.sub(" ", _FACES.sub(" ", text)).lower())
+    phrases = _ASCII_PHRASES if text.isascii() else _PHRASES  # in two thirds of the time
+    left = phrases.sub(" ", _TO_A_NAME.sub(" ", _FACES.sub(" ", text)).lower())
     return all(word in _PARTICLES or word.split("'")[0] in _IDLE for word in _TALK_WORD.findall(left))
 
 

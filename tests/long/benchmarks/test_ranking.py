@@ -104,7 +104,7 @@ def test_what_tells_evidence_is_learned_and_the_sum_is_the_same_in_parts() -> No
     for signal, features in curves.items():
         fade = one.features["brevity"] if signal in {"neighbours", "segment", "importance"} else 1.0
         parts = parts + model.relevance * weights[signal] * fade * sum(
-            curve(one.features[name]) for name, curve in features.items()
+            np.interp(one.features[name], *curve) for name, curve in features.items()
         )
     apart = model.scores(one) - parts
     faded = one.features["brevity"]

@@ -60,15 +60,10 @@ def profile(
         former = {"history": {name: known.history(name) for name in type(known).model_fields}} if history else {}
         print_json({"fields": known.model_dump(mode="json"), "sources": known.sources, **former, "facts": chosen})
         return
-    if about is None:
-        rows = _of_profile(known, facts, history=history)
-    else:
-        rows = [
-            _row(
-                f"{one.subject} {one.attribute.replace('_', ' ')}", one, "" if one.current else one.state, one.positions
-            )
-            for one in chosen
-        ]
+    rows = _of_profile(known, facts, history=history) if about is None else []
+    for fact in chosen if about is not None else ():
+        what = f"{fact.subject} {fact.attribute.replace('_', ' ')}"
+        rows.append(_row(what, fact, "" if fact.current else fact.state, fact.positions))
     if rows:
         show_rows(rows, heads=("about", "conf.", "since", "value"), styles=("cyan", "", "dim", ""))
     else:

@@ -113,11 +113,8 @@ def open_store(
 
     config, embedder = settings(store, create=create), None if embedder == AUTO else embedder
     if not background:
-        parts = {
-            "orchestration": config.orchestration.model_copy(update={"background": False}),
-            "learning": config.learning.model_copy(update={"background": False}),
-            "recall": config.recall.model_copy(update={"count_uses": False}),
-        }
+        off = {"orchestration": "background", "learning": "background", "recall": "count_uses"}
+        parts = {part: getattr(config, part).model_copy(update={field: False}) for part, field in off.items()}
         config = config.model_copy(update=parts)
     given: dict[str, Any] = {"read_only": read_only, "key": store_key(config)}
     try:
@@ -147,10 +144,8 @@ def settings(store: str, *, create: bool = False) -> MemoryConfig:
         if not Path(store).exists():
             raise InvalidInputError(f"{shown_url(store)}: no such settings file")
         config = MemoryConfig.from_yaml(store)
-    elif "://" in store:
-        config = MemoryConfig(url=store)
     else:
-        config = MemoryConfig(url=f"{_FILE}{Path(store).expanduser().absolute()}")
+        config = MemoryConfig(url=store if "://" in store else f"{_FILE}{Path(store).expanduser().absolute()}")
     path = _file_of(config)
     if path is not None and path.is_dir():
         raise InvalidInputError(f"{path} is a folder: name a file in it, such as {path / 'memory.db'}")
@@ -192,11 +187,18 @@ class Owner:
 
     @contextmanager
     def opened(self, store: str, *, embedder: Any = AUTO, derives: bool = False) -> Iterator[ScopedMemory]:
-        """The owner's memory in a store, for a verb that ends at once; see `catch_up` for ``derives``."""
+        """The owner's memory in a store, for a verb that ends at once.
+
+        With ``derives`` missing vectors and facts are made under a progress bar on a terminal; elsewhere the verbs do
+        so in silence.
+        """
         with open_store(store, background=False, embedder=embedder) as memory:
             scoped = self.of(memory, known=True)
-            if derives:
-                catch_up(scoped)
+            if derives and sys.stderr.isatty():
+                try:
+                    scoped.flush()
+                except ModelError as error:  # recall goes by words
+                    typer.echo(str(error), err=True)
             yield scoped
 
     def of(self, memory: HybridMemory, *, known: bool = False) -> ScopedMemory:
@@ -230,24 +232,11 @@ class Owner:
                     f"{memory.url} is empty: name its owner with --user, or fill it with hybrid-memory import"
                 )
             case []:
-                wanted = " ".join(f"{part}={name!r}" for part, name in given.items())
-                raise InvalidInputError(
-                    f"{memory.url} has nothing of {wanted}; there are: {listed([*map(str, owners)])}"
-                )
-            case several:
-                raise InvalidInputError(
-                    f"the store has several owners, give --user, --agent or --tenant: {listed([*map(str, several)])}"
-                )
-
-
-def catch_up(scoped: ScopedMemory) -> None:
-    """Make missing vectors and facts under a progress bar on a terminal; elsewhere the verbs do so in silence."""
-    if not sys.stderr.isatty():
-        return
-    try:
-        scoped.flush()
-    except ModelError as error:  # recall goes by words
-        typer.echo(str(error), err=True)
+                parts = " ".join(f"{part}={name!r}" for part, name in given.items())
+                problem, among = f"{memory.url} has nothing of {parts}; there are", owners
+            case among:
+                problem = "the store has several owners, give --user, --agent or --tenant"
+        raise InvalidInputError(f"{problem}: {listed([*map(str, among)])}")
 
 
 def listed(names: list[str]) -> str:

@@ -95,8 +95,7 @@ def _exported(path: Path, refusals: list[str]) -> list[Transcript]:
     from hybrid_memory.apps.transcripts.documents import records  # noqa: PLC0415 - see above
     from hybrid_memory.apps.transcripts.messages import dated  # noqa: PLC0415 - see above
 
-    numbers: Counter[str] = Counter()
-    messages: list[tuple[str, Message]] = []
+    numbers, messages = Counter[str](), list[tuple[str, Message]]()
     for record in records(path, refusals):
         value = record.value
         if not isinstance(value, Mapping) or not isinstance(value.get("session", 0), str | None):
@@ -109,11 +108,10 @@ def _exported(path: Path, refusals: list[str]) -> list[Transcript]:
             messages.append((session, Message.of({"id": f"turn-{numbers[session]}", **fields})))
         except InvalidMessageError as error:
             record.refuse(str(error))
-    results: list[Transcript] = []
-    for session, rows in groupby(messages, key=itemgetter(0)):
-        run = [message for _, message in rows]
-        results.append(Transcript(session, tuple(dated(run, file_time(path))), form=OWN))
-    return results
+    return [
+        Transcript(session, tuple(dated([message for _, message in rows], file_time(path))), form=OWN)
+        for session, rows in groupby(messages, key=itemgetter(0))
+    ]
 
 
 TAKES = (

@@ -13,16 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hybrid_memory.apps.cli import printing as shapes
-from hybrid_memory.apps.cli.printing import (
-    agreed,
-    bar,
-    fields_of,
-    one_line,
-    print_json,
-    printable,
-    show,
-    when,
-)
+from hybrid_memory.apps.cli.printing import agreed, bar, fields_of, one_line, print_json, printable, show, when
 from hybrid_memory.apps.cli.stores import (
     MOMENT,
     AsJson,
@@ -136,7 +127,7 @@ def why(
         explanation = _of_turn(scoped, what) if query is None else scoped.why(handle(what), query, k=k)
     if as_json:
         turns = [{"handle": name, **shapes.message(turn)} for name, turn in explanation.turns]
-        print_json({**shapes.fields_of(explanation), "turns": turns})
+        print_json({**fields_of(explanation), "turns": turns})
         return
     show(printable(explanation.about), style="bold")
     for step in explanation.steps:

@@ -86,9 +86,9 @@ class OneToken:
 
 
 READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-CHANGES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
-DESTROYS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
+ADDS = READS.model_copy(update={"read_only_hint": False})
+CHANGES = ADDS.model_copy(update={"idempotent_hint": False})
+DESTROYS = ADDS.model_copy(update={"destructive_hint": True})
 
 KINDS: Mapping[str, ToolAnnotations] = {
     "memory_remember": ADDS,  # what is known already is not written again
@@ -163,12 +163,9 @@ def application(
         token: see `server`.
         hosts: host names, without a port, by which clients reach it in addition to the loopback.
     """
-    names = [*LOOPBACK, *hosts]
-    schemes = ("http", "https")
-    security = TransportSecuritySettings(
-        allowed_hosts=[form for name in names for form in (name, f"{name}:*")],
-        allowed_origins=[f"{scheme}://{form}" for name in names for form in (name, f"{name}:*") for scheme in schemes],
-    )
+    allowed = [form for name in (*LOOPBACK, *hosts) for form in (name, f"{name}:*")]
+    origins = [f"{scheme}://{form}" for form in allowed for scheme in ("http", "https")]
+    security = TransportSecuritySettings(allowed_hosts=allowed, allowed_origins=origins)
     made = server(memory, spaces=spaces, token=token)
     return made.streamable_http_app(streamable_http_path=PATH, transport_security=security)
 
@@ -198,9 +195,9 @@ def serve_http(
         InvalidInputError: the token is invalid, or the server cannot listen at this address.
         KeyboardInterrupt: it was interrupted, after finishing open answers.
     """
-    token = token or secrets.token_urlsafe(TOKEN_BYTES)
-    own = () if _anywhere(host) else (_in_url(host),)
-    app = application(memory, spaces=spaces, token=token, hosts=[*own, *hosts])
+    token, in_url = token or secrets.token_urlsafe(TOKEN_BYTES), f"[{host}]" if ":" in host else host
+    anywhere = host in {"0.0.0.0", "::"}  # noqa: S104 - asked, not bound
+    app = application(memory, spaces=spaces, token=token, hosts=[*([] if anywhere else [in_url]), *hosts])
     config = uvicorn.Config(
         app, host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=SECONDS_TO_END
     )
@@ -208,17 +205,7 @@ def serve_http(
     try:
         listening = socket.create_server((host, port), family=family)
     except (OSError, OverflowError) as error:
-        raise InvalidInputError(f"cannot listen on {_in_url(host)}:{port}: {error}") from None
+        raise InvalidInputError(f"cannot listen on {in_url}:{port}: {error}") from None
     with listening as sock:
-        name = LOOPBACK[0] if _anywhere(host) else _in_url(host)
-        ready(f"http://{name}:{sock.getsockname()[1]}{PATH}", token)
+        ready(f"http://{LOOPBACK[0] if anywhere else in_url}:{sock.getsockname()[1]}{PATH}", token)
         uvicorn.Server(config).run(sockets=[sock])
-
-
-def _anywhere(host: str) -> bool:
-    """Whether this means all addresses of the machine."""
-    return host in {"0.0.0.0", "::"}  # noqa: S104 - asked, not bound
-
-
-def _in_url(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

@@ -139,14 +139,7 @@ def _kind(block: Any) -> str:
     return kind if isinstance(kind, str) else ""
 
 
-ROLES = {
-    "system": Role.SYSTEM,
-    "developer": Role.SYSTEM,
-    "user": Role.USER,
-    "assistant": Role.ASSISTANT,
-    "tool": Role.TOOL,
-    "function": Role.TOOL,
-}
+ROLES = {role.value: role for role in Role} | {"developer": Role.SYSTEM, "function": Role.TOOL}
 _SAYING = ("content", "tool_calls", "function_call", "refusal")
 _OTHERS = ("blocks", "additional_kwargs", "uuid", "lc")
 """Fields that identify messages of other forms."""
@@ -224,7 +217,6 @@ _LANGCHAIN_ROLES = {
     "remove": Role.USER,
 }
 _SPEAKERS = {"assistant": Role.ASSISTANT, "ai": Role.ASSISTANT, "system": Role.SYSTEM, "developer": Role.SYSTEM}
-_CONTENT = "content"
 
 
 class LangChain(OpenAi):
@@ -248,7 +240,7 @@ class LangChain(OpenAi):
         speaker = str(fields.get("role", "")).lower() if kind == "chat" else ""
         return messages_of(
             _SPEAKERS.get(speaker, _LANGCHAIN_ROLES[kind]),
-            fields.get(_CONTENT),
+            fields.get("content"),
             calls=calls,
             answers=fields.get("tool_call_id"),
             name=fields.get("name") or (speaker if speaker not in {"user", "human", *_SPEAKERS} else None),
@@ -265,9 +257,8 @@ def _langchain_fields(value: Any) -> tuple[str, Mapping[str, Any]] | None:
     if isinstance(value.get("data"), Mapping):
         fields = {"type": value.get("type"), **value["data"]}
     elif "lc" in value and isinstance(value.get("kwargs"), Mapping):
-        path = value.get("id")
-        named = path[-1] if isinstance(path, list) and path and isinstance(path[-1], str) else ""
-        fields = {"type": named.removesuffix("Chunk").removesuffix("Message").lower(), **value["kwargs"]}
+        path = items(value.get("id"))
+        fields = {"type": path[-1] if path else None, **value["kwargs"]}
     kind = fields.get("type")
     kind = kind.removesuffix("Chunk").removesuffix("Message").lower() if isinstance(kind, str) else ""
-    return (kind, fields) if kind in _LANGCHAIN_ROLES and _CONTENT in fields and "uuid" not in fields else None
+    return (kind, fields) if kind in _LANGCHAIN_ROLES and "content" in fields and "uuid" not in fields else None
