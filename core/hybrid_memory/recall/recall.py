@@ -365,9 +365,9 @@ def by_rule(query: str, measured: Measured, scores: Array, beside: npt.NDArray[n
     having = [frozenset(terms(measured.records[row].text)) for row in order.tolist()]
     among = having[:MANY]
     weights = {term: math.log(1 + MANY / (sum(term in each for each in among) or 0.5)) for term in set(terms(query))}
-    scale = math.sqrt(TYPICAL * sum(weights.values())) or 1.0
+    scale = math.sqrt(TYPICAL * math.fsum(weights.values())) or 1.0
     words, similarity = np.empty(len(scores)), measured.features["similarity"]
-    words[order] = [sum(weights[term] for term in each.intersection(weights)) / scale for each in having]
+    words[order] = [math.fsum(weights[term] for term in each.intersection(weights)) / scale for each in having]
     unknown = np.where((words > 0) | beside, USUAL, 0.0)
     fit = np.where(np.isfinite(similarity), similarity, unknown) + WORDS * words
     return np.asarray(1.0 / (1.0 + (1 / AT_FIT - 1) * np.exp(np.clip(STEEPNESS * (FIT - fit), -50.0, 50.0))))
