@@ -320,7 +320,7 @@ class Counted(DelegatingLog):
     most = 0
 
     def read(self, scope: Scope, **which: Any) -> list[Event]:
-        events = super().read(scope, **which)
+        events: list[Event] = super().read(scope, **which)
         self.seen += len(events)
         self.most = max(self.most, len(events))
         return events

@@ -39,11 +39,13 @@ _LINK_KEYS = ("url", "file_uri", "file_id", "path", "file_path")
 _UNITS = (("MB", 1, 1_000_000), ("kB", 0, 1_000), ("bytes", 0, 0))
 _CAPTION_KEYS = ("caption", "alt", "transcript", "revised_prompt")
 _MAGIC = (
-    *((b"\x89PNG", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"), (b"%PDF", "application/pdf")),
-    *((b"PK\x03\x04", "application/zip"), (b"\x1f\x8b", "application/gzip"), (b"ID3", "audio/mpeg")),
-    *((b"OggS", "audio/ogg"), (b"fLaC", "audio/flac"), (b"BM", "image/bmp")),
+    *((8, b"WEBP", "image/webp"), (8, b"WAVE", "audio/wav"), (8, b"AVI ", "video/x-msvideo")),
+    *((4, b"ftyp", "video/mp4"), (0, b"\x89PNG", "image/png"), (0, b"\xff\xd8\xff", "image/jpeg")),
+    *((0, b"GIF8", "image/gif"), (0, b"%PDF", "application/pdf"), (0, b"PK\x03\x04", "application/zip")),
+    *((0, b"\x1f\x8b", "application/gzip"), (0, b"ID3", "audio/mpeg"), (0, b"OggS", "audio/ogg")),
+    *((0, b"fLaC", "audio/flac"), (0, b"BM", "image/bmp")),
 )
-_RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav", b"AVI ": "video/x-msvideo"}
+"""Where the bytes of a medium say its type, and what they are."""
 
 
 def is_media(block: Mapping[str, Any]) -> bool:
@@ -146,17 +148,10 @@ def base64_kind(data: str) -> tuple[str | None, int]:
         return url["kind"], size
     text = data[url.end() if url else 0 :][:HEAD_CHARS].translate(_URL_SAFE)
     try:
-        return _magic(b64decode(text[: len(text) // 4 * 4])), size
+        head = b64decode(text[: len(text) // 4 * 4])
     except ValueError:
         return None, size
-
-
-def _magic(head: bytes) -> str | None:
-    if head[:4] == b"RIFF":
-        return _RIFF.get(head[8:12])
-    if head[4:8] == b"ftyp":
-        return "video/mp4"
-    return next((kind for magic, kind in _MAGIC if head.startswith(magic)), None)
+    return next((kind for place, magic, kind in _MAGIC if head.startswith(magic, place)), None), size
 
 
 def _family(block: Mapping[str, Any]) -> str | None:

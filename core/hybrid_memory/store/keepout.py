@@ -205,7 +205,7 @@ class KeepingOutLog(DelegatingLog):
                 clean = [replace(one, payload=with_words(one.kind, one.payload, known.masked)) for one in clean]
             upto = known.position if seen is None else min(seen, known.position)
             try:
-                return super().append(owner, clean, seen=upto)
+                return self._log.append(owner, clean, seen=upto)
             except OutdatedError:
                 newer = self._keeping.read(self._log, owner.owner)
                 if newer.position <= known.position or (seen is not None and newer.position > seen):

@@ -282,7 +282,7 @@ class RedactingLog(DelegatingLog):
 
     def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
         clean = [replace(draft, payload=redacted(draft.kind, draft.payload, self._kinds)) for draft in drafts]
-        return super().append(owner, clean, seen=seen)
+        return self._log.append(owner, clean, seen=seen)
 
 
 def redacted(kind: EventKind, payload: Mapping[str, Any], kinds: Sequence[str]) -> dict[str, Any]:
