@@ -50,13 +50,12 @@ class Statistics:
     @contextmanager
     def timed(self, kind: str) -> Iterator[None]:
         """Time the block as unscheduled work."""
-        began = time.perf_counter()
+        began, failed = time.perf_counter(), True
         try:
             yield
-        except BaseException:
-            self.ran(kind, time.perf_counter() - began, failed=True)
-            raise
-        self.ran(kind, time.perf_counter() - began)
+            failed = False
+        finally:
+            self.ran(kind, time.perf_counter() - began, failed=failed)
 
     def model_call(self, tokens: int = 0) -> None:
         """Count a call of a language model; tokens in and out together."""
@@ -79,7 +78,10 @@ class Statistics:
         """The current figures."""
         with self._lock:
             fields = {kind: {**vars(counts), "recent": list(counts.recent)} for kind, counts in self._kinds.items()}
-            caches = dict(self._caches)
+            caches = {
+                name: CacheStats(cache.size, cache.capacity, cache.hits, cache.misses)
+                for name, cache in self._caches.items()
+            }
             sums = (self._model_calls, self._tokens, self._batches, self._batched)
         kinds = {}
         for kind, stats in fields.items():  # outside the lock: nobody who records waits for the sorting
@@ -89,11 +91,7 @@ class Statistics:
                 f"p{percent}": values[(len(values) * percent - 1) // 100] for percent in (50, 95, 99) if values
             }
             kinds[kind] = KindStats(**stats, **quantiles)
-        return WorkStats(
-            kinds,
-            {name: CacheStats(cache.size, cache.capacity, cache.hits, cache.misses) for name, cache in caches.items()},
-            *sums,
-        )
+        return WorkStats(kinds, caches, *sums)
 
 
 class _Kind:
