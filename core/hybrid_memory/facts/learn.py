@@ -24,7 +24,7 @@ from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import stream
 from hybrid_memory.store.indexing import TextIndex, erase
-from hybrid_memory.store.projection import append_revision, erased_since, head, number_of, revision_id
+from hybrid_memory.store.projection import append_revision, erased_since, number_of, revision_id
 from hybrid_memory.store.services import Services
 
 _log = logging.getLogger(__name__)
@@ -165,7 +165,10 @@ async def _catch_up(
     until = None if wait is None else time.monotonic() + wait.total_seconds()
     number, cursors = await cursors_of(run, services, owner, state)
     while True:
-        after, seen = cursors.get(extractor.name, 0), state.head if state else await head(run, services, owner)
+        after, seen = (
+            cursors.get(extractor.name, 0),
+            state.head if state else await run.call(services.truth.head, owner),
+        )
         state = None
         turns = await run.call(services.truth.read, owner, after=after, kinds=(EventKind.MESSAGE,), limit=limit)
         if turns and until is not None and time.monotonic() > until:

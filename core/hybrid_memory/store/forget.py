@@ -23,7 +23,7 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import SAID, Erasure, holds, plain, stream, texts_of
 from hybrid_memory.store.indexing import TextIndex, erase
 from hybrid_memory.store.keepout import FORGOTTEN, digest_of, distinctive, keep, notes_of, term_of, unsaid, within
-from hybrid_memory.store.projection import head, projections
+from hybrid_memory.store.projection import projections
 from hybrid_memory.store.remember import drain
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present, retained
@@ -177,7 +177,7 @@ async def _destroy(run: Runner, services: Services, erasure: Erasure, *, dry_run
     """
     owner, erased = erasure.scope.owner, Counter[str]()
     for tries in count():
-        upto = await head(run, services, owner)
+        upto = await run.call(services.truth.head, owner)
         if erasure.everything:
             erasure.rewrite(await notes_of(run, services, owner), "kept-out notes")
         else:

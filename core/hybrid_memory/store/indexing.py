@@ -26,7 +26,6 @@ from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import LogState, Receipt
 from hybrid_memory.log.views import runs
-from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Span, traced
@@ -432,17 +431,22 @@ class TextIndex(Projection):
         if embedder is None:
             return 0
 
-        async def embed(texts: list[str]) -> Floats:
-            return await embedding(run, embedder.embed_documents, texts)
+        embed = partial(embedding, run, embedder.embed_documents)
 
-        put = put or index.put_vectors
+        def store(*vectors: Any) -> bool:
+            with self.storing:
+                if services.embedder is not embedder:  # replaced since they were made
+                    return False
+                (put or index.put_vectors)(*vectors)
+                return True
+
         while services.embedder is embedder:
             pending = fresh if 0 < len(fresh) < EMBED_BATCH else await run.call(index.pending, owner, EMBED_BATCH)
             if not pending:
                 break
             texts = await passages(pending, cleaning, embedder.name, embed)
             vectors = await vectors_of(run, index, embedder.name, texts, embed)
-            if await run.call(self._stored, services, embedder, put, *vectors):
+            if await run.call(store, *vectors):
                 count += len(pending)
             await self.go_on(run, services, owner)
             last = len(pending) < EMBED_BATCH
@@ -453,14 +457,6 @@ class TextIndex(Projection):
             if last:
                 break
         return count
-
-    def _stored(self, services: Services, embedder: Embedder, put: Callable[..., Any], *vectors: Any) -> bool:
-        """Put the vectors, unless the embedder was replaced since they were made."""
-        with self.storing:
-            if services.embedder is not embedder:
-                return False
-            put(*vectors)
-            return True
 
     async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
         size, unindexed = await run.call(services.index.size), 0

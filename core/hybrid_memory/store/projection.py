@@ -159,11 +159,6 @@ class FoldedProjection(Projection, Generic[S]):
         return known
 
 
-async def head(run: Runner, services: Services, owner: Scope) -> int:
-    """The owner's last position, to be read before the events that something is made from."""
-    return await run.call(services.truth.head, owner)
-
-
 async def erased_since(run: Runner, services: Services, owner: Scope, position: int) -> bool:
     """Whether events of the owner were erased after this position."""
     return bool(await run.call(services.truth.read, owner, after=position, kinds=(EventKind.ERASED,), limit=1))

@@ -191,9 +191,12 @@ def draft_of(services: Services, scope: Scope, message: Message) -> Draft:
 def stored(services: Services, message: Message) -> Message:
     """The message as stored in the log: redacted."""
     kinds = services.config.redaction.kinds
-    if not kinds:
-        return message
-    return Message(**redacted(EventKind.MESSAGE, _payload(message), kinds), id=message.id, at=message.at)
+    return changed(message, partial(redact, kinds=kinds)) if kinds else message
+
+
+def changed(message: Message, change: Callable[[str], str]) -> Message:
+    """The message with this change of every text that has words."""
+    return Message(**with_words(EventKind.MESSAGE, _payload(message), change), id=message.id, at=message.at)
 
 
 def stored_text(services: Services, text: str) -> str:
@@ -278,16 +281,11 @@ class RedactingLog(DelegatingLog):
 
     def __init__(self, log: EventLog, kinds: Sequence[str]) -> None:
         super().__init__(log)
-        self._kinds = kinds
+        self._redact = partial(redact, kinds=kinds)
 
     def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
-        clean = [replace(draft, payload=redacted(draft.kind, draft.payload, self._kinds)) for draft in drafts]
+        clean = [replace(draft, payload=with_words(draft.kind, draft.payload, self._redact)) for draft in drafts]
         return self._log.append(owner, clean, seen=seen)
-
-
-def redacted(kind: EventKind, payload: Mapping[str, Any], kinds: Sequence[str]) -> dict[str, Any]:
-    """The payload of such an event, redacted wherever it has words."""
-    return with_words(kind, payload, partial(redact, kinds=kinds))
 
 
 def with_words(kind: EventKind, payload: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
