@@ -23,8 +23,8 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import stream
-from hybrid_memory.store.indexing import TextIndex, erase
-from hybrid_memory.store.projection import append_revision, erased_since, number_of, revision_id
+from hybrid_memory.store.indexing import TextIndex
+from hybrid_memory.store.projection import append_revision, number_of, revision_id
 from hybrid_memory.store.services import Services
 
 _log = logging.getLogger(__name__)
@@ -129,7 +129,7 @@ async def unlearn(run: Runner, services: Services, owner: Scope) -> None:
         if event.payload["by"] not in {SETTLED, *kept}
     ]
     if gone:
-        await erase(run, services, owner, gone, {})
+        await services.state(TextIndex).erase(run, services, owner, gone)
     return None
 
 
@@ -188,7 +188,7 @@ async def _catch_up(
                 number, cursors = number + 1, payload["cursors"]
                 break
             number, cursors = await cursors_of(run, services, owner)
-            if await erased_since(run, services, owner, seen):
+            if await run.call(services.truth.read, owner, after=seen, kinds=(EventKind.ERASED,), limit=1):
                 break  # perhaps what these claims were read from
         if written:
             count, done = count + len(claims), done + len(turns)

@@ -21,7 +21,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import SAID, Erasure, holds, plain, stream, texts_of
-from hybrid_memory.store.indexing import TextIndex, erase
+from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.keepout import FORGOTTEN, digest_of, distinctive, keep, notes_of, term_of, unsaid, within
 from hybrid_memory.store.projection import projections
 from hybrid_memory.store.remember import drain
@@ -193,7 +193,8 @@ async def _destroy(run: Runner, services: Services, erasure: Erasure, *, dry_run
             said = () if erasure.everything else (turn for turn in erasure.turns if turn.kind is EventKind.MESSAGE)
             digests = [digest_of(owner, one.id, one.payload) for one in said if one.message.event != PRESSURE]
             note = {FORGOTTEN: digests} if digests else {}
-            erased["records"] += await erase(run, services, owner, erasure.gone, erasure.rewritten, seen=seen, **note)
+            gone, rewritten, index = erasure.gone, erasure.rewritten, services.state(TextIndex)
+            erased["records"] += await index.erase(run, services, owner, gone, rewritten, seen=seen, **note)
         except OutdatedError:
             continue
         if tries != TRIES:  # then once more, for what came before it

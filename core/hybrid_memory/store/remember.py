@@ -76,7 +76,11 @@ async def remember(
         await drain(run, present(services))
         appended = await _append(run, services, scope, drafts, messages) if drafts else []
     except StoreUnavailableError as error:
-        return await put_aside(run, services, scope.owner, drafts, error)
+        if services.outbox is None:
+            raise
+        _log.warning("%s; the messages are in the outbox", error)
+        waiting = tuple(event.id for event in await run.call(services.outbox.append, scope.owner, drafts))
+        return Receipt(ids=waiting, waiting=waiting)
     there = {one.id for one in appended}
     left_out = tuple(name for name in ids if name not in there)
     return replace(receipt_of(appended[: len(ids) - len(left_out)]), ids=ids, forgotten=left_out)
@@ -207,17 +211,6 @@ def stored_text(services: Services, text: str) -> str:
 
 def _payload(message: Message) -> dict[str, Any]:
     return message.model_dump(mode="json", exclude_defaults=True, exclude={"id", "at"})
-
-
-async def put_aside(
-    run: Runner, services: Services, owner: Scope, drafts: Sequence[Draft], failure: Exception
-) -> Receipt:
-    """Append the drafts to the outbox; raises the failure if there is none."""
-    if services.outbox is None:
-        raise failure
-    _log.warning("%s; the messages are in the outbox", failure)
-    appended = await run.call(services.outbox.append, owner, drafts)
-    return Receipt(ids=tuple(event.id for event in appended), waiting=tuple(event.id for event in appended))
 
 
 async def drain(run: Runner, services: Services) -> int:
