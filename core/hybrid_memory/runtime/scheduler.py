@@ -79,7 +79,8 @@ class Scheduler:
                 raise MemoryClosedError
             self.statistics.count(task.kind, queued=1)
             if task.deadline is not None:
-                job.expiry = self._timer.later(job.expires - job.since, partial(self._cancelled, job, late=True))
+                seconds = task.deadline.total_seconds()
+                job.expiry = self._timer.later(seconds, partial(self._cancelled, job, late=True))
             self._queue.put(job)
             self._wake()
         return job
@@ -89,23 +90,12 @@ class Scheduler:
 
         Each interval is shortened or lengthened by up to a tenth.
         """
-        seconds, context = positive_seconds("interval", interval), contextvars.copy_context()
+        seconds = positive_seconds("interval", interval)
+        run = partial(contextvars.copy_context().run, self._start, task)
 
         def plan() -> None:
-            self._timer.later(seconds * random.uniform(1 - JITTER, 1 + JITTER), begin)  # noqa: S311 - no secret
-
-        def begin() -> None:
-            try:
-                job = context.run(self._start, task)
-            except BaseException:
-                plan()
-                raise
-            if job is not None:
-                job.add_done_callback(ended)
-
-        def ended(job: AnyJob | Any) -> None:
-            _log_failure(job)
-            plan()
+            wait = seconds * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - no secret
+            self._timer.later(wait, partial(self._begin, run, plan))
 
         plan()
 
@@ -126,24 +116,29 @@ class Scheduler:
             waits = key in self._active
             self._active[key] = run if waits else None
         if not waits:
-            self._begin(key, run)
+            self._begin(run, partial(self._once_more, key))
 
-    def _begin(self, key: Hashable, run: Run) -> None:
+    def _once_more(self, key: Hashable) -> None:
+        with self._lock:
+            run = self._active.pop(key)
+            if run is not None:
+                self._active[key] = None
+        if run is not None:
+            self._begin(run, partial(self._once_more, key))
+
+    def _begin(self, run: Run, then: Callable[[], None]) -> None:
+        """Queue a task; call ``then`` when it has ended, or if it could not be queued."""
+
         def ended(job: AnyJob | Any) -> None:
             _log_failure(job)
-            with self._lock:
-                again = self._active.pop(key)
-                if again is not None:
-                    self._active[key] = None
-            if again is not None:
-                self._begin(key, again)
+            then()
 
         job = None
         try:
             job = run()
         finally:
             if job is None:
-                self._active.pop(key, None)
+                then()
         if job is not None:
             job.add_done_callback(ended)
 
@@ -158,7 +153,8 @@ class Scheduler:
         for job in jobs:
             job.cancel()
         # Waited for by the real clock, whatever the tasks go by; each of them, even if one hangs.
-        ended = [self._timer.join(until), *(joined(worker.thread, until) for worker in self._workers)]
+        threads = [self._timer.thread, *(worker.thread for worker in self._workers)]
+        ended = [joined(thread, until) for thread in threads if thread is not None]
         return all(ended)
 
     def _start(self, task: Task[Any]) -> AnyJob | None:
@@ -284,7 +280,7 @@ class Timer:
         self._heap: list[Planned] = []
         self._numbers = count()
         self._changed = Condition()
-        self._thread: threading.Thread | None = None
+        self.thread: threading.Thread | None = None
         self._closed = False
 
     def later(self, seconds: float, action: Callable[[], object]) -> Planned | None:
@@ -294,9 +290,9 @@ class Timer:
                 return None
             planned: Planned = [self._clock() + seconds, next(self._numbers), action]
             heapq.heappush(self._heap, planned)
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._run, name="hybrid-memory-timer", daemon=True)
-                self._thread.start()
+            if self.thread is None or not self.thread.is_alive():
+                self.thread = threading.Thread(target=self._run, name="hybrid-memory-timer", daemon=True)
+                self.thread.start()
             self._changed.notify_all()
             return planned
 
@@ -312,10 +308,6 @@ class Timer:
             self._closed = True
             self._heap.clear()
             self._changed.notify_all()
-
-    def join(self, until: float | None = None) -> bool:
-        """Wait for the running action to end; returns whether it did."""
-        return self._thread is None or joined(self._thread, until)
 
     def _run(self) -> None:
         while True:

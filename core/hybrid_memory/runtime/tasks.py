@@ -127,7 +127,7 @@ class Job(Future[T]):
     Cancelling it, or the asyncio task that awaits it, cancels a task that has not started. A started task continues.
 
     Attributes:
-        task: the task; since: when it was queued; expires: its deadline, both on the scheduler's clock.
+        task: the task; expires: its deadline, on the scheduler's clock.
         expiry: the timer of its deadline.
     """
 
@@ -135,7 +135,6 @@ class Job(Future[T]):
         super().__init__()
         self._condition = Condition()  # so that it stays usable if a thread that waits for it is interrupted
         self.task = task
-        self.since = now
         self.expires = float("inf") if task.deadline is None else now + task.deadline.total_seconds()
         self.expiry: Planned | None = None
         self._context = contextvars.copy_context()

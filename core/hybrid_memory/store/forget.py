@@ -33,9 +33,6 @@ from hybrid_memory.validation import check_span, shown
 SHOWN_CHARS = 200
 """How much of a turn a dry run shows."""
 
-NAMED = 500
-"""Ids looked up at once."""
-
 ROUND = 10_000
 """Turns destroyed in one transaction; more take several, and the call can be repeated after a crash."""
 
@@ -303,9 +300,8 @@ async def _named(run: Runner, services: Services, scope: Scope, ids: Any) -> lis
         found[name] = await run.call(services.truth.read, scope.owner, after=place - 1, upto=place)
     for where in dict.fromkeys((scope, scope.owner)):  # an id without a session is searched everywhere
         left = [name for name in dict.fromkeys(names) if name not in found]
-        for start in range(0, len(left), NAMED):
-            for event in await run.call(services.truth.get, where, left[start : start + NAMED]):
-                found.setdefault(event.id, []).append(event)
+        for event in await run.call(services.truth.get, where, left) if left else ():
+            found.setdefault(event.id, []).append(event)
     found = {name: [event for event in events if event.kind in SAID] for name, events in found.items()}
     for name in names:
         if not found.get(name):

@@ -255,9 +255,8 @@ async def _give(run: Runner, services: Services, event: Event, seen: int) -> Non
         await run.call(services.truth.append, event.scope.owner, [renamed], seen=seen)
 
 
-_SAID = ("content", "name", "metadata", "tool_calls", "extra")
 _TEXTS = {
-    EventKind.MESSAGE: _SAID,
+    EventKind.MESSAGE: ("content", "name", "metadata", "tool_calls", "extra"),
     EventKind.PAYLOAD: ("text",),
     EventKind.RECALLED: ("query", "text"),
     EventKind.ITEM: ("value", "text"),
