@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -75,37 +74,10 @@ def digest_media(block: Mapping[str, Any], hint: str = "") -> str:
 
 
 def standard_media(block: Mapping[str, Any]) -> dict[str, Any]:
-    """The block in the form that LangChain calls standard; a link as it is."""
-    media = media_of(block)
-    if media is None:
-        return dict(block)
-    kind = media.kind if media.kind in _SENSES else "file"
-    more = {"mime_type": media.type if "/" in media.type else "", "filename": media.name}
-    return {"type": kind, "base64": b64encode(media.data).decode(), **{key: text for key, text in more.items() if text}}
-
-
-@dataclass(frozen=True, slots=True)
-class Media:
-    """The content of a media block.
-
-    Attributes:
-        kind: ``image``, ``audio``, ``video``, ``file`` or ``document``; empty if unknown.
-        type: the media type, such as ``image/png``; the kind if the type is unknown.
-        data: the bytes; not empty.
-        name: the file name in the block.
-    """
-
-    kind: str
-    type: str
-    data: bytes
-    name: str = ""
-
-
-def media_of(block: Mapping[str, Any]) -> Media | None:
-    """The bytes in a media block; None for other blocks, links, and data that cannot be decoded."""
+    """The block in the form that LangChain calls standard; a link, or data that cannot be decoded, as it is."""
     family, (data, _) = _family(block), _carried(block)
     if family is None or data is None:
-        return None
+        return dict(block)
     url = _DATA_URL.match(data)  # or base64 text, in either alphabet, with or without padding
     body = data[url.end() :] if url else data
     try:
@@ -115,12 +87,13 @@ def media_of(block: Mapping[str, Any]) -> Media | None:
             body = body.translate(_URL_SAFE)
             content = b64decode(body + "=" * (-len(body) % 4), validate=True)
     except ValueError:
-        return None
+        return dict(block)
     if not content:
-        return None
+        return dict(block)
     found = _declared(block, family) or base64_kind(data)[0] or family
-    kind = next((one for one in (family, found.partition("/")[0]) if one in _SENSES), family)
-    return Media(kind, found, content, _name(block))
+    kind = next((one for one in (family, found.partition("/")[0]) if one in _SENSES), "file")
+    more = {"mime_type": found if "/" in found else "", "filename": _name(block)}
+    return {"type": kind, "base64": b64encode(content).decode(), **{key: text for key, text in more.items() if text}}
 
 
 def _carried(block: Mapping[str, Any]) -> tuple[str | None, str | None]:

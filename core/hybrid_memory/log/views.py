@@ -151,13 +151,11 @@ class VisibleLog(DelegatingLog):
         found: list[Event] = []
         first, last, batch = wanted.after + 1, MAX_POSITION if wanted.upto is None else wanted.upto, wanted.limit
         while first <= last and len(found) < wanted.limit:
-            row = bisect_right(self._hidden, (last if wanted.newest else first, MAX_POSITION)) - 1
-            begin, end = self._hidden[row] if row >= 0 else (0, 0)
-            if wanted.newest and last <= end:  # skipped, as a rollback may hide much
-                last = begin - 1
-                continue
-            if not wanted.newest and first <= end:
-                first = end + 1
+            edge = last if wanted.newest else first
+            row = bisect_right(self._hidden, (edge, MAX_POSITION)) - 1
+            if row >= 0 and edge <= self._hidden[row][1]:  # skipped, as a rollback may hide much
+                begin, end = self._hidden[row]
+                first, last = (first, begin - 1) if wanted.newest else (end + 1, last)
                 continue
             part = self._log.read(scope, **replace(wanted, after=first - 1, upto=last, limit=batch).asked())
             kept = [event for event in part if visible(event.position, self._hidden)]
