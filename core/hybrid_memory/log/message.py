@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, ClassVar, Self
@@ -142,11 +143,9 @@ class ToolCall(CheckedModel):
             return value
         arguments = value["function"].get("arguments", {})
         if isinstance(arguments, str):
-            try:
+            with suppress(ValueError):
                 parsed = json.loads(arguments)
-            except ValueError:
-                parsed = arguments
-            arguments = parsed if isinstance(parsed, dict) else arguments
+                arguments = parsed if isinstance(parsed, dict) else arguments
         return {"id": value.get("id"), "name": value["function"].get("name"), "arguments": arguments}
 
     def as_openai(self) -> dict[str, Any]:
