@@ -214,10 +214,6 @@ fields = st.fixed_dictionaries(
 )
 
 
-def nothing() -> None:
-    """Work that is not done here."""
-
-
 def never(job: Job[Any]) -> None:
     raise AssertionError("nothing is cancelled here")
 
@@ -271,7 +267,7 @@ def test_cancelling_and_blocked_kinds_follow_the_rule_too(steps: list[tuple[str,
     queue, model = PriorityQueue(), Model()
     for step, argument in steps:
         if step == "put":
-            job: Job[Any] = Job(Task(nothing, **argument), 0, never)
+            job: Job[Any] = Job(Task(int, **argument), 0, never)
             queue.put(job)
             model.put(job)
         elif step == "take":

@@ -67,12 +67,9 @@ def of_tool(name: str | None) -> Origin:
 
 def spoken(speaker: str, origin: Origin) -> str:
     """The speaker, with the origin if it is unexpected: ``fetch_page (web)``."""
-    if origin == speaker or (origin in _EXPECTED and (origin, speaker) != (Origin.ASSISTANT, Role.USER)):
+    if origin == speaker or origin in INSTRUCTING or (origin is Origin.ASSISTANT and speaker != Role.USER):
         return speaker  # a note of the model in the user's role is no word of the user
     return f"{speaker} ({origin})".strip()
-
-
-_EXPECTED = frozenset((Origin.OPERATOR, Origin.USER, Origin.ASSISTANT))
 
 
 RESERVED = "hybrid-memory:"
