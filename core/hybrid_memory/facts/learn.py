@@ -165,10 +165,8 @@ async def _catch_up(
     until = None if wait is None else time.monotonic() + wait.total_seconds()
     number, cursors = await cursors_of(run, services, owner, state)
     while True:
-        after, seen = (
-            cursors.get(extractor.name, 0),
-            state.head if state else await run.call(services.truth.head, owner),
-        )
+        after = cursors.get(extractor.name, 0)
+        seen = state.head if state else await run.call(services.truth.head, owner)
         state = None
         turns = await run.call(services.truth.read, owner, after=after, kinds=(EventKind.MESSAGE,), limit=limit)
         if turns and until is not None and time.monotonic() > until:

@@ -44,7 +44,7 @@ _MAGIC = (
     *((0, b"\x1f\x8b", "application/gzip"), (0, b"ID3", "audio/mpeg"), (0, b"OggS", "audio/ogg")),
     *((0, b"fLaC", "audio/flac"), (0, b"BM", "image/bmp")),
 )
-"""Where the bytes of a medium say its type, and what they are."""
+"""Where a medium of a type has which bytes."""
 
 
 def is_media(block: Mapping[str, Any]) -> bool:

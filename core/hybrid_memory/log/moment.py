@@ -110,10 +110,10 @@ class MomentLog(DelegatingLog):
             return self._log.heads(scope)
         return {scope.owner: state.head} if state.head else {}
 
-    def append(self, owner: Scope, *drafts: Any, **more: Any) -> list[Appended]:
+    def append(self, owner: Scope, *args: Any, **kwargs: Any) -> list[Appended]:
         self._states.pop(owner.owner, None)
-        return self._log.append(owner, *drafts, **more)
+        return self._log.append(owner, *args, **kwargs)
 
-    def erase(self, owner: Scope, *which: Any, **more: Any) -> Appended:
+    def erase(self, owner: Scope, *args: Any, **kwargs: Any) -> Appended:
         self._states.pop(owner.owner, None)
-        return self._log.erase(owner, *which, **more)
+        return self._log.erase(owner, *args, **kwargs)

@@ -36,7 +36,7 @@ class Statistics:
 
     def ended(self, kind: str, seconds: float, *, failed: bool = False, late: bool = False) -> None:
         """Count a started task that ended after this many seconds; late means after its deadline."""
-        self.ran(kind, seconds, failed=failed)
+        self.ran(kind, seconds, failed=failed)  # first: otherwise it would neither run nor have ended for a moment
         self.count(kind, running=-1, missed=int(late))
 
     def ran(self, kind: str, seconds: float, *, failed: bool = False) -> None:
