@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, Scope, ScopedMemory, open_memory
+from hybrid_memory import Block, Event, EventKind, HybridMemory, MemoryConfig, Scope, ScopedMemory, open_memory
 from hybrid_memory.context import compact
 from hybrid_memory.context.queue import QueueState
 from hybrid_memory.errors import InvalidInputError
@@ -35,8 +35,6 @@ START = datetime(2024, 5, 1, 9, tzinfo=UTC)
 CANARY = "zirconquokka"
 CANARIES = (CANARY, "锆石短尾袋鼠")
 FORMS = (*CANARIES, CANARY.upper())
-
-
 NOW = START + timedelta(days=60)
 
 
@@ -116,6 +114,12 @@ def test_a_user_is_forgotten_everywhere(memory: HybridMemory, alice: ScopedMemor
     assert planned.erased["turns"] == face(memory).forget(user="alice").erased["turns"]
     assert holding(tmp_path, FORMS) == []
     assert texts(team.history()) == ["Bob was here."]
+
+
+def test_a_user_who_never_spoke_is_forgotten_too(alice: ScopedMemory, face: Face) -> None:
+    alice.blocks(begin=[Block("plan", CANARY)])
+    assert face(alice).forget(user="alice").erased == {"block events": 1}
+    assert not alice.blocks()
 
 
 def test_the_next_turn_is_no_longer_found_by_what_it_answered(memory: HybridMemory, alice: ScopedMemory) -> None:
@@ -320,7 +324,7 @@ class Counted(DelegatingLog):
     most = 0
 
     def read(self, scope: Scope, **which: Any) -> list[Event]:
-        events = super().read(scope, **which)
+        events: list[Event] = super().read(scope, **which)
         self.seen += len(events)
         self.most = max(self.most, len(events))
         return events

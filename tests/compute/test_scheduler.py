@@ -214,10 +214,6 @@ fields = st.fixed_dictionaries(
 )
 
 
-def nothing() -> None:
-    """Work that is not done here."""
-
-
 def never(job: Job[Any]) -> None:
     raise AssertionError("nothing is cancelled here")
 
@@ -271,7 +267,7 @@ def test_cancelling_and_blocked_kinds_follow_the_rule_too(steps: list[tuple[str,
     queue, model = PriorityQueue(), Model()
     for step, argument in steps:
         if step == "put":
-            job: Job[Any] = Job(Task(nothing, **argument), 0, never)
+            job: Job[Any] = Job(Task(int, **argument), 0, never)
             queue.put(job)
             model.put(job)
         elif step == "take":
@@ -359,7 +355,7 @@ def test_asked_for_often_a_task_is_done_once_after_the_last_time(make: Make, clo
     wait_until(lambda: done == [(4, "user 4")])
     clock.advance(9)
     wait_until(lambda: done == [(4, "user 4"), "other"])
-    wait_until(lambda: not scheduler._debounced._planned and not scheduler._debounced._active)
+    wait_until(lambda: not scheduler._pausing and not scheduler._active)
 
 
 def test_asked_for_while_it_runs_it_is_done_once_more_and_never_twice_at_a_time(make: Make, clock: Clock) -> None:
@@ -378,7 +374,7 @@ def test_asked_for_while_it_runs_it_is_done_once_more_and_never_twice_at_a_time(
     for number in (2, 3):
         ask(number)
         clock.advance(1)
-        wait_until(lambda: scheduler._debounced._waiting and not scheduler._debounced._planned)
+        wait_until(lambda: scheduler._active.get("a") and not scheduler._pausing)
     assert begun == [1]
     go.release()
     wait_until(lambda: begun == [1, 3])

@@ -23,7 +23,7 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import Erasure
-from hybrid_memory.store.projection import Projection, append_revision, head, number_of, revision_id
+from hybrid_memory.store.projection import Projection, append_revision, number_of, revision_id
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, at_positions, in_view, placed, present
 
@@ -173,7 +173,7 @@ async def load(run: Runner, services: Services, scope: Scope, state: LogState | 
 
     ``state`` is that of the owner's log with the kinds `STATES`, if it was read before anything else.
     """
-    seen = await head(run, services, scope) if state is None else state.head
+    seen = await run.call(services.truth.head, scope) if state is None else state.head
     view = await in_view(run, services, scope)
     compacted = state is None or bool(state.newest(STATES)[0])
     before = await state_of(run, view, scope) if compacted else QueueState()

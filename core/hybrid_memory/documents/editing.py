@@ -31,7 +31,6 @@ from hybrid_memory.log.port import Draft, LogState
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.keepout import kept_out
-from hybrid_memory.store.projection import head
 from hybrid_memory.store.remember import draft_of, forgotten, stored_text
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
@@ -113,7 +112,7 @@ async def changed(
     """
     services, scope = present(owned.services), owned.scope
     for _ in range(RACES):
-        seen = await head(run, services, scope)
+        seen = await run.call(services.truth.head, scope)
         # What a rollback hides keeps its number. Read first: what others write from here on then takes the id.
         everything = await services.state(DocumentsProjection).read(run, services, scope)
         kept = await current_documents(run, owned)

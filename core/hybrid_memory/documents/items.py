@@ -26,7 +26,7 @@ from hybrid_memory.recall.recall import recall
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import Erasure
-from hybrid_memory.store.indexing import erase
+from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.projection import FoldedProjection
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import view_of
@@ -281,7 +281,8 @@ async def batch(run: Runner, services: Services, owner: Scope, operations: Seque
     cleans = (due and kept.soiled) or any(put.value is None for put in puts)
     if cleans or len(kept.dead) >= max(REPLACED, len(kept.items) // 10):
         dead = (await services.state(ItemsProjection).read(run, services, owner)).dead
-        await erase(run, services, owner, dead, scrub="now" if cleans and due else "later")
+        scrub = "now" if cleans and due else "later"
+        await services.state(TextIndex).erase(run, services, owner, dead, scrub=scrub)
     return results
 
 

@@ -25,7 +25,7 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import Erasure
-from hybrid_memory.store.projection import Newest, Projection, head
+from hybrid_memory.store.projection import Newest, Projection
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, in_view, present
 from hybrid_memory.text.tokenize import plain_terms
@@ -288,7 +288,7 @@ async def settle(
         raise InvalidInputError(f"give a fact from facts(), got {shown(fact)}")
     if value is not None and (reject or normalised(value) in NOT_SAID or normalised(value) == normalised(fact.value)):
         raise InvalidInputError(f"give another value or reject=True, not both; got {shown(value)} for {fact!r}")
-    seen = await head(run, services, scope)
+    seen = await run.call(services.truth.head, scope)
     by_id = {each.id: each for each in await facts(run, present(services), scope, history=True)}
     if fact.id not in by_id or not fact.positions:
         raise InvalidInputError(f"{scope.owner} has no such fact: {fact!r}")

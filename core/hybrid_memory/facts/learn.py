@@ -23,8 +23,8 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import stream
-from hybrid_memory.store.indexing import TextIndex, erase
-from hybrid_memory.store.projection import append_revision, erased_since, head, number_of, revision_id
+from hybrid_memory.store.indexing import TextIndex
+from hybrid_memory.store.projection import append_revision, number_of, revision_id
 from hybrid_memory.store.services import Services
 
 _log = logging.getLogger(__name__)
@@ -126,7 +126,7 @@ async def unlearn(run: Runner, services: Services, owner: Scope) -> None:
         if event.payload["by"] not in {SETTLED, *kept}
     ]
     if gone:
-        await erase(run, services, owner, gone, {})
+        await services.state(TextIndex).erase(run, services, owner, gone)
     return None
 
 
@@ -162,7 +162,8 @@ async def _catch_up(
     until = None if wait is None else time.monotonic() + wait.total_seconds()
     number, cursors = await cursors_of(run, services, owner, state)
     while True:
-        after, seen = cursors.get(extractor.name, 0), state.head if state else await head(run, services, owner)
+        after = cursors.get(extractor.name, 0)
+        seen = state.head if state else await run.call(services.truth.head, owner)
         state = None
         turns = await run.call(services.truth.read, owner, after=after, kinds=(EventKind.MESSAGE,), limit=limit)
         if not turns:
@@ -178,7 +179,7 @@ async def _catch_up(
             marker = services.draft(EventKind.LEARNED, payload, id=revision_id("learned", number + 1))
             if await append_revision(run, services, owner, marker, [*claims, marker], seen=seen) is None:
                 number, cursors = await cursors_of(run, services, owner)
-                if await erased_since(run, services, owner, seen):
+                if await run.call(services.truth.read, owner, after=seen, kinds=(EventKind.ERASED,), limit=1):
                     break  # perhaps what these claims were read from
                 continue
             number, cursors = number + 1, payload["cursors"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -39,11 +38,13 @@ _LINK_KEYS = ("url", "file_uri", "file_id", "path", "file_path")
 _UNITS = (("MB", 1, 1_000_000), ("kB", 0, 1_000), ("bytes", 0, 0))
 _CAPTION_KEYS = ("caption", "alt", "transcript", "revised_prompt")
 _MAGIC = (
-    *((b"\x89PNG", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"), (b"%PDF", "application/pdf")),
-    *((b"PK\x03\x04", "application/zip"), (b"\x1f\x8b", "application/gzip"), (b"ID3", "audio/mpeg")),
-    *((b"OggS", "audio/ogg"), (b"fLaC", "audio/flac"), (b"BM", "image/bmp")),
+    *((8, b"WEBP", "image/webp"), (8, b"WAVE", "audio/wav"), (8, b"AVI ", "video/x-msvideo")),
+    *((4, b"ftyp", "video/mp4"), (0, b"\x89PNG", "image/png"), (0, b"\xff\xd8\xff", "image/jpeg")),
+    *((0, b"GIF8", "image/gif"), (0, b"%PDF", "application/pdf"), (0, b"PK\x03\x04", "application/zip")),
+    *((0, b"\x1f\x8b", "application/gzip"), (0, b"ID3", "audio/mpeg"), (0, b"OggS", "audio/ogg")),
+    *((0, b"fLaC", "audio/flac"), (0, b"BM", "image/bmp")),
 )
-_RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav", b"AVI ": "video/x-msvideo"}
+"""Where a medium of a type has which bytes."""
 
 
 def is_media(block: Mapping[str, Any]) -> bool:
@@ -73,37 +74,10 @@ def digest_media(block: Mapping[str, Any], hint: str = "") -> str:
 
 
 def standard_media(block: Mapping[str, Any]) -> dict[str, Any]:
-    """The block in the form that LangChain calls standard; a link as it is."""
-    media = media_of(block)
-    if media is None:
-        return dict(block)
-    kind = media.kind if media.kind in _SENSES else "file"
-    more = {"mime_type": media.type if "/" in media.type else "", "filename": media.name}
-    return {"type": kind, "base64": b64encode(media.data).decode(), **{key: text for key, text in more.items() if text}}
-
-
-@dataclass(frozen=True, slots=True)
-class Media:
-    """The content of a media block.
-
-    Attributes:
-        kind: ``image``, ``audio``, ``video``, ``file`` or ``document``; empty if unknown.
-        type: the media type, such as ``image/png``; the kind if the type is unknown.
-        data: the bytes; not empty.
-        name: the file name in the block.
-    """
-
-    kind: str
-    type: str
-    data: bytes
-    name: str = ""
-
-
-def media_of(block: Mapping[str, Any]) -> Media | None:
-    """The bytes in a media block; None for other blocks, links, and data that cannot be decoded."""
+    """The block in the form that LangChain calls standard; a link, or data that cannot be decoded, as it is."""
     family, (data, _) = _family(block), _carried(block)
     if family is None or data is None:
-        return None
+        return dict(block)
     url = _DATA_URL.match(data)  # or base64 text, in either alphabet, with or without padding
     body = data[url.end() :] if url else data
     try:
@@ -113,12 +87,13 @@ def media_of(block: Mapping[str, Any]) -> Media | None:
             body = body.translate(_URL_SAFE)
             content = b64decode(body + "=" * (-len(body) % 4), validate=True)
     except ValueError:
-        return None
+        return dict(block)
     if not content:
-        return None
+        return dict(block)
     found = _declared(block, family) or base64_kind(data)[0] or family
-    kind = next((one for one in (family, found.partition("/")[0]) if one in _SENSES), family)
-    return Media(kind, found, content, _name(block))
+    kind = next((one for one in (family, found.partition("/")[0]) if one in _SENSES), "file")
+    more = {"mime_type": found if "/" in found else "", "filename": _name(block)}
+    return {"type": kind, "base64": b64encode(content).decode(), **{key: text for key, text in more.items() if text}}
 
 
 def _carried(block: Mapping[str, Any]) -> tuple[str | None, str | None]:
@@ -146,17 +121,10 @@ def base64_kind(data: str) -> tuple[str | None, int]:
         return url["kind"], size
     text = data[url.end() if url else 0 :][:HEAD_CHARS].translate(_URL_SAFE)
     try:
-        return _magic(b64decode(text[: len(text) // 4 * 4])), size
+        head = b64decode(text[: len(text) // 4 * 4])
     except ValueError:
         return None, size
-
-
-def _magic(head: bytes) -> str | None:
-    if head[:4] == b"RIFF":
-        return _RIFF.get(head[8:12])
-    if head[4:8] == b"ftyp":
-        return "video/mp4"
-    return next((kind for magic, kind in _MAGIC if head.startswith(magic)), None)
+    return next((kind for place, magic, kind in _MAGIC if head.startswith(magic, place)), None), size
 
 
 def _family(block: Mapping[str, Any]) -> str | None:

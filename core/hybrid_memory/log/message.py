@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, ClassVar, Self
@@ -66,12 +67,9 @@ def of_tool(name: str | None) -> Origin:
 
 def spoken(speaker: str, origin: Origin) -> str:
     """The speaker, with the origin if it is unexpected: ``fetch_page (web)``."""
-    if origin == speaker or (origin in _EXPECTED and (origin, speaker) != (Origin.ASSISTANT, Role.USER)):
+    if origin == speaker or origin in INSTRUCTING or (origin is Origin.ASSISTANT and speaker != Role.USER):
         return speaker  # a note of the model in the user's role is no word of the user
     return f"{speaker} ({origin})".strip()
-
-
-_EXPECTED = frozenset((Origin.OPERATOR, Origin.USER, Origin.ASSISTANT))
 
 
 RESERVED = "hybrid-memory:"
@@ -142,11 +140,9 @@ class ToolCall(CheckedModel):
             return value
         arguments = value["function"].get("arguments", {})
         if isinstance(arguments, str):
-            try:
+            with suppress(ValueError):
                 parsed = json.loads(arguments)
-            except ValueError:
-                parsed = arguments
-            arguments = parsed if isinstance(parsed, dict) else arguments
+                arguments = parsed if isinstance(parsed, dict) else arguments
         return {"id": value.get("id"), "name": value["function"].get("name"), "arguments": arguments}
 
     def as_openai(self) -> dict[str, Any]:

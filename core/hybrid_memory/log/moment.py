@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Unpack
+from typing import Any, Unpack
 
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import Appended, Draft, EventLog, LogState, Payloads, Reading, Selection
+from hybrid_memory.log.port import Appended, EventLog, LogState, Reading, Selection
 from hybrid_memory.log.views import DelegatingLog
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.scope import Scope
@@ -49,15 +49,12 @@ class Tail:
         """
         start = newest[0].position - 1 if len(newest) >= NEWEST else max(self.head - 1, 0)
         newest = [event for event in newest if event.position <= head]
-        last = self.events[-1:]
-        goes_on = bool(last) and [(event.position, event.mark) for event in newest[:1]] == [
-            (event.position, event.mark) for event in last
-        ]
-        if goes_on and all(event.kind is not EventKind.ERASED for event in newest[1:]):
+        follows = bool(newest) and newest[:1] == list(self.events[-1:])
+        if follows and all(event.kind is not EventKind.ERASED for event in newest[1:]):
             events = [*self.events, *newest[1:]]
-            dropped = len(events) - KEPT
-            after = events[dropped - 1].position if dropped > 0 else self.after
-            return Tail(after, events[max(dropped, 0) :], self.reads)
+            dropped = max(len(events) - KEPT, 0)
+            after = events[dropped - 1].position if dropped else self.after
+            return Tail(after, events[dropped:], self.reads)
         return Tail(start, newest)
 
     def read(self, session: str | None, which: Selection) -> list[Event] | None:
@@ -113,12 +110,10 @@ class MomentLog(DelegatingLog):
             return self._log.heads(scope)
         return {scope.owner: state.head} if state.head else {}
 
-    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
+    def append(self, owner: Scope, *args: Any, **kwargs: Any) -> list[Appended]:
         self._states.pop(owner.owner, None)
-        return self._log.append(owner, drafts, seen=seen)
+        return self._log.append(owner, *args, **kwargs)
 
-    def erase(
-        self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
-    ) -> Appended:
+    def erase(self, owner: Scope, *args: Any, **kwargs: Any) -> Appended:
         self._states.pop(owner.owner, None)
-        return self._log.erase(owner, positions, rewritten, note, seen=seen)
+        return self._log.erase(owner, *args, **kwargs)

@@ -319,10 +319,8 @@ class Receipt:
     kept_out: int = 0
 
     def __repr__(self) -> str:
-        names = ("duplicates", "forgotten", "waiting")
-        lists = {name: getattr(self, name) for name in names}
         counts = {
-            **{name: len(ids) for name, ids in lists.items()},
+            **{name: len(getattr(self, name)) for name in ("duplicates", "forgotten", "waiting")},
             **{name: getattr(self, name) for name in ("indexed", "embedded", "compacted", "learned", "archived")},
             "kept out": self.kept_out,
             **{f"erased {name}": count for name, count in self.erased.items()},

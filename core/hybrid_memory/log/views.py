@@ -17,53 +17,20 @@ from hybrid_memory.log.port import Appended, Archive, Draft, EventLog, LogSize, 
 from hybrid_memory.scope import Scope
 
 
+def _inner(method: str) -> Any:
+    return lambda log, *args, **kwargs: getattr(log._log, method)(*args, **kwargs)  # noqa: SLF001 - its own
+
+
 class DelegatingLog(EventLog):
-    """Delegates every call to another log."""
+    """Delegates every call to another log; a mark is as it is now, also where this log is as it was."""
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
         self.sends_tail = log.sends_tail
 
-    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
-        return self._log.append(owner, drafts, seen=seen)
-
-    def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
-        return self._log.read(scope, **which)
-
-    def erase(
-        self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
-    ) -> Appended:
-        return self._log.erase(owner, positions, rewritten, note, seen=seen)
-
-    def drop(self, owner: Scope, positions: Sequence[int]) -> None:
-        self._log.drop(owner, positions)
-
-    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        self._log.restore(owner, events)
-
-    def scrub(self) -> None:
-        self._log.scrub()
-
-    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
-        return self._log.heads(scope)
-
-    def mark(self, owner: Scope, position: int) -> str:
-        return self._log.mark(owner, position)  # as it is now, also where this log is as it was
-
-    def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
-        return self._log.state(owner, kinds)
-
-    def newest(self, kinds: Sequence[EventKind | None]) -> dict[Scope, dict[EventKind | None, Event]]:
-        return self._log.newest(kinds)
-
-    def count(self, owner: Scope, *, after: int = 0) -> int:
-        return self._log.count(owner, after=after)
-
-    def size(self) -> LogSize:
-        return self._log.size()
-
-    def close(self) -> None:
-        self._log.close()
+    append, read, erase, drop, restore, scrub = map(_inner, ("append", "read", "erase", "drop", "restore", "scrub"))
+    heads, mark, state, newest = map(_inner, ("heads", "mark", "state", "newest"))
+    count, size, close = map(_inner, ("count", "size", "close"))
 
 
 class ReadOnlyLog(DelegatingLog):
@@ -184,13 +151,11 @@ class VisibleLog(DelegatingLog):
         found: list[Event] = []
         first, last, batch = wanted.after + 1, MAX_POSITION if wanted.upto is None else wanted.upto, wanted.limit
         while first <= last and len(found) < wanted.limit:
-            row = bisect_right(self._hidden, (last if wanted.newest else first, MAX_POSITION)) - 1
-            begin, end = self._hidden[row] if row >= 0 else (0, 0)
-            if wanted.newest and last <= end:  # skipped, as a rollback may hide much
-                last = begin - 1
-                continue
-            if not wanted.newest and first <= end:
-                first = end + 1
+            edge = last if wanted.newest else first
+            row = bisect_right(self._hidden, (edge, MAX_POSITION)) - 1
+            if row >= 0 and edge <= self._hidden[row][1]:  # skipped, as a rollback may hide much
+                begin, end = self._hidden[row]
+                first, last = (first, begin - 1) if wanted.newest else (end + 1, last)
                 continue
             part = self._log.read(scope, **replace(wanted, after=first - 1, upto=last, limit=batch).asked())
             kept = [event for event in part if visible(event.position, self._hidden)]

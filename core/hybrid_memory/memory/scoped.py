@@ -209,16 +209,7 @@ class ScopedMemory(Prompts):
                 or reaches one session only. Nothing was destroyed.
             StoreUnavailableError: another process keeps the engine from cleaning its files; call it again.
         """
-        request = forgetting.ForgetRequest.of(
-            self.scope,
-            ids=ids,
-            query=query,
-            user=user,
-            before=before,
-            expired=expired,
-            dry_run=dry_run,
-            keep_out=keep_out,
-        )
+        request = forgetting.ForgetRequest(ids, query, user, before, expired, dry_run, keep_out)
         return await forgetting.forget(run, self._services, self.scope, request)
 
     @verb(Right.ADMIN)

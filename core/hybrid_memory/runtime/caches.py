@@ -5,13 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from functools import partial, wraps
 from typing import Any, Generic, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
-H = TypeVar("H", bound=Hashable)
 
 
 class LruCache(Generic[K, V]):
@@ -107,24 +106,24 @@ def kept_by_hash(capacity: int) -> Callable[[Callable[[str], V]], Callable[[str]
     return decorated
 
 
-class Counts(Generic[H]):
+class Counts(Generic[K]):
     """Counts of numbers, by key; callable from any thread."""
 
     def __init__(self) -> None:
-        self._counts: dict[H, Counter[int]] = {}
+        self._counts: dict[K, Counter[int]] = {}
         self._lock = threading.Lock()
 
-    def add(self, key: H, numbers: Iterable[int]) -> None:
+    def add(self, key: K, numbers: Iterable[int]) -> None:
         """Add one to each of these counts."""
         with self._lock:
             self._counts.setdefault(key, Counter()).update(numbers)
 
-    def take(self, key: H) -> dict[int, int]:
+    def take(self, key: K) -> dict[int, int]:
         """The counts of the key, which are reset."""
         with self._lock:
             return dict(self._counts.pop(key, {}))
 
-    def counted(self) -> list[H]:
+    def counted(self) -> list[K]:
         """The keys that have counts."""
         with self._lock:
             return list(self._counts)

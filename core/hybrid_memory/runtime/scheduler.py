@@ -33,11 +33,8 @@ JITTER = 0.1
 
 _log = logging.getLogger(__name__)
 
-Start = Callable[[Task[Any]], AnyJob | None]
-"""Queues a task; None when nothing is started any more."""
-
 Run = Callable[[], AnyJob | None]
-"""The same for a certain task, in the context of who asked for it."""
+"""Queues a certain task, in the context of who asked for it; None when nothing is started any more."""
 
 
 class Scheduler:
@@ -64,7 +61,8 @@ class Scheduler:
         self._lock = threading.RLock()
         self._queue = PriorityQueue()
         self._timer = Timer(clock)
-        self._debounced = Debounced(self._timer, self._start)
+        self._pausing: dict[Hashable, Planned | None] = {}
+        self._active: dict[Hashable, Run | None] = {}  # by key, with what was asked for again since it began
         self._workers: list[_Worker] = []
         self._idle: dict[_Worker, None] = {}
         self._closed = False
@@ -81,7 +79,8 @@ class Scheduler:
                 raise MemoryClosedError
             self.statistics.count(task.kind, queued=1)
             if task.deadline is not None:
-                job.expiry = self._timer.later(job.expires - job.since, partial(self._cancelled, job, late=True))
+                seconds = task.deadline.total_seconds()
+                job.expiry = self._timer.later(seconds, partial(self._cancelled, job, late=True))
             self._queue.put(job)
             self._wake()
         return job
@@ -91,23 +90,12 @@ class Scheduler:
 
         Each interval is shortened or lengthened by up to a tenth.
         """
-        seconds, context = positive_seconds("interval", interval), contextvars.copy_context()
+        seconds = positive_seconds("interval", interval)
+        run = partial(contextvars.copy_context().run, self._start, task)
 
         def plan() -> None:
-            self._timer.later(seconds * random.uniform(1 - JITTER, 1 + JITTER), begin)  # noqa: S311 - no secret
-
-        def begin() -> None:
-            try:
-                job = context.run(self._start, task)
-            except BaseException:
-                plan()
-                raise
-            if job is not None:
-                job.add_done_callback(ended)
-
-        def ended(job: AnyJob | Any) -> None:
-            _log_failure(job)
-            plan()
+            wait = seconds * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - no secret
+            self._timer.later(wait, partial(self._begin, run, plan))
 
         plan()
 
@@ -116,7 +104,43 @@ class Scheduler:
 
         Two tasks of one key never run at the same time. Failures are logged. After `close` nothing happens.
         """
-        self._debounced.ask(key, max(0.0, delay.total_seconds()), task)
+        run = partial(contextvars.copy_context().run, self._start, task)
+        with self._lock:
+            self._timer.cancel(self._pausing.get(key))
+            seconds = max(0.0, delay.total_seconds())
+            self._pausing[key] = self._timer.later(seconds, partial(self._after_pause, key, run))
+
+    def _after_pause(self, key: Hashable, run: Run) -> None:
+        with self._lock:
+            self._pausing.pop(key, None)
+            waits = key in self._active
+            self._active[key] = run if waits else None
+        if not waits:
+            self._begin(run, partial(self._once_more, key))
+
+    def _once_more(self, key: Hashable) -> None:
+        with self._lock:
+            run = self._active.pop(key)
+            if run is not None:
+                self._active[key] = None
+        if run is not None:
+            self._begin(run, partial(self._once_more, key))
+
+    def _begin(self, run: Run, then: Callable[[], None]) -> None:
+        """Queue a task; call ``then`` when it has ended, or if it could not be queued."""
+
+        def ended(job: AnyJob | Any) -> None:
+            _log_failure(job)
+            then()
+
+        job = None
+        try:
+            job = run()
+        finally:
+            if job is None:
+                then()
+        if job is not None:
+            job.add_done_callback(ended)
 
     def close(self, *, until: float | None = None) -> bool:
         """Cancel queued tasks and wait for running ones; False if some still run at this time of the clock."""
@@ -129,7 +153,8 @@ class Scheduler:
         for job in jobs:
             job.cancel()
         # Waited for by the real clock, whatever the tasks go by; each of them, even if one hangs.
-        ended = [self._timer.join(until), *(joined(worker.thread, until) for worker in self._workers)]
+        threads = [self._timer.thread, *(worker.thread for worker in self._workers)]
+        ended = [joined(thread, until) for thread in threads if thread is not None]
         return all(ended)
 
     def _start(self, task: Task[Any]) -> AnyJob | None:
@@ -252,10 +277,10 @@ class Timer:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._heap: list[tuple[float, int, Planned]] = []
+        self._heap: list[Planned] = []
         self._numbers = count()
         self._changed = Condition()
-        self._thread: threading.Thread | None = None
+        self.thread: threading.Thread | None = None
         self._closed = False
 
     def later(self, seconds: float, action: Callable[[], object]) -> Planned | None:
@@ -263,11 +288,11 @@ class Timer:
         with self._changed:
             if self._closed:
                 return None
-            planned = Planned(action)
-            heapq.heappush(self._heap, (self._clock() + seconds, next(self._numbers), planned))
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._run, name="hybrid-memory-timer", daemon=True)
-                self._thread.start()
+            planned: Planned = [self._clock() + seconds, next(self._numbers), action]
+            heapq.heappush(self._heap, planned)
+            if self.thread is None or not self.thread.is_alive():
+                self.thread = threading.Thread(target=self._run, name="hybrid-memory-timer", daemon=True)
+                self.thread.start()
             self._changed.notify_all()
             return planned
 
@@ -275,7 +300,7 @@ class Timer:
         """Cancel the action, unless it was already called."""
         with self._changed:
             if planned is not None:
-                planned.action = None
+                planned[-1] = None
 
     def close(self) -> None:
         """Cancel all actions."""
@@ -283,10 +308,6 @@ class Timer:
             self._closed = True
             self._heap.clear()
             self._changed.notify_all()
-
-    def join(self, until: float | None = None) -> bool:
-        """Wait for the running action to end; returns whether it did."""
-        return self._thread is None or joined(self._thread, until)
 
     def _run(self) -> None:
         while True:
@@ -297,8 +318,7 @@ class Timer:
                 if not self._heap or self._heap[0][0] > now:
                     self._changed.wait(min(self._heap[0][0] - now, LONGEST_WAIT) if self._heap else None)
                     continue
-                planned = heapq.heappop(self._heap)[2]
-                action, planned.action = planned.action, None
+                *_, action = heapq.heappop(self._heap)
             try:
                 if action is not None:
                     action()
@@ -312,53 +332,6 @@ def joined(thread: threading.Thread, until: float | None) -> bool:
         return True
     thread.join(None if until is None else max(0.0, until - time.monotonic()))
     return not thread.is_alive()
-
-
-class Debounced:
-    """Tasks that wait for a pause in requests for their key; two of one key never run at the same time."""
-
-    def __init__(self, timer: Timer, start: Start) -> None:
-        self._timer = timer
-        self._start = start
-        self._planned: dict[Hashable, Planned | None] = {}
-        self._active: set[Hashable] = set()
-        self._waiting: dict[Hashable, Run] = {}
-        self._lock = threading.Lock()
-
-    def ask(self, key: Hashable, delay: float, task: Task[Any]) -> None:
-        """Request the task after the next pause; of several for one key, the last counts."""
-        run = partial(contextvars.copy_context().run, self._start, task)
-        with self._lock:
-            self._timer.cancel(self._planned.get(key))
-            self._planned[key] = self._timer.later(delay, partial(self._due, key, run))
-
-    def _due(self, key: Hashable, run: Run) -> None:
-        with self._lock:
-            self._planned.pop(key, None)
-            if key in self._active:
-                self._waiting[key] = run
-                return
-            self._active.add(key)
-        self._begin(key, run)
-
-    def _begin(self, key: Hashable, run: Run) -> None:
-        job = None
-        try:
-            job = run()
-        finally:
-            if job is None:
-                self._active.discard(key)
-        if job is not None:
-            job.add_done_callback(partial(self._ended, key))
-
-    def _ended(self, key: Hashable, job: AnyJob | Any) -> None:
-        _log_failure(job)
-        with self._lock:
-            run = self._waiting.pop(key, None)
-            if run is None:
-                self._active.discard(key)
-        if run is not None:
-            self._begin(key, run)
 
 
 def _log_failure(job: AnyJob) -> None:

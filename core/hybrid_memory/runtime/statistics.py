@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,40 +23,37 @@ class Statistics:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kinds: defaultdict[str, _Kind] = defaultdict(_Kind)
+        self._kinds: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._recent: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=RECENT))
         self._caches: dict[str, LruCache[Any, Any]] = {}
         self._model_calls = self._tokens = self._batches = self._batched = 0
 
     def count(self, kind: str, **changes: int) -> None:
         """Change the counts of a kind of work: ``queued=1`` for a scheduled task, ``queued=-1, cancelled=1`` later."""
         with self._lock:
-            counts = vars(self._kinds[kind])
             for name, change in changes.items():
-                counts[name] += change
+                self._kinds[kind][name] += change
 
     def ended(self, kind: str, seconds: float, *, failed: bool = False, late: bool = False) -> None:
         """Count a started task that ended after this many seconds; late means after its deadline."""
-        with self._lock:
-            counts = self._kinds[kind]
-            counts.running -= 1
-            counts.missed += late
-            counts.ran(seconds, failed=failed)
+        self.ran(kind, seconds, failed=failed)  # first: otherwise it would neither run nor have ended for a moment
+        self.count(kind, running=-1, missed=int(late))
 
     def ran(self, kind: str, seconds: float, *, failed: bool = False) -> None:
         """Count unscheduled work that took this many seconds."""
         with self._lock:
-            self._kinds[kind].ran(seconds, failed=failed)
+            self._kinds[kind]["failed" if failed else "done"] += 1
+            self._recent[kind].append(seconds)
 
     @contextmanager
     def timed(self, kind: str) -> Iterator[None]:
         """Time the block as unscheduled work."""
-        began = time.perf_counter()
+        began, failed = time.perf_counter(), True
         try:
             yield
-        except BaseException:
-            self.ran(kind, time.perf_counter() - began, failed=True)
-            raise
-        self.ran(kind, time.perf_counter() - began)
+            failed = False
+        finally:
+            self.ran(kind, time.perf_counter() - began, failed=failed)
 
     def model_call(self, tokens: int = 0) -> None:
         """Count a call of a language model; tokens in and out together."""
@@ -78,35 +75,21 @@ class Statistics:
     def snapshot(self) -> WorkStats:
         """The current figures."""
         with self._lock:
-            fields = {kind: {**vars(counts), "recent": list(counts.recent)} for kind, counts in self._kinds.items()}
-            caches = dict(self._caches)
+            fields = {kind: (dict(counts), list(self._recent[kind])) for kind, counts in self._kinds.items()}
+            caches = {
+                name: CacheStats(cache.size, cache.capacity, cache.hits, cache.misses)
+                for name, cache in self._caches.items()
+            }
             sums = (self._model_calls, self._tokens, self._batches, self._batched)
         kinds = {}
-        for kind, stats in fields.items():  # outside the lock: nobody who records waits for the sorting
-            values = sorted(stats.pop("recent"))
+        for kind, (counts, recent) in fields.items():  # outside the lock: nobody who records waits for the sorting
+            values = sorted(recent)
             # The smallest value that this percentage does not exceed.
             quantiles: dict[str, Any] = {
                 f"p{percent}": values[(len(values) * percent - 1) // 100] for percent in (50, 95, 99) if values
             }
-            kinds[kind] = KindStats(**stats, **quantiles)
-        return WorkStats(
-            kinds,
-            {name: CacheStats(cache.size, cache.capacity, cache.hits, cache.misses) for name, cache in caches.items()},
-            *sums,
-        )
-
-
-class _Kind:
-    """The counters of one kind of work."""
-
-    def __init__(self) -> None:
-        self.done = self.failed = self.cancelled = self.missed = self.running = self.queued = 0
-        self.recent: deque[float] = deque(maxlen=RECENT)
-
-    def ran(self, seconds: float, *, failed: bool) -> None:
-        self.failed += failed
-        self.done += not failed
-        self.recent.append(seconds)
+            kinds[kind] = KindStats(**counts, **quantiles)
+        return WorkStats(kinds, caches, *sums)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from itertools import count
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.validation import positive_seconds, shown, whole
@@ -60,9 +60,11 @@ class Task(Generic[T]):
     deadline: timedelta | None = None
 
     def __post_init__(self) -> None:
-        _check("work", self.work, callable(self.work), "callable without arguments")
-        kind: object = self.kind  # whatever was given
-        _check("kind", kind, isinstance(kind, str) and kind != "", "a name, such as 'recall'")
+        work, kind = cast("object", self.work), cast("object", self.kind)  # whatever was given
+        if not callable(work):
+            raise InvalidInputError(f"work must be callable without arguments, got {shown(work)}")
+        if not isinstance(kind, str) or not kind:
+            raise InvalidInputError(f"kind must be a name, such as 'recall', got {shown(kind)}")
         whole("priority", self.priority, LOWEST, HIGHEST)
         if self.deadline is not None:
             positive_seconds("deadline", self.deadline)
@@ -71,11 +73,6 @@ class Task(Generic[T]):
     def interactive(self) -> bool:
         """Whether a caller is waiting for the answer."""
         return self.priority >= INTERACTIVE
-
-
-def _check(label: str, value: object, fits: bool, expected: str) -> None:
-    if not fits:
-        raise InvalidInputError(f"{label} must be {expected}, got {shown(value)}")
 
 
 @contextmanager
@@ -130,7 +127,7 @@ class Job(Future[T]):
     Cancelling it, or the asyncio task that awaits it, cancels a task that has not started. A started task continues.
 
     Attributes:
-        task: the task; since: when it was queued; expires: its deadline, both on the scheduler's clock.
+        task: the task; expires: its deadline, on the scheduler's clock.
         expiry: the timer of its deadline.
     """
 
@@ -138,7 +135,6 @@ class Job(Future[T]):
         super().__init__()
         self._condition = Condition()  # so that it stays usable if a thread that waits for it is interrupted
         self.task = task
-        self.since = now
         self.expires = float("inf") if task.deadline is None else now + task.deadline.total_seconds()
         self.expiry: Planned | None = None
         self._context = contextvars.copy_context()
@@ -167,13 +163,8 @@ class Job(Future[T]):
 AnyJob: TypeAlias = Job[Any]
 
 
-class Planned:
-    """An action scheduled for a time."""
-
-    __slots__ = ("action",)
-
-    def __init__(self, action: Callable[[], object]) -> None:
-        self.action: Callable[[], object] | None = action
+Planned: TypeAlias = list[Any]
+"""A scheduled action, behind its time and its number; None in its place if it was cancelled."""
 
 
 Entry = tuple[int, float, int, AnyJob]

@@ -53,15 +53,11 @@ def holds(words: str, text: str) -> bool:
     start = text.find(words) if words else -1
     while start >= 0:
         end = start + len(words)
-        if not (_joined(text[start - 1 : start], words[0]) or _joined(words[-1], text[end : end + 1])):
+        apart = (text[start - 1 : start], words[0]), (words[-1], text[end : end + 1])
+        if not any(_in_word(left) and _in_word(right) for left, right in apart):
             return True
         start = text.find(words, start + 1)
     return False
-
-
-def _joined(left: str, right: str) -> bool:
-    """Whether two neighbouring characters are parts of one word."""
-    return _in_word(left) and _in_word(right)
 
 
 def _in_word(character: str) -> bool:
@@ -91,8 +87,7 @@ APART = " \x00 "
 
 def is_encoded(text: str) -> bool:
     """Whether a text is data in the letters of base64, perhaps in a URL."""
-    long = len(text) >= MIN_ENCODED
-    return _DATA_URL.match(text) is not None or (long and _ENCODED.fullmatch(text) is not None)
+    return _DATA_URL.match(text) is not None or _ENCODED.fullmatch(text) is not None
 
 
 def leaves(value: Any) -> Iterator[str]:
@@ -113,9 +108,6 @@ def leaves(value: Any) -> Iterator[str]:
             yield from leaves(item)
     elif value is not None:
         yield str(value)
-
-
-MIN_ENCODED = 200
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import count
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +21,9 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import SAID, Erasure, holds, plain, stream, texts_of
-from hybrid_memory.store.indexing import TextIndex, erase
+from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.keepout import FORGOTTEN, digest_of, distinctive, keep, notes_of, term_of, unsaid, within
-from hybrid_memory.store.projection import head, projections
+from hybrid_memory.store.projection import projections
 from hybrid_memory.store.remember import drain
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present, retained
@@ -32,9 +32,6 @@ from hybrid_memory.validation import check_span, shown
 
 SHOWN_CHARS = 200
 """How much of a turn a dry run shows."""
-
-NAMED = 500
-"""Ids looked up at once."""
 
 ROUND = 10_000
 """Turns destroyed in one transaction; more take several, and the call can be repeated after a crash."""
@@ -49,41 +46,31 @@ MAX_HANDLE_CHARS = 20
 
 @dataclass(frozen=True, slots=True)
 class ForgetRequest:
-    """A validated call of forget; exactly one of the first five is given."""
+    """A call of forget; exactly one of the first five is given."""
 
-    ids: tuple[Any, ...] = ()
-    query: str = ""
-    user: str = ""
-    before: datetime | None = None
-    expired: bool = False
-    dry_run: bool = False
-    keep_out: bool = False
-    wording: str = ""
+    ids: Any
+    query: str | None
+    user: str | None
+    before: datetime | None
+    expired: bool
+    dry_run: bool
+    keep_out: bool
 
-    @classmethod
-    def of(
-        cls, scope: Scope, *, ids: Any, query: Any, user: Any, before: Any, expired: bool, dry_run: bool, keep_out: bool
-    ) -> Self:
-        """The request; raises `InvalidInputError` if an argument is invalid."""
-        given = [value for value in (ids, query, user, before, expired or None) if value is not None]
-        if len(given) != 1:
+    def check(self, scope: Scope) -> None:
+        """Raise `InvalidInputError` if an argument is invalid."""
+        query = self.query
+        if sum(value not in (None, False) for value in (self.ids, query, self.user, self.before, self.expired)) != 1:
             raise InvalidInputError("give exactly one of ids=, query=, user=, before=, expired=True")
-        words = plain(query) if isinstance(query, str) else ""
-        if query is not None and not words:
+        if query is not None and not plain(query):
             raise InvalidInputError(f"query must be words that the turns contain, got {shown(query)}")
-        if keep_out and ids is None and query is None:
+        if self.keep_out and self.ids is None and query is None:
             raise InvalidInputError("keep_out=True needs ids= or query=: whose words must not come back?")
-        if keep_out and query is not None and (scope.session is not None or not terms(query)):
+        if self.keep_out and query is not None and (scope.session is not None or not terms(query)):
             problem = "reaches all sessions: use scoped() without session=" if terms(query) else "needs a rare word"
             raise InvalidInputError(f"keep_out=True with query={shown(query)} {problem}")
-        if user is not None and (not isinstance(user, str) or user != scope.user):
-            raise InvalidInputError(f"this is the memory of {scope}: it cannot forget user {shown(user)}")
-        if before is not None:
-            check_span(before, None)
-        names = tuple(ids) if isinstance(ids, Collection) and not isinstance(ids, str) else (ids,) * (ids is not None)
-        if ids is not None and not names:
-            raise InvalidInputError("ids is empty: there is nothing to forget")
-        return cls(names, words, user or "", before, expired, dry_run, keep_out, query or "")
+        if self.user not in (None, scope.user):
+            raise InvalidInputError(f"this is the memory of {scope}: it cannot forget user {shown(self.user)}")
+        check_span(self.before, None)
 
 
 def _forgotten(span: Span, receipt: Receipt) -> None:
@@ -93,24 +80,23 @@ def _forgotten(span: Span, receipt: Receipt) -> None:
 @traced("forget", after=_forgotten)
 async def forget(run: Runner, services: Services, scope: Scope, request: ForgetRequest) -> Receipt:
     """Destroy what is requested with everything derived from it, or report what would be destroyed."""
+    request.check(scope)
     await drain(run, present(services))
-    words, before = request.query, request.before
+    query, before = request.query or "", request.before
+    words = plain(query)
     receipts: list[Receipt] = []
     elsewhere: set[int] = set()
     keeps, kept = request.keep_out and not request.dry_run, 0
-    if keeps and request.wording:  # first, so that nobody repeats it meanwhile
-        kept = await keep(run, services, scope.owner, [term_of(request.wording)])
-    candidates = distinctive(request.wording) if keeps else set()
+    if keeps and query:  # first, so that nobody repeats it meanwhile
+        kept = await keep(run, services, scope.owner, [term_of(query)])
+    candidates = distinctive(query) if keeps else set()
     async for asked in rounds(_asked(run, services, scope, request, elsewhere=elsewhere)):
         turns = await _closed(run, services, scope, asked)
-        if keeps and not request.wording:
+        if keeps and not query:
             candidates = candidates.union(*(distinctive(texts_of(turn)) for turn in turns))
-        erasure = Erasure(scope, turns, words, request.user, before)
+        erasure = Erasure(scope, turns, words, request.user or "", before)
         receipts.append(await _destroy(run, services, erasure, dry_run=request.dry_run))
         words, before = "", None  # looked for all over in the first round
-    if words or before:
-        erasure = Erasure(scope, [], words, "", before)
-        receipts.append(await _destroy(run, services, erasure, dry_run=request.dry_run))
     if not request.dry_run:
         await _clean(run, services, scope.owner)
     receipt = _together(receipts, dry_run=request.dry_run)
@@ -132,7 +118,6 @@ async def forget_user(run: Runner, services: Services, user: str, tenant: str | 
     for owner in await run.call(services.truth.heads):
         if owner.tenant != tenant or (owner.user != user and owner.space is None):
             continue
-        receipts.append(await _destroy(run, services, Erasure(owner, [], user=user), dry_run=dry_run))
         parts = rounds(_said_by(run, services, owner, user))
         receipts += [
             await _destroy(run, services, Erasure(owner, turns, user=user), dry_run=dry_run) async for turns in parts
@@ -153,15 +138,14 @@ async def _said_by(run: Runner, services: Services, owner: Scope, user: str) -> 
 
 
 async def rounds(batches: AsyncIterator[list[Event]]) -> AsyncIterator[list[Event]]:
-    """The events of the batches, grouped into rounds."""
+    """The events of the batches, grouped into rounds; the last one may be empty."""
     gathered: list[Event] = []
     async for batch in batches:
         gathered += batch
         while len(gathered) >= ROUND:
             yield gathered[:ROUND]
             gathered = gathered[ROUND:]
-    if gathered:
-        yield gathered
+    yield gathered
 
 
 def _together(receipts: Sequence[Receipt], *, dry_run: bool) -> Receipt:
@@ -190,7 +174,7 @@ async def _destroy(run: Runner, services: Services, erasure: Erasure, *, dry_run
     """
     owner, erased = erasure.scope.owner, Counter[str]()
     for tries in count():
-        upto = await head(run, services, owner)
+        upto = await run.call(services.truth.head, owner)
         if erasure.everything:
             erasure.rewrite(await notes_of(run, services, owner), "kept-out notes")
         else:
@@ -206,7 +190,8 @@ async def _destroy(run: Runner, services: Services, erasure: Erasure, *, dry_run
             said = () if erasure.everything else (turn for turn in erasure.turns if turn.kind is EventKind.MESSAGE)
             digests = [digest_of(owner, one.id, one.payload) for one in said if one.message.event != PRESSURE]
             note = {FORGOTTEN: digests} if digests else {}
-            erased["records"] += await erase(run, services, owner, erasure.gone, erasure.rewritten, seen=seen, **note)
+            gone, rewritten, index = erasure.gone, erasure.rewritten, services.state(TextIndex)
+            erased["records"] += await index.erase(run, services, owner, gone, rewritten, seen=seen, **note)
         except OutdatedError:
             continue
         if tries != TRIES:  # then once more, for what came before it
@@ -270,7 +255,7 @@ async def _asked(
     run: Runner, services: Services, scope: Scope, request: ForgetRequest, *, elsewhere: set[int]
 ) -> AsyncIterator[list[Event]]:
     """The requested turns and payloads, by position; ``elsewhere`` collects those of sessions out of reach."""
-    if request.ids:
+    if request.ids is not None:
         yield await _named(run, services, scope, request.ids)
     elif request.expired:
         async for events in expired_turns(run, services, scope):
@@ -282,11 +267,12 @@ async def _asked(
         async for events in stream(run, services.truth, scope, kinds=SAID, until=request.before):
             yield events
     else:
-        term = term_of(request.wording) if request.keep_out else ()  # also where it has other separators
+        query = request.query or ""
+        words, term = plain(query), term_of(query) if request.keep_out else ()  # also where it has other separators
 
         def is_held(event: Event) -> bool:
             text = texts_of(event)
-            return holds(request.query, plain(text)) or bool(term and within([term], text))
+            return holds(words, plain(text)) or bool(term and within([term], text))
 
         async for events in stream(run, services.truth, scope.owner, kinds=SAID):
             holding = await run.call(list, filter(is_held, events))
@@ -296,9 +282,11 @@ async def _asked(
             yield mine
 
 
-async def _named(run: Runner, services: Services, scope: Scope, items: Sequence[Any]) -> list[Event]:
+async def _named(run: Runner, services: Services, scope: Scope, ids: Any) -> list[Event]:
     """The events behind ids, handles, and objects that a projection returned: hits, records, lines and facts."""
-    names: list[str] = []
+    items, names = list(ids) if isinstance(ids, Collection) and not isinstance(ids, str) else [ids], list[str]()
+    if not items:
+        raise InvalidInputError("ids is empty: there is nothing to forget")
     for item in items:
         every = (projection.sources(item) for projection in projections(services))
         sources = [item] if isinstance(item, str) and item else next((one for one in every if one is not None), None)
@@ -312,9 +300,8 @@ async def _named(run: Runner, services: Services, scope: Scope, items: Sequence[
         found[name] = await run.call(services.truth.read, scope.owner, after=place - 1, upto=place)
     for where in dict.fromkeys((scope, scope.owner)):  # an id without a session is searched everywhere
         left = [name for name in dict.fromkeys(names) if name not in found]
-        for start in range(0, len(left), NAMED):
-            for event in await run.call(services.truth.get, where, left[start : start + NAMED]):
-                found.setdefault(event.id, []).append(event)
+        for event in await run.call(services.truth.get, where, left) if left else ():
+            found.setdefault(event.id, []).append(event)
     found = {name: [event for event in events if event.kind in SAID] for name, events in found.items()}
     for name in names:
         if not found.get(name):

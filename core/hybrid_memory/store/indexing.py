@@ -26,7 +26,6 @@ from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import LogState, Receipt
 from hybrid_memory.log.views import runs
-from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Span, traced
@@ -38,9 +37,6 @@ from hybrid_memory.store.view import at_positions, in_a_moment
 from hybrid_memory.text.asking import SHORT_CHARS, SURE, emptiness, says_nothing, tells
 
 T = TypeVar("T")
-
-Erased: TypeAlias = Mapping[str, Any]
-"""The payload of an event that records an erasure."""
 
 Pending: TypeAlias = Sequence[tuple[Record, Record | None]]
 """Records without a vector yet, each with the previous turn of its segment."""
@@ -62,37 +58,6 @@ MAX_LISTED = 1_000_000
 """Records of one owner listed at once."""
 
 _log = logging.getLogger(__name__)
-
-
-async def erase(
-    run: Runner,
-    services: Services,
-    owner: Scope,
-    positions: Iterable[int],
-    rewritten: Mapping[int, dict[str, Any]] | None = None,
-    *,
-    seen: int | None = None,
-    **more: Any,
-) -> int:
-    """Destroy events of the owner, rewrite others, and remove both from the index.
-
-    Returns how many records were removed. The log notes ``more``: ``scrub``, if followers should clean up immediately,
-    and the tombstones.
-
-    Raises:
-        OutdatedError: there are events after ``seen``; nothing was destroyed.
-    """
-    gone = sorted(positions)
-    payload = {"positions": [list(stretch) for stretch in runs(gone)], **more}
-    begun = await run.call(services.truth.head, owner)
-    index = services.state(TextIndex)
-    # A process that has read the events already can then no longer index them.
-    await index.follow(run, services, owner)
-    note = services.draft(EventKind.ERASED, payload)
-    noted = await run.call(services.truth.erase, owner, gone, rewritten or {}, note, seen=seen)
-    upto, kinds = noted.position, (EventKind.MESSAGE,)
-    between = await run.call(services.truth.read, owner.owner, after=begun, upto=upto, kinds=kinds)
-    return await index.drop(run, services, owner, payload, between)
 
 
 async def embedding(run: Runner, method: Callable[[T], Floats], argument: T) -> Floats:
@@ -252,8 +217,43 @@ class TextIndex(Projection):
             self.settled.clear()  # all other caches compare the marks of events
         return True
 
-    async def _unindex(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> int:
-        """Drop the records of erased events; the turns after them are embedded again without their words."""
+    async def erase(
+        self,
+        run: Runner,
+        services: Services,
+        owner: Scope,
+        positions: Iterable[int],
+        rewritten: Mapping[int, dict[str, Any]] | None = None,
+        *,
+        seen: int | None = None,
+        **more: Any,
+    ) -> int:
+        """Destroy events of the owner, rewrite others, and remove both from the index.
+
+        Returns how many records were removed. The log notes ``more``: ``scrub``, if followers should clean up
+        immediately, and the tombstones.
+
+        Raises:
+            OutdatedError: there are events after ``seen``; nothing was destroyed.
+        """
+        log, gone = services.truth, sorted(positions)
+        payload = {"positions": [list(stretch) for stretch in runs(gone)], **more}
+        begun = await run.call(log.head, owner)
+        # A process that has read the events already can then no longer index them.
+        await self.follow(run, services, owner)
+        note = services.draft(EventKind.ERASED, payload)
+        upto = (await run.call(log.erase, owner, gone, rewritten or {}, note, seen=seen)).position
+        between = await run.call(log.read, owner.owner, after=begun, upto=upto, kinds=(EventKind.MESSAGE,))
+        count = await self._unindex(run, services, owner, payload)
+        await self.follow(run, services, owner)
+        # Another process may have derived terms from it, at this moment, for the turns that came in between.
+        while True:
+            status = await run.call(services.index.status, owner)
+            if await self._again(run, services, owner, status, [event.position for event in between]):
+                return count
+
+    async def _unindex(self, run: Runner, services: Services, owner: Scope, erased: Mapping[str, Any]) -> int:
+        """Drop the records of events erased by this payload; the turns after them are embedded again without them."""
         index, positions = services.index, [p for first, last in erased["positions"] for p in range(first, last + 1)]
         records = await run.call(index.get, positions)
         if all(record.kind is RecordKind.ITEM for record in records):  # nothing was made with their words
@@ -268,21 +268,6 @@ class TextIndex(Projection):
             followers = [place for place, segment, ordinal in rows if (segment, ordinal) in keys and place not in ids]
             if await self._again(run, services, owner, status, followers):
                 return await run.call(index.delete, around.ids[gone].tolist())
-
-    async def drop(
-        self, run: Runner, services: Services, owner: Scope, erased: Erased, between: Sequence[Event]
-    ) -> int:
-        """Remove what the log has just erased from the index; returns how many records there were.
-
-        ``between`` are turns that came after the index last followed and before the erasure: another process may have
-        derived terms from it for them at this moment.
-        """
-        count = await self._unindex(run, services, owner, erased)
-        await self.follow(run, services, owner)
-        while True:
-            status = await run.call(services.index.status, owner)
-            if await self._again(run, services, owner, status, [event.position for event in between]):
-                return count
 
     async def _again(
         self, run: Runner, services: Services, owner: Scope, status: Status, places: Sequence[int]
@@ -432,17 +417,22 @@ class TextIndex(Projection):
         if embedder is None:
             return 0
 
-        async def embed(texts: list[str]) -> Floats:
-            return await embedding(run, embedder.embed_documents, texts)
+        embed = partial(embedding, run, embedder.embed_documents)
 
-        put = put or index.put_vectors
+        def store(*vectors: Any) -> bool:
+            with self.storing:
+                if services.embedder is not embedder:  # replaced since they were made
+                    return False
+                (put or index.put_vectors)(*vectors)
+                return True
+
         while services.embedder is embedder:
             pending = fresh if 0 < len(fresh) < EMBED_BATCH else await run.call(index.pending, owner, EMBED_BATCH)
             if not pending:
                 break
             texts = await passages(pending, cleaning, embedder.name, embed)
             vectors = await vectors_of(run, index, embedder.name, texts, embed)
-            if await run.call(self._stored, services, embedder, put, *vectors):
+            if await run.call(store, *vectors):
                 count += len(pending)
             await self.go_on(run, services, owner)
             last = len(pending) < EMBED_BATCH
@@ -453,14 +443,6 @@ class TextIndex(Projection):
             if last:
                 break
         return count
-
-    def _stored(self, services: Services, embedder: Embedder, put: Callable[..., Any], *vectors: Any) -> bool:
-        """Put the vectors, unless the embedder was replaced since they were made."""
-        with self.storing:
-            if services.embedder is not embedder:
-                return False
-            put(*vectors)
-            return True
 
     async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
         size, unindexed = await run.call(services.index.size), 0

@@ -24,7 +24,7 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import APART, SAID, is_encoded, plain, stream, texts_of
-from hybrid_memory.store.remember import with_words
+from hybrid_memory.store.remember import changed, with_words
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokenize import LETTER, is_known, terms
 from hybrid_memory.validation import shown
@@ -152,10 +152,7 @@ class KeepOut:
 
     def stored(self, message: Message) -> Message:
         """The message as it is stored."""
-        if not self.digests:
-            return message
-        fields = message.model_dump(mode="json", exclude_defaults=True, exclude={"id", "at"})
-        return Message(**with_words(EventKind.MESSAGE, fields, self.masked), id=message.id, at=message.at)
+        return changed(message, self.masked) if self.digests else message
 
 
 def digest_of(owner: Scope, name: str, payload: Mapping[str, Any]) -> str:
@@ -205,7 +202,7 @@ class KeepingOutLog(DelegatingLog):
                 clean = [replace(one, payload=with_words(one.kind, one.payload, known.masked)) for one in clean]
             upto = known.position if seen is None else min(seen, known.position)
             try:
-                return super().append(owner, clean, seen=upto)
+                return self._log.append(owner, clean, seen=upto)
             except OutdatedError:
                 newer = self._keeping.read(self._log, owner.owner)
                 if newer.position <= known.position or (seen is not None and newer.position > seen):

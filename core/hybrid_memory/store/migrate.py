@@ -46,16 +46,26 @@ async def copied(run: Runner, source: Services, target: Services, progress: Prog
             f"{counted(size.archived, 'message')} of {shown_url(source.config.url)} are in an archive: name it with "
             "archive= in the settings, so that they are copied too"
         )
-    copies = await begun(run, source, target)
-    for copy in copies:
+    heads, there = await run.call(source.truth.heads), await run.call(target.truth.heads)
+    copies = {owner: OwnerCopy(owner, heads.get(owner, 0)) for owner in sorted({**heads, **there}, key=str)}
+    for owner, position in there.items():  # all of them before anything is written
+        same = position <= copies[owner].head
+        while same and copies[owner].position < position:
+            same = await _step(run, source, target, copies[owner], position, write=False)
+        if not same:
+            raise InvalidInputError(
+                f"the target has memories of {owner} that are not here, or were forgotten here since: give an empty "
+                "store"
+            )
+    for copy in copies.values():
         while (after := copy.position) < copy.head:
             if not await _step(run, source, target, copy, copy.head, write=True):
                 raise StoreError(
                     f"the copy of {copy.owner} differs from the original between #{after} and #{copy.position}"
                 )
-            done = sum(each.events for each in copies)
+            done = sum(each.events for each in copies.values())
             progress(done, max(done, size.events))
-    return copies
+    return list(copies.values())
 
 
 class _Donated:
@@ -207,26 +217,6 @@ def line_of(event: Event) -> bytes:
     parts = [event.position, event.id, event.scope.session, event.kind, event.at.isoformat()]
     parts += [event.payload, event.sources, event.author]
     return json.dumps(parts, sort_keys=True, ensure_ascii=False).encode(errors="surrogatepass")
-
-
-async def begun(run: Runner, source: Services, target: Services) -> list[OwnerCopy]:
-    """The owners of the source, with what the target already has; writes nothing.
-
-    Raises:
-        InvalidInputError: the target contains other events.
-    """
-    heads, copied = await run.call(source.truth.heads), await run.call(target.truth.heads)
-    copies = {owner: OwnerCopy(owner, heads.get(owner, 0)) for owner in sorted({**heads, **copied}, key=str)}
-    for owner, position in copied.items():
-        same = position <= copies[owner].head
-        while same and copies[owner].position < position:
-            same = await _step(run, source, target, copies[owner], position, write=False)
-        if not same:
-            raise InvalidInputError(
-                f"the target has memories of {owner} that are not here, or were forgotten here since: give an empty "
-                "store"
-            )
-    return list(copies.values())
 
 
 async def _step(run: Runner, source: Services, target: Services, copy: OwnerCopy, upto: int, *, write: bool) -> bool:

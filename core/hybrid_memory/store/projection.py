@@ -159,16 +159,6 @@ class FoldedProjection(Projection, Generic[S]):
         return known
 
 
-async def head(run: Runner, services: Services, owner: Scope) -> int:
-    """The owner's last position, to be read before the events that something is made from."""
-    return await run.call(services.truth.head, owner)
-
-
-async def erased_since(run: Runner, services: Services, owner: Scope, position: int) -> bool:
-    """Whether events of the owner were erased after this position."""
-    return bool(await run.call(services.truth.read, owner, after=position, kinds=(EventKind.ERASED,), limit=1))
-
-
 def revision_id(name: str, number: int) -> str:
     """The id of a revision; the first writer gets it, and it determines the id of the next one."""
     return f"{RESERVED}{name}:{number}"

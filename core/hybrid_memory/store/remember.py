@@ -76,7 +76,11 @@ async def remember(
         await drain(run, present(services))
         appended = await _append(run, services, scope, drafts, messages) if drafts else []
     except StoreUnavailableError as error:
-        return await put_aside(run, services, scope.owner, drafts, error)
+        if services.outbox is None:
+            raise
+        _log.warning("%s; the messages are in the outbox", error)
+        waiting = tuple(event.id for event in await run.call(services.outbox.append, scope.owner, drafts))
+        return Receipt(ids=waiting, waiting=waiting)
     there = {one.id for one in appended}
     left_out = tuple(name for name in ids if name not in there)
     return replace(receipt_of(appended[: len(ids) - len(left_out)]), ids=ids, forgotten=left_out)
@@ -191,9 +195,12 @@ def draft_of(services: Services, scope: Scope, message: Message) -> Draft:
 def stored(services: Services, message: Message) -> Message:
     """The message as stored in the log: redacted."""
     kinds = services.config.redaction.kinds
-    if not kinds:
-        return message
-    return Message(**redacted(EventKind.MESSAGE, _payload(message), kinds), id=message.id, at=message.at)
+    return changed(message, partial(redact, kinds=kinds)) if kinds else message
+
+
+def changed(message: Message, change: Callable[[str], str]) -> Message:
+    """The message with this change of every text that has words."""
+    return Message(**with_words(EventKind.MESSAGE, _payload(message), change), id=message.id, at=message.at)
 
 
 def stored_text(services: Services, text: str) -> str:
@@ -204,17 +211,6 @@ def stored_text(services: Services, text: str) -> str:
 
 def _payload(message: Message) -> dict[str, Any]:
     return message.model_dump(mode="json", exclude_defaults=True, exclude={"id", "at"})
-
-
-async def put_aside(
-    run: Runner, services: Services, owner: Scope, drafts: Sequence[Draft], failure: Exception
-) -> Receipt:
-    """Append the drafts to the outbox; raises the failure if there is none."""
-    if services.outbox is None:
-        raise failure
-    _log.warning("%s; the messages are in the outbox", failure)
-    appended = await run.call(services.outbox.append, owner, drafts)
-    return Receipt(ids=tuple(event.id for event in appended), waiting=tuple(event.id for event in appended))
 
 
 async def drain(run: Runner, services: Services) -> int:
@@ -259,9 +255,8 @@ async def _give(run: Runner, services: Services, event: Event, seen: int) -> Non
         await run.call(services.truth.append, event.scope.owner, [renamed], seen=seen)
 
 
-_SAID = ("content", "name", "metadata", "tool_calls", "extra")
 _TEXTS = {
-    EventKind.MESSAGE: _SAID,
+    EventKind.MESSAGE: ("content", "name", "metadata", "tool_calls", "extra"),
     EventKind.PAYLOAD: ("text",),
     EventKind.RECALLED: ("query", "text"),
     EventKind.ITEM: ("value", "text"),
@@ -278,16 +273,11 @@ class RedactingLog(DelegatingLog):
 
     def __init__(self, log: EventLog, kinds: Sequence[str]) -> None:
         super().__init__(log)
-        self._kinds = kinds
+        self._redact = partial(redact, kinds=kinds)
 
     def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
-        clean = [replace(draft, payload=redacted(draft.kind, draft.payload, self._kinds)) for draft in drafts]
-        return super().append(owner, clean, seen=seen)
-
-
-def redacted(kind: EventKind, payload: Mapping[str, Any], kinds: Sequence[str]) -> dict[str, Any]:
-    """The payload of such an event, redacted wherever it has words."""
-    return with_words(kind, payload, partial(redact, kinds=kinds))
+        clean = [replace(draft, payload=with_words(draft.kind, draft.payload, self._redact)) for draft in drafts]
+        return self._log.append(owner, clean, seen=seen)
 
 
 def with_words(kind: EventKind, payload: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -111,29 +110,26 @@ async def in_view(run: Runner, services: Services, scope: Scope, state: LogState
     log, horizon = services.truth, services.horizon
     if horizon is None:
         changes = await services.state(ChangesProjection).read_log(run, log, (scope.owner, (), None), state)
-        if not changes.hidden:
-            return view_of(services, scope, log)
-        shown_log = VisibleLog(log, changes.hidden)
-        seen = {"hidden": changes.hidden, "rolled": changes.rolled, "superseded": changes.superseded}
-        return view_of(services, scope, shown_log, **seen)
-    events = await run.call(log.read, scope.owner, kinds=(EventKind.ROLLBACK, EventKind.SUPERSEDED))
-    stretches = hidden([event for event in events if event.kind is EventKind.ROLLBACK], horizon)
-    edits = [event for event in events if event.kind is EventKind.SUPERSEDED and visible(event.position, stretches)]
-    before = horizon.before
-    done = [event for event in edits if before is None or event.at < before]
-    superseded = replaced(done)
-    # An edited message has the time of the one that it replaces.
-    later = [name for event in edits if event not in done for name in event.payload["by"].values()]
-    unsaid = await run.call(log.get, scope.owner, later) if later else []
-    everything = joined([*stretches, *((place, place) for place in [*superseded, *(one.position for one in unsaid)])])
-    seen = {"hidden": everything, "rolled": stretches, "superseded": superseded}
-    return view_of(services, scope, VisibleLog(log, everything, horizon), **seen)
+    else:
+        events = await run.call(log.read, scope.owner, kinds=(EventKind.ROLLBACK, EventKind.SUPERSEDED))
+        rolled = hidden([event for event in events if event.kind is EventKind.ROLLBACK], horizon)
+        edits = [event for event in events if event.kind is EventKind.SUPERSEDED and visible(event.position, rolled)]
+        done = [event for event in edits if horizon.before is None or event.at < horizon.before]
+        superseded = replaced(done)
+        # An edited message has the time of the one that it replaces.
+        later = [name for event in edits if event not in done for name in event.payload["by"].values()]
+        unsaid = [event.position for event in await run.call(log.get, scope.owner, later)] if later else []
+        everything = joined([*rolled, *((place, place) for place in [*superseded, *unsaid])])
+        changes = Changes(0, rolled, superseded, everything)
+    seen = VisibleLog(log, changes.hidden, horizon) if changes.hidden or horizon is not None else log
+    return view_of(services, scope, seen, changes)
 
 
-def view_of(services: Services, scope: Scope, log: EventLog, **seen: Any) -> View:
-    """The services with this log in view; hides nothing but the given stretches."""
+def view_of(services: Services, scope: Scope, log: EventLog, changes: Changes | None = None) -> View:
+    """The services with this log in view, from which these changes are hidden."""
     own = {name: getattr(services, name) for name in Services.__dataclass_fields__}
-    return View(**{**own, "log": log, "owner": scope.owner, "whole": services.truth, **seen})
+    own |= {name: getattr(changes, name) for name in ("hidden", "rolled", "superseded") if changes is not None}
+    return View(**{**own, "log": log, "owner": scope.owner, "whole": services.truth})
 
 
 def present(services: Services) -> Services:
@@ -147,13 +143,13 @@ def present(services: Services) -> Services:
     return services
 
 
-def horizon(moment: Any) -> Horizon:
-    """The horizon for a position or an aware datetime; raises `InvalidInputError` for anything else."""
-    if isinstance(moment, datetime) and moment.utcoffset() is not None:
-        return Horizon(until=moment)
-    if isinstance(moment, bool) or not isinstance(moment, int):
+def horizon(moment: datetime | int) -> Horizon:
+    """The horizon for a position or an instant; raises `InvalidInputError` if this has no time zone."""
+    if not isinstance(moment, datetime):
+        return Horizon(upto=whole("a position", moment, 0))
+    if moment.utcoffset() is None:
         raise InvalidInputError(f"give a datetime with a time zone or a log position, got {shown(moment)}")
-    return Horizon(upto=whole("a position", moment, 0))
+    return Horizon(until=moment)
 
 
 async def check_horizon(run: Runner, services: Services, scope: Scope, moment: Horizon) -> None:
@@ -164,7 +160,7 @@ async def check_horizon(run: Runner, services: Services, scope: Scope, moment: H
             raise InvalidInputError(f"the log of {scope.owner} ends at position {head}: there is no {moment}")
 
 
-async def rollback(run: Runner, services: Services, scope: Scope, to: Any) -> Receipt:
+async def rollback(run: Runner, services: Services, scope: Scope, to: datetime | int) -> Receipt:
     """Go back (or forward again) to a position in the log: everything after it is hidden."""
     present(services)
     wanted = horizon(to)
@@ -224,7 +220,7 @@ async def events(
     check_span(since, until)
     try:
         wanted = tuple(EventKind(kind) for kind in kinds)
-    except (TypeError, ValueError):
+    except ValueError:
         known = ", ".join(EventKind)
         raise InvalidInputError(f"kinds must be a collection of these: {known}; got {shown(kinds)}") from None
     services = await in_view(run, services, scope)
@@ -235,8 +231,6 @@ async def events(
 
 async def entries(run: Runner, services: Services, scope: Scope, which: Collection[str | int]) -> list[Event]:
     """The entries with these ids or positions, by position, including hidden ones."""
-    if isinstance(which, str) or not all(isinstance(one, str | int) for one in which):
-        raise InvalidInputError(f"which must be a collection of ids or positions, got {shown(which)}")
     names = [one for one in which if isinstance(one, str)]
     events = await run.call(services.truth.get, scope, names) if names else []
     for position in (one for one in which if not isinstance(one, str)):
