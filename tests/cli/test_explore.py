@@ -3,7 +3,7 @@
 import json
 import re
 import unicodedata
-from importlib.metadata import EntryPoint
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import sockets
 from hybrid_memory.apps.cli.app import PANELS
 from hybrid_memory.apps.cli.printing import as_json, one_line, printable
 from hybrid_memory.apps.cli.stores import open_store
@@ -27,8 +26,11 @@ def test_packages_register_verbs_and_one_that_cannot_be_imported_is_named(
     command: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     group = "hybrid_memory.commands"
-    entries = [EntryPoint("pages", "hybrid_memory_inspector.cli:app", group), EntryPoint("gone", "no_such:app", group)]
-    monkeypatch.setattr(sockets, "entry_points", lambda group: [entry for entry in entries if entry.group == group])
+    entries = [
+        metadata.EntryPoint("pages", "hybrid_memory_inspector.cli:app", group),
+        EntryPoint("gone", "no_such:app", group),
+    ]
+    monkeypatch.setattr(metadata, "entry_points", lambda group: [entry for entry in entries if entry.group == group])
     assert command("inspect", "--help") == 0
     assert "Example: hybrid-memory inspect memory.db" in command.out
     assert "the commands of no_such:app cannot be imported: No module named 'no_such'" in command.err

@@ -378,7 +378,12 @@ def tells(embedder: str) -> bool:
 
 
 def emptiness(vectors: Floats) -> Array:
-    """The probability that the short turns with these vectors, embedded without context, say nothing."""
+    """The probability that the short turns with these vectors, embedded without context, say nothing.
+
+    Of vectors of another width, 0.
+    """
+    if vectors.shape[1:] != _WEIGHTS.shape:
+        return np.zeros(len(vectors))
     return np.asarray(1 / (1 + np.exp(-(vectors.astype(np.float64) @ _WEIGHTS + _BIAS))))
 
 

@@ -1,11 +1,11 @@
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib.metadata import EntryPoint
+from importlib import metadata
 from typing import Any
 
 import pytest
 
-from hybrid_memory import CompactionConfig, HybridMemory, Line, MemoryConfig, Message, Section, open_memory, sockets
+from hybrid_memory import CompactionConfig, HybridMemory, Line, MemoryConfig, Message, Section, open_memory
 from hybrid_memory.context.lines import SummaryRoom, cost
 from hybrid_memory.context.strategies import SummaryJob, resolve_strategy
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
@@ -134,10 +134,10 @@ class Shouting:
 def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A package that registers the strategy and a token counter."""
     entries = [
-        EntryPoint("shouting", f"{__name__}:Shouting", "hybrid_memory.strategies"),
-        EntryPoint("words", "tests.world:words", "hybrid_memory.token_counters"),
+        metadata.EntryPoint("shouting", f"{__name__}:Shouting", "hybrid_memory.strategies"),
+        metadata.EntryPoint("words", "tests.world:words", "hybrid_memory.token_counters"),
     ]
-    monkeypatch.setattr(sockets, "entry_points", lambda group: [entry for entry in entries if entry.group == group])
+    monkeypatch.setattr(metadata, "entry_points", lambda group: [entry for entry in entries if entry.group == group])
 
 
 @pytest.mark.usefixtures("_installed")
