@@ -28,7 +28,7 @@ def test_packages_register_verbs_and_one_that_cannot_be_imported_is_named(
     group = "hybrid_memory.commands"
     entries = [
         metadata.EntryPoint("pages", "hybrid_memory_inspector.cli:app", group),
-        EntryPoint("gone", "no_such:app", group),
+        metadata.EntryPoint("gone", "no_such:app", group),
     ]
     monkeypatch.setattr(metadata, "entry_points", lambda group: [entry for entry in entries if entry.group == group])
     assert command("inspect", "--help") == 0
