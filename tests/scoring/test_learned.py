@@ -161,6 +161,7 @@ def test_plain_weights_give_exactly_the_formula_for_every_hit(k: int, diversity:
         for hit in hits:
             assert hit.score == pytest.approx(0.7 * hit.signals.vector + 0.3 * hit.signals.text, abs=1e-12)
             assert hit.why().startswith(f"{hit.score:.3f} = ")
+            assert f"; confidence {hit.confidence:.2f}" in hit.why()
         if not diversity:
             assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
