@@ -79,8 +79,7 @@ def test_a_closed_reader_leaves_the_store_open(tmp_path: Path) -> None:
     with open_memory(MemoryConfig(url=f"sqlite:///{tmp_path / 'memory.db'}", embedder="none")) as memory:
         with memory.as_read_only() as reading:
             assert not reading.scoped(user="alice").history()
-        memory.scoped(user="alice").remember("The otter sleeps under the bridge.")
-        assert memory.scoped(user="alice").history()
+        assert memory.scoped(user="alice").remember("The otter sleeps under the bridge.").positions
     with pytest.raises(MemoryClosedError):
         reading.scoped(user="alice").history()
 

@@ -3,7 +3,7 @@
 import json
 import re
 import unicodedata
-from importlib import metadata
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,8 @@ def test_packages_register_verbs_and_one_that_cannot_be_imported_is_named(
     command: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     group = "hybrid_memory.commands"
-    entries = [
-        metadata.EntryPoint("pages", "hybrid_memory_inspector.cli:app", group),
-        metadata.EntryPoint("gone", "no_such:app", group),
-    ]
-    monkeypatch.setattr(metadata, "entry_points", lambda group: [entry for entry in entries if entry.group == group])
+    entries = [EntryPoint("pages", "hybrid_memory_inspector.cli:app", group), EntryPoint("gone", "no_such:app", group)]
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [one for one in entries if one.group == group])
     assert command("inspect", "--help") == 0
     assert "Example: hybrid-memory inspect memory.db" in command.out
     assert "the commands of no_such:app cannot be imported: No module named 'no_such'" in command.err

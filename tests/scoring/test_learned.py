@@ -160,8 +160,7 @@ def test_plain_weights_give_exactly_the_formula_for_every_hit(k: int, diversity:
         assert len({hit.record.turn for hit in hits}) == len(hits) == min(k, 4)
         for hit in hits:
             assert hit.score == pytest.approx(0.7 * hit.signals.vector + 0.3 * hit.signals.text, abs=1e-12)
-            assert hit.why().startswith(f"{hit.score:.3f} = ")
-            assert f"; confidence {hit.confidence:.2f}" in hit.why()
+            assert all(part in hit.why() for part in (f"{hit.score:.3f} = ", f"; confidence {hit.confidence:.2f}"))
         if not diversity:
             assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 

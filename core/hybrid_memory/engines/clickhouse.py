@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import replace
 from http.client import HTTPConnection, HTTPSConnection
 from math import ceil
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, Unpack
 from urllib.parse import unquote
@@ -142,7 +143,12 @@ class ClickHouseArchive(Remote, Archive):
             began, version = True, 1 + max(version for version, _ in versions)
             if stale:
                 self._insert([row_of(event, version) for event in stale.values()])
-            self._delete(owner, doomed, sorted(stale), version)
+            sql = (
+                f"ALTER TABLE `{self._table}` DELETE WHERE owner = {{owner:UInt64}} AND (position IN "
+                "{doomed:Array(Int64)} OR (position IN {stale:Array(Int64)} AND version < {version:UInt64}))"
+            )
+            values = {**_identity(owner), "doomed": doomed, "stale": sorted(stale), "version": version}
+            self._call("change", methodcaller("command", sql, parameters=values))
         deadline, pause = time.monotonic() + ERASING_SECONDS, 0.005
         while began and self._query(
             "SELECT 1 FROM system.mutations WHERE database = currentDatabase() AND table = {table:String} "
@@ -210,14 +216,6 @@ class ClickHouseArchive(Remote, Archive):
             {**_identity(scope), **values},
         )
         return [event_in(row[:-1]) for row in rows]
-
-    def _delete(self, owner: Scope, doomed: Sequence[int], stale: Sequence[int], version: int) -> None:
-        sql = (
-            f"ALTER TABLE `{self._table}` DELETE WHERE owner = {{owner:UInt64}} AND (position IN "
-            "{doomed:Array(Int64)} OR (position IN {stale:Array(Int64)} AND version < {version:UInt64}))"
-        )
-        values = {**_identity(owner), "doomed": doomed, "stale": stale, "version": version}
-        self._call("change", lambda client: client.command(sql, parameters=values))
 
     def _call(self, verb: str, run: Callable[[Client], Result]) -> Result:
         soon = verb == "read" and "host" in self._options and hurried()

@@ -127,10 +127,13 @@ class Scheduler:
             self._begin(run, partial(self._once_more, key))
 
     def _begin(self, run: Run, then: Callable[[], None]) -> None:
-        """Queue a task; call ``then`` when it has ended, or if it could not be queued."""
+        """Queue a task whose future nobody holds; call ``then`` when it has ended, or if it could not be queued."""
 
         def ended(job: AnyJob | Any) -> None:
-            _log_failure(job)
+            error = None if job.cancelled() else job.exception()
+            if error is not None and not isinstance(error, MemoryClosedError):
+                unforeseen = None if isinstance(error, HybridMemoryError) else error
+                _log.warning("%s failed: %s; it will be retried next time", job.task.kind, error, exc_info=unforeseen)
             then()
 
         job = None
@@ -332,11 +335,3 @@ def joined(thread: threading.Thread, until: float | None) -> bool:
         return True
     thread.join(None if until is None else max(0.0, until - time.monotonic()))
     return not thread.is_alive()
-
-
-def _log_failure(job: AnyJob) -> None:
-    """Log the failure of a job whose future nobody holds, unless the memory was closed in the meantime."""
-    error = None if job.cancelled() else job.exception()
-    if error is not None and not isinstance(error, MemoryClosedError):
-        unforeseen = None if isinstance(error, HybridMemoryError) else error
-        _log.warning("%s failed: %s; it will be retried next time", job.task.kind, error, exc_info=unforeseen)

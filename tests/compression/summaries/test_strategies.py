@@ -1,6 +1,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib import metadata
+from importlib.metadata import EntryPoint
 from typing import Any
 
 import pytest
@@ -134,10 +134,10 @@ class Shouting:
 def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A package that registers the strategy and a token counter."""
     entries = [
-        metadata.EntryPoint("shouting", f"{__name__}:Shouting", "hybrid_memory.strategies"),
-        metadata.EntryPoint("words", "tests.world:words", "hybrid_memory.token_counters"),
+        EntryPoint("shouting", f"{__name__}:Shouting", "hybrid_memory.strategies"),
+        EntryPoint("words", "tests.world:words", "hybrid_memory.token_counters"),
     ]
-    monkeypatch.setattr(metadata, "entry_points", lambda group: [entry for entry in entries if entry.group == group])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [one for one in entries if one.group == group])
 
 
 @pytest.mark.usefixtures("_installed")
