@@ -116,12 +116,6 @@ def _ends(match: Match) -> bool:
     return not after.isascii() or after in {*".,;!?\n", ""}
 
 
-def _chinese_password(word: str, match: Match) -> bool:
-    if word[0] in "[<{$" or _LENGTH.fullmatch(word):
-        return False
-    return any(map(str.isdigit, word)) or (match["link"] != "" and (not word.isalpha() or _ends(match)))
-
-
 _SECRETS = (
     _rule("api key", r"""-----BEGIN\ [A-Z ]{0,30}PRIVATE\ KEY-----
         (?:[^-]|-(?!----))*(?:-----END\ [A-Z ]{0,40}-----)?""", hints="-----BEGIN"),
@@ -174,7 +168,9 @@ _SECRETS = (
         "password",
         r"""(?:密码|口令)(?P<link>(?:现在|改|换|设|设置|已)?(?:成了?|为|是|就是|[:=])|)\ ?["'“「]?
         (?P<it>[!-~]{3,63}[A-Za-z0-9!@\#$%^&*+=~_-])""",
-        _chinese_password,
+        lambda word, match: word[0] not in "[<{$"
+        and _LENGTH.fullmatch(word) is None
+        and (any(map(str.isdigit, word)) or (match["link"] != "" and (not word.isalpha() or _ends(match)))),
         hints="密码 口令",
     ),
 )  # fmt: skip

@@ -96,7 +96,13 @@ def _begin(line: str, end: int) -> int:
 
 def _ends(line: str, start: int, stop: re.Match[str]) -> bool:
     if stop["span"]:
-        return _quotation_ends(line, stop)
+        # A quotation: with an end mark inside, and a new sentence or a colon's clause around.
+        if not _ENDS_INSIDE.search(line, stop.start(), stop.end()):
+            return False
+        begin = _begin(line, stop.end())
+        follower = line[begin : begin + 1]
+        starts = not follower.islower() if begin > stop.end() else line[max(stop.start() - 1, 0)] in "：:"
+        return not follower or (follower.isalnum() and starts)
     if stop["full"]:
         # "Well… maybe": the dots are a pause where a word in lower case follows.
         return not (stop["full"][-1] == "…" and line[stop.end() : stop.end() + 2].strip()[:1].islower())
@@ -106,22 +112,10 @@ def _ends(line: str, start: int, stop: re.Match[str]) -> bool:
     if not stop["gap"]:
         before = line[stop.start() - 1 : stop.start()]
         return _is_han(follower) and (stop["half"] != "." or _is_han(before))
-    if follower.islower() and (stop["half"].startswith("..") or any(mark in "”’」』\"'" for mark in stop["close"])):
-        return False
-    return stop["half"] != "." or not _abbreviates(line, start, stop)
-
-
-def _quotation_ends(line: str, stop: re.Match[str]) -> bool:
-    """Whether a quotation ends a sentence: with an end mark inside, and a new sentence or a colon's clause around."""
-    if not _ENDS_INSIDE.search(line, stop.start(), stop.end()):
-        return False
-    begin = _begin(line, stop.end())
-    follower = line[begin : begin + 1]
-    if not follower:
-        return True
-    if begin > stop.end():
-        return follower.isalnum() and not follower.islower()
-    return line[max(stop.start() - 1, 0)] in "：:" and follower.isalnum()
+    goes_on = follower.islower() and (
+        stop["half"].startswith("..") or any(mark in "”’」』\"'" for mark in stop["close"])
+    )
+    return not goes_on and (stop["half"] != "." or not _abbreviates(line, start, stop))
 
 
 def _abbreviates(line: str, start: int, stop: re.Match[str]) -> bool:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from hybrid_memory.text import lazy
 from hybrid_memory.text.dates.calendar import DAY, Language, Moment, Part, Range, TimeSpan, part_of, shift
 from hybrid_memory.text.dates.chinese import CHINESE, LUNAR
-from hybrid_memory.text.dates.european import WORDS, Words, european
+from hybrid_memory.text.dates.european import WORDS, european
 from hybrid_memory.text.tokenize import language_of
 
 _CHINESE_MONTHS = "一 二 三 四 五 六 七 八 九 十 十一 十二".split()
@@ -35,17 +35,14 @@ _BETWEEN = re.compile(r"(?<!\w)(?:between|zwischen|entre|tra|fra)\s$", re.IGNORE
 _AND = re.compile(r"\s(?:and|und|et|y|e)\s(?:in\s)?", re.IGNORECASE)
 _STOP = re.compile(r"[.!?](?=\s|$)|[。！？；;\n]")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-
-
-def _signs(words: Words) -> re.Pattern[str]:
-    """The words for times of a language."""
-    units = re.sub("(?= |$)", words.plural, words.unit)
-    tables = (words.day, words.weekday, words.month, words.doubtful, words.context, words.season, units, words.number,
-              words.which, words.parts)  # fmt: skip
-    return lazy(re.sub(r"[\s_]+", "|", " ".join(tables)), re.IGNORECASE)
-
-
-_SIGNS = {name: _signs(words) for name, words in WORDS.items()}
+_SIGNS = {
+    name: lazy(re.sub(r"[\s_]+", "|", " ".join(tables)), re.IGNORECASE)
+    for name, words in WORDS.items()
+    for units in [re.sub("(?= |$)", words.plural, words.unit)]
+    for tables in [(words.day, words.weekday, words.month, words.doubtful, words.context, words.season, units,
+                    words.number, words.which, words.parts)]
+}  # fmt: skip
+"""Of each language, the words for times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +79,18 @@ def find_times(text: str, now: datetime) -> list[TimeSpan]:
     """
     zone = now.tzinfo
     readable = LUNAR.sub(lambda words: " " * len(words[0]), text)
+    # Function words and words for times show the language, English if they show no other. Where the same word means a
+    # time in one language only ("hier"), the others decide.
+    words, also = set(_WORD.findall(readable.lower())), defaultdict[str, set[str]](set)
+    for word in words:
+        for name in _languages_of(word):
+            also[name].add(word)
+    also["english"] |= words & {"ago", "mars"}  # the planet, so that its name alone is no month
+    language = language_of(words, 1, also)
+    rules = european(language if language in WORDS else "english")
     wall = now.replace(tzinfo=None)
     spans = []
-    for each in _joined(readable, _pieces(readable, wall)):
+    for each in _joined(readable, _pieces(readable, (CHINESE, rules), wall)):
         (begin, end), (first, last) = each.range, _reach(readable, each.start, each.end, each.language)
         if (first, last) == (each.start, each.end) or begin >= wall:
             first, last = each.start, each.end
@@ -101,11 +107,11 @@ def find_times(text: str, now: datetime) -> list[TimeSpan]:
     return spans
 
 
-def _pieces(text: str, wall: datetime) -> list[_Piece]:
+def _pieces(text: str, languages: Sequence[Language], wall: datetime) -> list[_Piece]:
     """The matches of the rules; of overlapping ones the first, then the longest."""
     found: list[_Piece] = []
     shape = _DIGIT.sub("0", text.lower())
-    for language in (CHINESE, _language_of_times(text)):
+    for language in languages:
         for rule in language.rules:
             for cue in rule.cues:
                 if cue in shape:
@@ -133,21 +139,6 @@ def _pieces(text: str, wall: datetime) -> list[_Piece]:
 def _languages_of(word: str) -> frozenset[str]:
     """The languages in which a word in lower case is one for times."""
     return frozenset(name for name, signs in _SIGNS.items() if signs.fullmatch(word))
-
-
-def _language_of_times(text: str) -> Language:
-    """The rules for a text by its function words and its words for times: English if these show no other language.
-
-    Where the same word means a time in one language only ("hier"), the others decide.
-    """
-    words = set(_WORD.findall(text.lower()))
-    also = defaultdict[str, set[str]](set)
-    for word in words:
-        for name in _languages_of(word):
-            also[name].add(word)
-    also["english"] |= words & {"ago", "mars"}  # the planet, so that its name alone is no month
-    language = language_of(words, 1, also)
-    return european(language if language in WORDS else "english")
 
 
 def _past(text: str, match: re.Match[str], language: Language) -> bool:

@@ -116,13 +116,6 @@ def _part(match: re.Match[str], moment: Moment) -> Range:
     return whole if begun else part_of(moment.unit(unit, -1), part, last_day=False)
 
 
-def _numbered(match: re.Match[str], moment: Moment) -> Range | None:
-    """The first Tuesday, or the last week, of a month."""
-    number = -1 if match["last"] else _figure(match["number"]) - 1
-    part = _WEEKDAYS[match["weekday"]] if match["weekday"] else "week"
-    return moment.nth_of(_figure(match["month"]), part, number, _year(match, moment))
-
-
 def _same_day(match: re.Match[str], moment: Moment) -> Range:
     """去年今天, 两周前的今天, 上个月的今天."""
     if match["lastly"]:
@@ -190,7 +183,12 @@ CHINESE = Language(
             "月",
             rf"(?:{_YEAR}的?\s?)?(?<![\d一二两三四五六七八九十个]){_MONTH}的?"
             r"(?:(?P<last>最后一?)|第?(?P<number>[一二三四五1-5]))个?(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])?",
-            _numbered,
+            lambda match, moment: moment.nth_of(  # the first Tuesday, or the last week, of a month
+                _figure(match["month"]),
+                _WEEKDAYS[match["weekday"]] if match["weekday"] else "week",
+                -1 if match["last"] else _figure(match["number"]) - 1,
+                _year(match, moment),
+            ),
         ),
         _rule(
             "月 年",
