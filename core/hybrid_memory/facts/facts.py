@@ -36,6 +36,9 @@ Place = tuple[int, str]
 
 NOWHERE: Place = (0, "")
 
+SEEN = ("subject", "attribute", "value", "category", "single", "verbatim", "scope")
+"""What somebody decides on of a claim."""
+
 SHEETS = 8
 """So many sheets of an owner and view are kept."""
 
@@ -72,16 +75,6 @@ class Knowledge:
         """Whether these claims show that the user has another name, under which what others claimed does not count."""
         return self._user is not None and not names_of_user(events, self._user) <= self._own
 
-    def _as_decided(self, claim: Claim) -> Claim:
-        """The claim of a sentence that somebody decided on as what they saw then, however it is read now."""
-        key = claim.source, normalised(claim.sentence)
-        if claim.by == SETTLED:
-            self._decided[key] = claim
-        elif claim.sentence and (seen := self._decided.get(key)) is not None:
-            names = ("subject", "attribute", "value", "category", "single", "verbatim", "scope")
-            return replace(claim, **{name: getattr(seen, name) for name in names})
-        return claim
-
     def take(self, events: Sequence[Event], last: Place) -> None:
         """Add claims: all that were written since the last one, up to this; known ones are ignored."""
         with self._lock:
@@ -93,13 +86,17 @@ class Knowledge:
                     continue
                 # Nobody else speaks about the user by name.
                 named = self._user is not None and person_of(event.payload["subject"]) in self._own
-                if named and not by_the_user(event):
-                    continue
                 # What resolves a dispute belongs to no other turn.
                 turn = event.position if event.payload["by"] == SETTLED else int(event.payload["source"])
-                if not visible(turn, self.hidden):
+                if (named and not by_the_user(event)) or not visible(turn, self.hidden):
                     continue
-                claim = self._as_decided(Claim.of(event.payload))
+                claim = Claim.of(event.payload)
+                key = claim.source, normalised(claim.sentence)
+                if claim.by == SETTLED:
+                    self._decided[key] = claim
+                elif claim.sentence and (seen := self._decided.get(key)) is not None:
+                    # A sentence that somebody decided on is what they saw then, however it is read now.
+                    claim = replace(claim, **{name: getattr(seen, name) for name in SEEN})
                 if by_the_user(event) and claim.by != SETTLED:
                     self.speakers.add(event.payload.get("speaker", ""))
                 if claim.scope is FactScope.SESSION:

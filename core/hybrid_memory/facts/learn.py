@@ -239,7 +239,19 @@ async def _read(
         # A scope without a session reads all sessions: the turns of others are no context.
         before = [turn for turn in before if turn.scope == session[0].scope]
         turns, before = heard(session), heard(before)
-        for claim in await _made(run, services, extractor, turns, before) if turns else []:
+        if not turns:
+            continue
+        try:
+            made = await (
+                stated_in(run, services.embedder, turns, before)
+                if isinstance(extractor, Statements)
+                else run.call(extractor.extract, turns, before)
+            )
+        except ModelError:
+            raise
+        except Exception as error:
+            raise ModelError(f"{extractor.name} could not read the turns: {type(error).__name__}: {error}") from error
+        for claim in made:
             if (event := by_position.get(claim.source)) is not None:
                 own = replace(claim, scope=scope_in(claim, event.message.text))
                 writer = principal_of(event.author).user if event.author else None
@@ -249,20 +261,6 @@ async def _read(
                 if may_claim(event, own, services.config.learning.origins):
                     claims.append((event, own))
     return claims
-
-
-async def _made(
-    run: Runner, services: Services, extractor: FactExtractor, turns: Sequence[Event], before: Sequence[Event]
-) -> list[Claim]:
-    """The claims of these turns of one session; any failure of the extractor raises `ModelError`."""
-    try:
-        if isinstance(extractor, Statements):
-            return await stated_in(run, services.embedder, turns, before)
-        return await run.call(extractor.extract, turns, before)
-    except ModelError:
-        raise
-    except Exception as error:
-        raise ModelError(f"{extractor.name} could not read the turns: {type(error).__name__}: {error}") from error
 
 
 def drafts_of(name: str, claims: Iterable[tuple[Event, Claim]]) -> list[Draft]:

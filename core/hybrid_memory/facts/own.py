@@ -337,7 +337,32 @@ def asks_for(clause: str) -> bool:
 
 def own_sentences(turns: Sequence[Event], before: Sequence[Event]) -> list[Sentence]:
     """The sentences that are their speakers' own, of the turns of one session, in order."""
-    return [sentence for own in own_turns(turns, before) for sentence in _statements(own)]
+    taken: list[Sentence] = []
+    for own in own_turns(turns, before):
+        made: list[Sentence] = []
+        asking, question = own.asking, own.asking.question if own.asking is not None else ""
+        for number, text in enumerate(own.lines):
+            plain = _LABEL.sub("", _ITEM.sub("", text), count=1).strip() or text
+            if len(plain) <= MAX_SENTENCE_CHARS and _QUESTION.search(plain) and (first := _TOLD_FIRST.match(plain)):
+                plain = first["told"].strip()
+            clauses = _CLAUSES.split(plain)
+            independent = _OWN_SENTENCE.match(clauses[0]) or _ASKING.search(plain) or any(map(asks_for, clauses))
+            answer = question if number == 0 and len(plain) <= QUESTION_CHARS and not independent else ""
+            order = _HOW_TO_WORK.search(f"{answer} {plain}") is not None
+            telling = _LETTERS.search(plain) or (answer and any(map(str.isdigit, plain)))
+            bare = _BARE.match(plain) and not (_ASKS_YOU.search(answer) and _YES_NO.match(plain))
+            if bare or len(plain) > MAX_SENTENCE_CHARS or not telling:
+                continue
+            wants = _REQUEST.search(plain)
+            asks = wants or (_ASKING.search(plain) and not answer and plain[-1] not in ".!。！")
+            request = bool(asks) and not any(map(_TELLS.search, clauses[1:]))
+            if not order and (_QUESTION.search(plain) or (request and not (wants and _MINE.search(plain)))):
+                continue
+            asked = asking.id if asking is not None and answer else ""
+            momentary = bool(answer or asks or _HANDOVER.search(plain))
+            made.append(Sentence(own.turn.owner, plain, answer, own.event.position, order, momentary, asked, request))
+        taken += made[:MAX_SENTENCES] if len(made) <= 2 * MAX_SENTENCES else []
+    return taken
 
 
 def own_turns(turns: Sequence[Event], before: Sequence[Event]) -> list[Own]:
@@ -362,33 +387,6 @@ def own_turns(turns: Sequence[Event], before: Sequence[Event]) -> list[Own]:
             lines = takewhile(lambda text: _FICTION.search(text) is None, _own_lines(words))
             made.append(Own(event, turn, asking, tuple(lines)))
     return made
-
-
-def _statements(own: Own) -> list[Sentence]:
-    turn, event, asking = own.turn, own.event, own.asking
-    made: list[Sentence] = []
-    question = asking.question if asking is not None else ""
-    for number, text in enumerate(own.lines):
-        plain = _LABEL.sub("", _ITEM.sub("", text), count=1).strip() or text
-        if len(plain) <= MAX_SENTENCE_CHARS and _QUESTION.search(plain) and (before := _TOLD_FIRST.match(plain)):
-            plain = before["told"].strip()
-        clauses = _CLAUSES.split(plain)
-        independent = _OWN_SENTENCE.match(clauses[0]) or _ASKING.search(plain) or any(map(asks_for, clauses))
-        answer = question if number == 0 and len(plain) <= QUESTION_CHARS and not independent else ""
-        order = _HOW_TO_WORK.search(f"{answer} {plain}") is not None
-        telling = _LETTERS.search(plain) or (answer and any(map(str.isdigit, plain)))
-        bare = _BARE.match(plain) and not (_ASKS_YOU.search(answer) and _YES_NO.match(plain))
-        if bare or len(plain) > MAX_SENTENCE_CHARS or not telling:
-            continue
-        wants = _REQUEST.search(plain)
-        asks = wants or (_ASKING.search(plain) and not answer and plain[-1] not in ".!。！")
-        request = bool(asks) and not any(map(_TELLS.search, clauses[1:]))
-        if not order and (_QUESTION.search(plain) or (request and not (wants and _MINE.search(plain)))):
-            continue
-        asked = asking.id if asking is not None and answer else ""
-        momentary = bool(answer or asks or _HANDOVER.search(plain))
-        made.append(Sentence(turn.owner, plain, answer, event.position, order, momentary, asked, request))
-    return made[:MAX_SENTENCES] if len(made) <= 2 * MAX_SENTENCES else []
 
 
 def _own_lines(words: str) -> list[str]:

@@ -197,25 +197,24 @@ class UserProfile(CheckedModel):
     def _repr_html_(self) -> str:
         chinese = self._is_chinese
         told: set[tuple[str, str]] = set()
-        rows = [row for name in type(self).model_fields for row in self._html_rows(name, chinese, told)]
+        rows = []
+        for name in type(self).model_fields:  # a row for each value; the first shows earlier values of the field
+            before = "<br>".join(
+                display.text(f"{_shown(one.value, chinese)} ({one.state}, {one.days}; {', '.join(one.sources)})")
+                for one in self.history(name)
+                if not one.state.standing
+            )
+            label, entries = self._label(name, chinese), self.sources.get(name, ())
+            values = [value for value in self._values(name) if first_said(told, name, _shown(value, chinese))]
+            for value in values or ([""] if before else []):
+                entry = next((entry for entry in entries if entry.value == value), None)
+                since, opened = "", ""
+                if entry:
+                    since = f"{entry.valid_from:%Y&#8209;%m&#8209;%d}"
+                    opened = display.details(f"{len(entry.sources)}", display.text(", ".join(entry.sources)))
+                rows.append([display.text(label), display.text(_shown(value, chinese)), since, opened, before])
+                label = before = ""
         return display.card("what is known", display.table(("field", "value", "since", "turns", "before"), rows))
-
-    def _html_rows(self, name: str, chinese: bool, earlier: set[tuple[str, str]]) -> Iterable[list[str]]:
-        """A row for each value; the first shows earlier values of the field."""
-        entries = self.sources.get(name, ())
-        former = [entry for entry in self.history(name) if not entry.state.standing]
-        before = "<br>".join(
-            display.text(f"{_shown(one.value, chinese)} ({one.state}, {one.days}; {', '.join(one.sources)})")
-            for one in former
-        )
-        label = self._label(name, chinese)
-        values = [value for value in self._values(name) if first_said(earlier, name, _shown(value, chinese))]
-        for value in values or ([""] if before else []):
-            entry = next((entry for entry in entries if entry.value == value), None)
-            since, turns = (f"{entry.valid_from:%Y&#8209;%m&#8209;%d}", ", ".join(entry.sources)) if entry else ("", "")
-            opened = display.details(f"{len(entry.sources)}", display.text(turns)) if entry else ""
-            yield [display.text(label), display.text(_shown(value, chinese)), since, opened, before]
-            label = before = ""
 
     def _values(self, name: str) -> tuple[Any, ...]:
         """The values of a field."""

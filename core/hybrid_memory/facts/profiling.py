@@ -89,29 +89,28 @@ def check_profile_type(schema: type[UserProfile]) -> None:
 @lru_cache(maxsize=64)
 def profile_fields(schema: type[UserProfile]) -> tuple[ProfileField, ...]:
     """The fields in order; raises InvalidConfigError for one that facts cannot fill."""
-    return tuple(_field(schema, name, info) for name, info in schema.model_fields.items())
-
-
-def _field(schema: type[UserProfile], name: str, info: FieldInfo) -> ProfileField:
-    members = _members(info.annotation)
-    many = len(members) == 1 and get_origin(members[0]) is list
-    if many:
-        members = _members(get_args(members[0])[0])
-    kinds = list(dict.fromkeys(_kind(member) for member in members))
-    if not kinds or "" in kinds:
-        raise InvalidConfigError(f"{schema.__name__}.{name} is of type {info.annotation!r}: {_HINT}")
-    kind = " or ".join(kinds)
-    attributes = _attributes(schema, name, info)
-    base = UserProfile.model_fields.get(name)
-    return ProfileField(
-        name=name,
-        attributes=attributes,
-        many=many,
-        kind=f"list of {kind}" if many else kind,
-        description=info.description or name.replace("_", " "),
-        options={text: option for member in members for text, option in _options(member).items()},
-        own=base is None or attributes != _attributes(UserProfile, name, base),
-    )
+    fields = []
+    for name, info in schema.model_fields.items():
+        members = _members(info.annotation)
+        many = len(members) == 1 and get_origin(members[0]) is list
+        if many:
+            members = _members(get_args(members[0])[0])
+        types = list(map(_kind, members))
+        kinds = dict.fromkeys(kind for kind, _ in types)
+        if not kinds or "" in kinds:
+            raise InvalidConfigError(f"{schema.__name__}.{name} is of type {info.annotation!r}: {_HINT}")
+        attributes, base = _attributes(schema, name, info), UserProfile.model_fields.get(name)
+        field = ProfileField(
+            name=name,
+            attributes=attributes,
+            many=many,
+            kind=f"{'list of ' * many}{' or '.join(kinds)}",
+            description=info.description or name.replace("_", " "),
+            options={text: option for _, options in types for text, option in options.items()},
+            own=base is None or attributes != _attributes(UserProfile, name, base),
+        )
+        fields.append(field)
+    return tuple(fields)
 
 
 def _attributes(schema: type[UserProfile], name: str, info: FieldInfo) -> frozenset[str]:
@@ -137,23 +136,21 @@ def _members(annotation: Any) -> list[Any]:
     return [annotation]
 
 
-def _kind(member: Any) -> str:
-    """A type in words; empty if facts cannot fill it."""
-    if get_origin(member) is Literal or (isinstance(member, type) and issubclass(member, Enum)):
-        values = get_args(member) or [option.value for option in member]
-        return f"one of: {', '.join(map(str, values))}"
-    if not isinstance(member, type) or get_origin(member) is not None:
-        return ""
-    return next((words for kind, words in _TYPES.items() if issubclass(member, kind)), "")
-
-
-def _options(member: Any) -> dict[str, Any]:
+def _kind(member: Any) -> tuple[str, dict[str, Any]]:
+    """A type in words, empty if facts cannot fill it; and the value for each lower-case text, if these are named."""
     if get_origin(member) is Literal:
-        return {str(option).casefold(): option for option in get_args(member)}
-    if issubclass(member, Enum):
-        names = {option.name.replace("_", " ").casefold(): option for option in member}
-        return names | {str(option.value).casefold(): option for option in member}
-    return {**dict.fromkeys(_TRUE, True), **dict.fromkeys(_FALSE, False)} if member is bool else {}
+        values = get_args(member)
+        options = {str(option).casefold(): option for option in values}
+    elif isinstance(member, type) and issubclass(member, Enum):
+        values = tuple(option.value for option in member)
+        options = {option.name.replace("_", " ").casefold(): option for option in member}
+        options |= {str(option.value).casefold(): option for option in member}
+    elif isinstance(member, type) and get_origin(member) is None:
+        options = {**dict.fromkeys(_TRUE, True), **dict.fromkeys(_FALSE, False)} if member is bool else {}
+        return next((words for kind, words in _TYPES.items() if issubclass(member, kind)), ""), options
+    else:
+        return "", {}
+    return f"one of: {', '.join(map(str, values))}", options
 
 
 MAX_FACTS = 1000

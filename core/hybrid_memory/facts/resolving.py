@@ -248,8 +248,13 @@ class Group:
                 same.claim, same.key = replace(same.claim, value=claim.value, verbatim=False), key
                 standing[key] = same
             self._note(same)
-            if event.at - same.event.at > AT_ONCE or claim.by == SETTLED:
-                self._decide(same, standing)
+            if event.at - same.event.at > AT_ONCE or claim.by == SETTLED:  # repeated later, it resolves its disputes
+                rivals = [self.facts[rival] for rival in same.rivals]
+                for rival in [each for each in rivals if standing.get(each.key) is each]:
+                    rival.end(FactState.SUPERSEDED, same.seen)
+                    rival.superseded_by, same.state = same.id, FactState.CURRENT
+                    del standing[rival.key]
+                    self._note(rival, same)
             return
         fact = Standing.of(claim, event, FactState.OPEN if claim.category is Category.TASK else FactState.CURRENT)
         self._note(fact)
@@ -273,16 +278,6 @@ class Group:
         old.superseded_by, new.supersedes = new.id, old.id
         del standing[old.key]
         self._note(old, new)
-
-    def _decide(self, fact: Standing, standing: Shelf) -> None:
-        """Resolve a dispute in favour of a claim that is repeated later."""
-        for rival in map(self.facts.__getitem__, fact.rivals):
-            if standing.get(rival.key) is rival:
-                rival.end(FactState.SUPERSEDED, fact.seen)
-                rival.superseded_by = fact.id
-                del standing[rival.key]
-                fact.state = FactState.CURRENT
-                self._note(rival, fact)
 
     def _finish(self, claim: Claim, event: Event, state: FactState) -> None:
         """End the facts that a retraction or a task update is about; if there are none, keep it as history."""

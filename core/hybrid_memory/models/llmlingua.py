@@ -156,7 +156,7 @@ def _loaded(model: str, device: str) -> Any:
     """
     try:
         from llmlingua import PromptCompressor  # noqa: PLC0415 - optional
-        from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415 - optional
+        from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, DynamicCache  # noqa: PLC0415
     except ImportError as error:
         raise MissingDependencyError("llmlingua", extra="llmlingua") from error
     try:
@@ -166,11 +166,19 @@ def _loaded(model: str, device: str) -> Any:
         network = AutoModelForCausalLM.from_pretrained(model, dtype=kind).to(device).eval()
     except (OSError, ValueError, RuntimeError) as error:
         raise ModelError(f"cannot load {model!r} for LLMLingua: {error}") from error
+
+    def with_tuples(input_ids: Any, *, past_key_values: Any = None, **options: Any) -> Any:
+        # The library expects the cache as (key, value) for each layer; transformers 5 returns an object.
+        cache = DynamicCache() if past_key_values is None else DynamicCache(past_key_values)
+        response = network(input_ids, past_key_values=cache, **options)
+        response.past_key_values = [(layer.keys, layer.values) for layer in response.past_key_values.layers]
+        return response
+
     compressor = PromptCompressor.__new__(PromptCompressor)
     vars(compressor).update(
         model_name=model,
         use_llmlingua2=False,
-        model=_with_tuples(network),
+        model=with_tuples,
         tokenizer=tokenizer,
         # The model's own tokens, instead of the library's token table.
         oai_tokenizer=SimpleNamespace(
@@ -206,18 +214,5 @@ def _by_characters(losses: Callable[..., Any], tokenizer: Any) -> Callable[..., 
             loss[at:end] = loss[at:end].max()
             at = end
         return loss, cache
-
-    return call
-
-
-def _with_tuples(network: Any) -> Callable[..., Any]:
-    """The network with the cache the library expects, (key, value) for each layer; transformers 5 returns an object."""
-    from transformers import DynamicCache  # noqa: PLC0415 - optional
-
-    def call(input_ids: Any, *, past_key_values: Any = None, **options: Any) -> Any:
-        cache = DynamicCache() if past_key_values is None else DynamicCache(past_key_values)
-        response = network(input_ids, past_key_values=cache, **options)
-        response.past_key_values = [(layer.keys, layer.values) for layer in response.past_key_values.layers]
-        return response
 
     return call
