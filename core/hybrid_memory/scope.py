@@ -62,7 +62,7 @@ class Scope:
     @property
     def owner(self) -> Scope:
         """The same owner without the session."""
-        return self if self.session is None else _owner(self.tenant, self.user, self.agent, self.space)
+        return self if self.session is None else _owner(self.tenant, self.user, self.agent, None, self.space)
 
     def __str__(self) -> str:
         return " ".join(
@@ -79,6 +79,4 @@ def scope_of(**names: str | None) -> Scope:
     return scope
 
 
-@lru_cache(maxsize=4096)
-def _owner(tenant: str | None, user: str | None, agent: str | None, space: str | None) -> Scope:
-    return Scope(tenant, user, agent, space=space)
+_owner = lru_cache(maxsize=4096)(Scope)

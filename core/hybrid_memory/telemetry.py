@@ -92,37 +92,31 @@ def _spans(tracer: Any, url: str, content: bool | None) -> Tracer:
                 made.set_status(Status(StatusCode.ERROR, str(error) if shown else None))
                 raise
             finally:
-                made.set_attributes({**_ours(span), **(_content(span) if shown else {})})
+                made.set_attributes(_ours(span, content=shown))
 
     return traced
 
 
-def _ours(span: Span) -> dict[str, Any]:
-    """The attributes under their OpenTelemetry names."""
+def _ours(span: Span, *, content: bool = False) -> dict[str, Any]:
+    """The attributes under their OpenTelemetry names; with ``content``, those too that may be private."""
     ours = {f"hybrid_memory.{name}": value for name, value in span.attributes.items()}
     if span.name == "embed":
         del ours["hybrid_memory.model"]
     if span.name in NAMES and "count" in span.attributes:
         ours["gen_ai.memory.record.count"] = ours.pop("hybrid_memory.count")
-    return ours
-
-
-def _content(span: Span) -> dict[str, Any]:
-    """Attributes that may be private, in the form of the conventions."""
-    found: dict[str, Any] = {}
-    content: Mapping[str, Any] = span.content
-    if scope := content.get("scope"):
+    private: Mapping[str, Any] = span.content if content else {}
+    if scope := private.get("scope"):
         whose = {"user.id": scope.user, "gen_ai.agent.id": scope.agent, "gen_ai.conversation.id": scope.session}
-        found |= {name: value for name, value in whose.items() if value is not None}
-    if query := content.get("query"):
-        found["gen_ai.memory.query.text"] = query
+        ours |= {name: value for name, value in whose.items() if value is not None}
+    if query := private.get("query"):
+        ours["gen_ai.memory.query.text"] = query
     records = [
         {"id": handle(hit.record.id, hit.record.id), "content": hit.record.text, "score": hit.score}
-        for hit in content.get("hits", ())
-    ] or [{"content": message.text} for message in content.get("messages", ())]
+        for hit in private.get("hits", ())
+    ] or [{"content": message.text} for message in private.get("messages", ())]
     if records:
-        found["gen_ai.memory.records"] = json.dumps(records, ensure_ascii=False)
-    return found
+        ours["gen_ai.memory.records"] = json.dumps(records, ensure_ascii=False)
+    return ours
 
 
 COUNTERS = (

@@ -6,6 +6,7 @@ import posixpath
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
@@ -159,37 +160,7 @@ def _flags(words: Sequence[str]) -> str:
 
 
 def _commands(text: str) -> Iterator[_Command]:
-    """The simple commands of a command line; nothing after an open quote."""
-    text, bodies = _without_bodies(text)
-    lexer = shlex.shlex(_COMMENT.sub("", text.replace("\\\n", " ")), posix=True, punctuation_chars=_PUNCTUATION)
-    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
-    command, redirect = _Command(), ""
-    while True:
-        try:
-            token = lexer.get_token()
-        except ValueError:
-            token = None
-        if token is None:
-            yield command
-            return
-        if token and not token.strip(_PUNCTUATION):
-            redirect = token if "<" in token or ">" in token else ""
-            if not redirect:
-                yield command
-                command = _Command()
-            elif command.words and command.words[-1].isdigit():
-                command.words.pop()  # the number of a stream: 2>
-        elif redirect.startswith("<<"):
-            command.stdin, redirect = bodies.pop(0) if redirect == "<<" and bodies else token, ""
-        elif redirect:
-            command.redirects.append((redirect, token))
-            redirect = ""
-        else:
-            command.words.append(token)
-
-
-def _without_bodies(text: str) -> tuple[str, list[str]]:
-    """The command line without its here-documents, and these."""
+    """The simple commands of a command line, each with its here-document; nothing after an open quote."""
     lines = text.split("\n")
     ends = {line.strip(): row for row, line in enumerate(lines)}
     outside, bodies, row = [], [], 0
@@ -203,7 +174,27 @@ def _without_bodies(text: str) -> tuple[str, list[str]]:
                 row += 1
             bodies.append("\n".join(lines[start:row]) + "\n")
             row += 1
-    return "\n".join(outside), bodies
+    plain = _COMMENT.sub("", "\n".join(outside).replace("\\\n", " "))
+    lexer = shlex.shlex(plain, posix=True, punctuation_chars=_PUNCTUATION)
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
+    command, redirect = _Command(), ""
+    with suppress(ValueError):  # an open quote
+        for token in lexer:
+            if token and not token.strip(_PUNCTUATION):
+                redirect = token if "<" in token or ">" in token else ""
+                if not redirect:
+                    yield command
+                    command = _Command()
+                elif command.words and command.words[-1].isdigit():
+                    command.words.pop()  # the number of a stream: 2>
+            elif redirect.startswith("<<"):
+                command.stdin, redirect = bodies.pop(0) if redirect == "<<" and bodies else token, ""
+            elif redirect:
+                command.redirects.append((redirect, token))
+                redirect = ""
+            else:
+                command.words.append(token)
+    yield command
 
 
 def is_patch(text: str) -> bool:

@@ -163,9 +163,14 @@ async def write(
     """
     services = owned.services
     sources = (source,) if isinstance(source, str) and source else tuple(source)
-    if origin is None:
-        origin = Origin.ASSISTANT if call or sources else default
-    spoken = await _spoken(run, owned, call, sources, origin)
+    origin = (Origin.ASSISTANT if call or sources else default) if origin is None else origin
+    for label, value in [("id", call), *(("source", one) for one in sources)]:
+        if len(checked_text(label, value)) > MAX_ARGUMENT_CHARS:
+            raise InvalidInputError(f"{label} has at most {MAX_ARGUMENT_CHARS} characters, got {shown(value)}")
+    if origin not in tuple(Origin):
+        raise InvalidInputError(f"unknown origin {shown(origin)}: choose one of {', '.join(Origin)}")
+    said = await run.call(services.truth.get, owned.scope.owner, list(sources)) if sources else []
+    spoken = lowest((Origin(origin), *(event.origin for event in said if event.kind is EventKind.MESSAGE)))
 
     async def make(kept: Documents) -> Written:
         before = kept.get(path)
@@ -198,17 +203,6 @@ async def write(
         return [replace(made, value=text, sources=sources, origin=origin, max_chars=limit)], []
 
     return await changed(run, owned, path, make) or Revision(path, name, removed=True)
-
-
-async def _spoken(run: Runner, owned: Owned, call: str, sources: Sequence[str], origin: Origin | str) -> Origin:
-    """The origin of a change's words."""
-    for label, value in [("id", call), *(("source", one) for one in sources)]:
-        if len(checked_text(label, value)) > MAX_ARGUMENT_CHARS:
-            raise InvalidInputError(f"{label} has at most {MAX_ARGUMENT_CHARS} characters, got {shown(value)}")
-    if origin not in tuple(Origin):
-        raise InvalidInputError(f"unknown origin {shown(origin)}: choose one of {', '.join(Origin)}")
-    said = await run.call(owned.services.truth.get, owned.scope.owner, list(sources)) if sources else []
-    return lowest((Origin(origin), *(event.origin for event in said if event.kind is EventKind.MESSAGE)))
 
 
 def _changed_text(start: Revision, old: str, change: Change, seen: int | None) -> str:

@@ -287,7 +287,7 @@ async def batch(run: Runner, services: Services, owner: Scope, operations: Seque
 
 
 async def _search(run: Runner, services: Services, owner: Scope, kept: KeptItems, asked: FindItems) -> list[Item]:
-    """The items by rank, followed by those that cannot be ranked, the most recently put first."""
+    """The items by the rank of their best text, then those that cannot be ranked, the most recently put first."""
 
     def matching() -> dict[Name, KeptItem]:
         size = len(asked.prefix)
@@ -297,38 +297,30 @@ async def _search(run: Runner, services: Services, owner: Scope, kept: KeptItems
     matches = await run.call(matching)
     scores, rest, upto = dict[Name, float](), matches, asked.offset + asked.limit
     if asked.query.strip() and matches:
-        scores = await _scores(run, services, owner, kept, asked=asked, matches=matches)
+        every, spread = Counter(namespace for namespace, _ in kept.items), {namespace for namespace, _ in matches}
+        narrow = spread if len(spread) < min(len(every), NARROWED) else ()
+        where = Where(owner, categories=frozenset(map(category_of, narrow)))
+        k = upto * sum(every[namespace] for namespace in spread) // len(matches) + CANDIDATES // 10
+        # Without the settings for turns: no item is hidden by age or diversified.
+        ranking = services.config.recall.model_copy(update={"diversity": 0.0, "candidates": CANDIDATES, "origins": ()})
+        config = services.config.model_copy(update={"recall": ranking, "retention": RetentionConfig()})
+        view = view_of(replace(services, config=config), owner, services.truth)
+        while True:  # until as many items have a score as are requested
+            request = Request(query=ends(asked.query, MAX_QUERY_CHARS), k=k, where=where, weights=Weights.plain())
+            hits = await recall(run, view, request)
+            scores.clear()
+            for hit in hits:
+                metadata = hit.record.metadata
+                name = tuple(metadata.get("namespace", ())), metadata.get("key", "")
+                # What somebody put since then stands for what it replaced.
+                if name in matches and (hit.record.id in matches[name].texts or hit.record.id > kept.position):
+                    scores.setdefault(name, hit.score)
+            if len(scores) >= upto or len(hits) < k:
+                break
+            k *= 4
         rest = {name: item for name, item in matches.items() if not item.indexed}
     newest = nlargest(max(upto - len(scores), 0), rest, key=lambda name: rest[name].texts[0])
     return [_copy(name, matches[name], scores.get(name)) for name in [*scores, *newest][asked.offset : upto]]
-
-
-async def _scores(
-    run: Runner, services: Services, owner: Scope, kept: KeptItems, *, asked: FindItems, matches: dict[Name, KeptItem]
-) -> dict[Name, float]:
-    """Scores of at least as many items as requested, best first; an item's score is that of its best text."""
-    every, spread = Counter(namespace for namespace, _ in kept.items), {namespace for namespace, _ in matches}
-    narrow = spread if len(spread) < min(len(every), NARROWED) else ()
-    where = Where(owner, categories=frozenset(map(category_of, narrow)))
-    count = asked.offset + asked.limit
-    k = count * sum(every[namespace] for namespace in spread) // len(matches) + CANDIDATES // 10
-    # Without the settings for turns: no item is hidden by age or diversified.
-    ranking = services.config.recall.model_copy(update={"diversity": 0.0, "candidates": CANDIDATES, "origins": ()})
-    config = services.config.model_copy(update={"recall": ranking, "retention": RetentionConfig()})
-    view = view_of(replace(services, config=config), owner, services.truth)
-    while True:
-        request = Request(query=ends(asked.query, MAX_QUERY_CHARS), k=k, where=where, weights=Weights.plain())
-        hits = await recall(run, view, request)
-        scores: dict[Name, float] = {}
-        for hit in hits:
-            metadata = hit.record.metadata
-            name = tuple(metadata.get("namespace", ())), metadata.get("key", "")
-            # What somebody put since then stands for what it replaced.
-            if name in matches and (hit.record.id in matches[name].texts or hit.record.id > kept.position):
-                scores.setdefault(name, hit.score)
-        if len(scores) >= count or len(hits) < k:
-            return scores
-        k *= 4
 
 
 def _drafts(services: Services, kept: KeptItems, put: PutItem) -> list[Draft]:

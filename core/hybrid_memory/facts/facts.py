@@ -91,10 +91,10 @@ class Knowledge:
                 if (named and not by_the_user(event)) or not visible(turn, self.hidden):
                     continue
                 claim = Claim.of(event.payload)
-                key = claim.source, normalised(claim.sentence)
+                sentence = claim.source, normalised(claim.sentence)
                 if claim.by == SETTLED:
-                    self._decided[key] = claim
-                elif claim.sentence and (seen := self._decided.get(key)) is not None:
+                    self._decided[sentence] = claim
+                elif claim.sentence and (seen := self._decided.get(sentence)) is not None:
                     # A sentence that somebody decided on is what they saw then, however it is read now.
                     claim = replace(claim, **{name: getattr(seen, name) for name in SEEN})
                 if by_the_user(event) and claim.by != SETTLED:

@@ -237,7 +237,17 @@ def _read(fact: Fact, field: ProfileField, schema: type[UserProfile], chinese: b
     if fact.verbatim:
         value = _validated(f"“{plain}”", field, schema)
         return None if value is None else _Reading(fact, value, fact.attribute)
-    if _needs_words(fact, field):
+    # Does the value alone show what it is, given what the field takes?
+    common = (name for name in field.attributes if name in ATTRIBUTES or name.endswith("*"))
+    others = [name for name in common if not _means(name, fact.attribute)]
+    if fact.attribute in _AGAINST:
+        bare = _AGAINST.issuperset(others)
+    elif fact.attribute.startswith(RULE) and set(ORDERS).issuperset(others):
+        bare = True
+    else:
+        known = fact.attribute in ATTRIBUTES or fact.attribute.startswith((RULE, *FAVOURITES))
+        bare = not (known and others and field.many) or fact.attribute in _PLAIN
+    if not bare:
         words = worded(fact.attribute, plain, chinese=HAN.search(plain) is not None or (chinese and " " not in plain))
         value = _validated(words, field, schema)
         if value is not None:
@@ -246,18 +256,6 @@ def _read(fact: Fact, field: ProfileField, schema: type[UserProfile], chinese: b
             return None
     value = _validated(field.options.get(plain.casefold(), plain), field, schema)
     return None if value is None else _Reading(fact, value, "")
-
-
-def _needs_words(fact: Fact, field: ProfileField) -> bool:
-    """Whether the value alone does not show what it is, given what the field takes."""
-    common = (name for name in field.attributes if name in ATTRIBUTES or name.endswith("*"))
-    others = [name for name in common if not _means(name, fact.attribute)]
-    if fact.attribute in _AGAINST:
-        return not _AGAINST.issuperset(others)
-    if fact.attribute.startswith(RULE) and set(ORDERS).issuperset(others):
-        return False
-    known = fact.attribute in ATTRIBUTES or fact.attribute.startswith((RULE, *FAVOURITES))
-    return known and bool(others) and field.many and fact.attribute not in _PLAIN
 
 
 def _validated(value: Any, field: ProfileField, schema: type[UserProfile]) -> Any:

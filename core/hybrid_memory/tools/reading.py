@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from datetime import datetime, timedelta
-from itertools import count
+from typing import Any
 
 from pydantic import Field
 
@@ -167,14 +167,21 @@ async def fetch(call: Call, memory: ScopedMemory, request: Fetching) -> str | An
     messages: list[Message] = []
     with suppress(InvalidInputError) if first == last else nullcontext():  # it may be an offloaded text
         messages = await call(memory.expand, name)
-    media = [block for message in messages for block in media_blocks(message.content).values()]
+    media, lines = list[Mapping[str, Any]](), list[str]()
+    for message in messages:  # with their times; their media are numbered
+        blocks = list(media_blocks(message.content).values())
+        shown = [digest_media(block, f"media {number}") for number, block in enumerate(blocks, len(media) + 1)]
+        media += blocks
+        words = "\n".join([*([message.text] if message.text else []), *shown])
+        who = speaker(message.spoken_by, message.speaker, message.text)
+        lines.append(f"[{message.at:%Y-%m-%d %H:%M}] {who}: {within_record(words)}")
     if medium := _MEDIUM.fullmatch(where or ""):
         if not 0 < (number := int(medium[1])) <= len(media):
             raise InvalidInputError(f"{name} has {len(media)} media: there is no media {number}")
-        shown = media[number - 1]
-        return Answer(f"{name} media {number}: {digest_media(shown)}", media=(standard_media(shown),))
+        block = media[number - 1]
+        return Answer(f"{name} media {number}: {digest_media(block)}", media=(standard_media(block),))
     media = media if first == last else []
-    text = "\n".join(_lines(messages))
+    text = "\n".join(lines)
     # The tokens for the words themselves, without their labels.
     room = call.max_tokens - min(FRAME_TOKENS, call.max_tokens // 4)
     if messages and where is None and not request.pattern and (media or estimate_tokens(text) <= room):
@@ -198,17 +205,6 @@ async def fetch(call: Call, memory: ScopedMemory, request: Fetching) -> str | An
         return f"{name} {result.where}, of {size}:\n{result.text}{more}"
     head = f"{result.shown_matches} of {result.total_matches} matching lines, of {result.total_lines}"
     return f"{name}: {head}\n{result.text}" if result.total_matches else f"No line of {name} matches."
-
-
-def _lines(messages: Sequence[Message]) -> list[str]:
-    """The messages with their times; their media are numbered."""
-    numbers, lines = count(1), list[str]()
-    for message in messages:
-        who = speaker(message.spoken_by, message.speaker, message.text)
-        media = [digest_media(block, f"media {next(numbers)}") for block in media_blocks(message.content).values()]
-        words = "\n".join([*([message.text] if message.text else []), *media])
-        lines.append(f"[{message.at:%Y-%m-%d %H:%M}] {who}: {within_record(words)}")
-    return lines
 
 
 RECALL = MemoryTool(
