@@ -290,7 +290,21 @@ async def settle(
     if fact.id not in by_id or not fact.positions:
         raise InvalidInputError(f"{scope.owner} has no such fact: {fact!r}")
     known = await knowledge(run, await in_view(run, services, scope))
-    vector = next((vector for each, vector in known.statements() if each.id == fact.id), "")
+    single = attribute_of(fact.attribute).single
+    approved = Claim(
+        **{name: getattr(fact, name) for name in STATED},
+        source=fact.positions[-1],
+        single=single or bool(fact.rivals or fact.superseded_by),
+        since=fact.valid_from if fact.current else None,
+        by=SETTLED,
+        sentence=fact.text,
+        vector=next((vector for each, vector in known.statements() if each.id == fact.id), ""),
+    )
+    rejected = replace(approved, stance=Stance.WRONG, single=single, since=None, vector="")
+    decisions = [rejected if reject else approved]
+    if value is not None:  # a correction rejects it and states the other value
+        sentence = fact.text.replace(fact.value, value) if fact.text.count(fact.value) == 1 else fact.text and value
+        decisions = [rejected, replace(approved, value=value, sentence=sentence)]
     drafts = [
         services.draft(
             EventKind.CLAIM,
@@ -299,7 +313,7 @@ async def settle(
             sources=(source, fact.asked) if fact.asked else (source,),
             author=services.author,
         )
-        for claim in _decisions(fact, value, vector, reject=reject)
+        for claim in decisions
         for position, source in zip(fact.positions, fact.sources, strict=True)
     ]
     try:
@@ -311,25 +325,3 @@ async def settle(
         positions=tuple(each.position for each in appended),
         learned=len(appended),
     )
-
-
-def _decisions(fact: Fact, value: str | None, vector: str, *, reject: bool) -> list[Claim]:
-    """What somebody decided on a fact; a correction rejects it and states the other value."""
-    single = attribute_of(fact.attribute).single
-    approved = Claim(
-        **{name: getattr(fact, name) for name in STATED},
-        source=fact.positions[-1],
-        single=single or bool(fact.rivals or fact.superseded_by),
-        since=fact.valid_from if fact.current else None,
-        by=SETTLED,
-        sentence=fact.text,
-        vector=vector,
-    )
-    rejected = replace(approved, stance=Stance.WRONG, single=single, since=None, vector="")
-    if reject:
-        return [rejected]
-    if value is None:
-        return [approved]
-    sentence = fact.text.replace(fact.value, value) if fact.text.count(fact.value) == 1 else ""
-    corrected = replace(approved, value=value, sentence=sentence or (fact.text and value))
-    return [rejected, corrected]

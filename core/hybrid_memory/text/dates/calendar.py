@@ -121,8 +121,10 @@ class Moment:
         begin = shift(floor(self.now, unit), unit, steps)
         return begin, begin + 2 * DAY if unit == "weekend" else shift(begin, unit, 1)
 
-    def weekday(self, day: int, week: int) -> Range:
-        """A day of the ISO week this many weeks after the current one; Monday is 0."""
+    def weekday(self, day: int, week: int | None) -> Range:
+        """A day, from Monday (0), of the ISO week so many after the current one, or of one that the context decides."""
+        if week is None:
+            return self.pick(Which.LAST if self.past else Which.NEXT, partial(self.weekday, day))
         begin = self.unit("week", week)[0] + day * DAY
         return begin, begin + DAY
 

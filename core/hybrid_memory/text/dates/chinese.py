@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 
 from hybrid_memory.text import lazy
 from hybrid_memory.text.dates.calendar import (
@@ -87,11 +86,6 @@ def _year(match: re.Match[str], moment: Moment) -> int | None:
     return century + number if century + number <= moment.now.year + 10 else century + number - 100
 
 
-def _weekday(match: re.Match[str], moment: Moment) -> Range | None:
-    weekday, steps = partial(moment.weekday, _WEEKDAYS[match["weekday"]]), _steps(match)
-    return moment.pick(Which.LAST if moment.past else Which.NEXT, weekday) if steps is None else weekday(steps)
-
-
 def _away(match: re.Match[str], moment: Moment) -> Range | None:
     if match["unit"] == "月" and "个" not in match[0] and not match["few"]:
         return None  # 九月前 is before September, 九个月前 is nine months ago
@@ -141,7 +135,7 @@ CHINESE = Language(
             "周 星期 礼拜",
             rf"(?<![每一二两三四五六七八九十几\d])(?<!{_WEEKDAY}[至到~-]){_STEPS}?个?(?:周|星期|礼拜)"
             rf"(?P<weekday>[一二三四五六日天1-7])(?![次个天年遍岁]|\s?[至到~-]\s?(?:周|星期|礼拜)[一二三四五六日天])",
-            _weekday,
+            lambda match, moment: moment.weekday(_WEEKDAYS[match["weekday"]], _steps(match)),
             weekday=True,
         ),
         _rule(

@@ -318,11 +318,9 @@ def _of_part(match: re.Match[str], moment: Moment) -> Range:
 
 def _of_weekday(match: re.Match[str], moment: Moment) -> Range:
     weekday, which, week = partial(moment.weekday, _meant(match, "weekday")), _which(match), _which(match, "week")
-    if week is not None or which in {Which.NEXT, Which.AFTER_NEXT}:
+    if week is not None or which in {None, Which.NEXT, Which.AFTER_NEXT}:
         return weekday(_STEPS[week or which])
-    if which in {None, Which.THIS}:
-        which = moment.near if which else Which.LAST if moment.past else Which.NEXT
-    return moment.pick(which, weekday)
+    return moment.pick(moment.near if which is Which.THIS else which, weekday)
 
 
 def _of_ordinal(match: re.Match[str], moment: Moment) -> Range:
