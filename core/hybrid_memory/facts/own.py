@@ -65,14 +65,14 @@ _FORWARDED = any_case(
     r"message transféré|weitergeleitete nachricht)|\b(?:wrote|schrieb|a écrit|escribió)\s?:\s*$|写道[:：]\s*$"
 )
 _GREETING = any_case(
-    r"^\W*(?:dear|hi|hello|hey|good (?:morning|afternoon|evening)|to whom|sehr geehrte\w*|liebe\w?|hallo|querid[oa]s?|"
-    r"estimad[oa]s?|hola|cher\w*|chère\w*|bonjour|madame|monsieur|尊敬的|亲爱的|各位|"
-    r"大家好)\b[^.!?。！？\n]{0,60}[,，:：!！]?\s*$"
+    r"^\W*(?:(?:dear|hi|hello|hey|good (?:morning|afternoon|evening)|to whom|sehr geehrte\w*|liebe\w?|hallo|"
+    r"querid[oa]s?|estimad[oa]s?|hola|cher\w*|chère\w*|bonjour|madame|monsieur)\b|尊敬的|亲爱的|各位|大家好)"
+    r"[^.!?。！？\n]{0,60}[,，:：!！]?\s*$"
 )
 _CLOSING = any_case(
     r"^\W*(?:(?:kind|best|warm|many)? ?regards|yours (?:sincerely|faithfully|truly)|sincerely|all the best|cheers|"
-    r"with love|mit freundlichen grüßen|viele grüße|un saludo|saludos|atentamente|cordialement|bien à vous|"
-    r"此致|敬礼|顺颂商祺|祝好)\b"
+    r"with love|mit freundlichen grüßen|viele grüße|un saludo|saludos|atentamente|cordialement|bien à vous)\b|"
+    r"^\W*(?:此致|敬礼|顺颂商祺|祝好\W*$)"
 )
 _LOG = re.compile(
     r"^\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d?:\d\d(?::\d\d)?\]?\s|(?:INFO|DEBUG|WARN(?:ING)?|ERROR|FATAL|"
