@@ -65,8 +65,11 @@ def _is_of(event: Event, scope: Scope) -> bool:
     return (event.scope if scope.session else event.scope.owner) == scope
 
 
-def assert_readings_agree(log: Readable, written: Sequence[Event], scopes: Sequence[Scope], chance: Random) -> None:
+def assert_readings_agree(
+    log: Readable, written: Sequence[Event], scopes: Sequence[Scope] = (ALICE,), chance: Random | None = None
+) -> None:
     """Assert that reads agree with a plain list of the events, for every combination of arguments."""
+    chance = chance or Random(0)  # noqa: S311 - for tests
     instants = [None, NOON, NOON + timedelta(microseconds=2), NOON + timedelta(days=1)]
     positions = [position for event in written for position in (event.position - 1, event.position)]
     for scope, since, until in itertools.product(scopes, instants, instants):
