@@ -102,6 +102,7 @@ def assert_readings_agree(
     assert log.heads() == heads
     for scope in scopes:
         ids = ["no such", *(event.id for event in reversed(written))]
+        assert log.get(scope, []) == []
         assert log.get(scope, [*ids, *ids]) == [event for event in written if _is_of(event, scope)]
         assert log.heads(scope) == {owner: head for owner, head in heads.items() if owner == scope.owner}
     sessions = {event.scope for event in written if event.scope.session or event.kind is EventKind.MESSAGE}
@@ -118,12 +119,12 @@ def assert_closed(closed: Readable | SemanticIndex, *calls: Callable[[], object]
             call()
 
 
-def check_during(check: Callable[[], object], *jobs: Callable[[], object]) -> None:
-    """Run the jobs in threads, and the check in three others, again and again until the jobs are done."""
-    with ThreadPoolExecutor(max_workers=len(jobs) + 3) as pool:
+def check_during(check: Callable[[], object], *jobs: Callable[[], object], readers: int = 1) -> None:
+    """Run the jobs in threads, and the check in other ones, again and again until the jobs are done."""
+    with ThreadPoolExecutor(max_workers=len(jobs) + readers) as pool:
         running = [pool.submit(job) for job in jobs]
         while not all(job.done() for job in running):
-            list(pool.map(lambda _: check(), range(3)))
+            list(pool.map(lambda _: check(), range(readers)))
         for job in running:
             job.result()
 

@@ -573,5 +573,5 @@ class SemanticIndexContract:
                 assert len(set(found.ids.tolist())) == len(found.ids)
                 assert (np.diff(found.scores) <= 0).all()
 
-        check_during(check, write)
+        check_during(check, write, readers=3)
         assert len(self._matches(index, Where(ALICE))) == last - last // 7
