@@ -84,14 +84,11 @@ QUESTION_CHARS = 200
 LATEST = 16
 """Among how many of the newest turns the question may be."""
 
-TURNS_SHARE = 0.2
-"""The most of the space for recalled turns but the best, where there are statements too."""
-
-BOTH_SHARE = 0.6
-"""The same for the best turn and the best of others together."""
+TURNS_SHARE = 0.6
+"""The most of the space for the best turn and likely ones of others, before the user's statements."""
 
 LIKELY = 0.4
-"""The least confidence of such a turn; what the statements leave goes to any.
+"""The least confidence of these others; what the statements leave goes to any.
 
 Without it, twelve lives had their tasks and questions answered as well, with fewer lines that are evidence.
 """
@@ -424,9 +421,9 @@ async def _nearest(run: Runner, services: Services, asked: Asking, hits: Sequenc
 def fitting(memories: Memories, words: str, room: int, count: TokenCounter, before: str = "") -> Memories:
     """The surest turns, then the nearest statements, whose note for this question has so many tokens; nothing twice.
 
-    Statements are the user's: beside them the surest turn of others is shown too, as it may be what was answered. What
-    the statements leave goes to further turns. Turns of spaces take half of the space, or all of it if there is nothing
-    of the owner's own to show, now or in the note shown ``before``.
+    The user's turns are shown by their statements; beside these stand the surest turn, and likely ones of others, which
+    may be what was answered. What the statements leave goes to further turns. Turns of spaces take half of the space,
+    or all of it if there is nothing of the owner's own to show, now or in the note shown ``before``.
     """
     if memories.shared:
         own = bool(memories.hits or memories.statements or before)
@@ -443,13 +440,10 @@ def fitting(memories: Memories, words: str, room: int, count: TokenCounter, befo
     # Lines counted one by one may come to a token more than the note, never to less.
     lines = [(line := memory_line(hit, asked), count(line) + 1) for hit in hits]
     shown = [row for row, (_, tokens) in enumerate(lines) if tokens <= room][:1]
-    share = TURNS_SHARE * room if memories.statements else room
     likely = sum((hit.confidence or 0.0) >= LIKELY and hit.record.id not in memories.idle for hit in hits)
-    other = next((row for row in range(likely) if hits[row].record.origin not in INSTRUCTING), None)
-    if memories.statements and other is not None and other not in shown:
-        both = [*shown, other]
-        shown = both if sum(lines[row][1] for row in both) <= BOTH_SHARE * room else shown
-    shown = _more_turns(hits[:likely], lines, shown, share - sum(lines[row][1] for row in shown))
+    spoken = frozenset(source for hit in hits for source in hit.record.sources) if memories.statements else frozenset()
+    share = TURNS_SHARE * room - sum(lines[row][1] for row in shown)
+    shown = _more_turns(hits[:likely], lines, shown, share, spoken)
     room -= sum(lines[row][1] for row in shown)
     statements: list[Fact] = []
     heading = count(SAID_HEADINGS[prompt_language(words)])
