@@ -160,11 +160,8 @@ def newest(mentions: Iterable[Mention], limit: int) -> tuple[Mention, ...]:
     for mention in mentions:
         before = merged.setdefault(mention.text, mention)
         if before is not mention:
-            both = {
-                "sources": bounded((*before.sources, *mention.sources)),
-                "speaker": mention.speaker or before.speaker,
-            }
-            merged[mention.text] = mention.model_copy(update=both)
+            sources, speaker = bounded((*before.sources, *mention.sources)), mention.speaker or before.speaker
+            merged[mention.text] = mention.model_copy(update={"sources": sources, "speaker": speaker})
     rare = [text for text, mention in merged.items() if len(mention.sources) < 2]  # noqa: PLR2004 - again
     for text in list(dict.fromkeys([*rare, *merged]))[: max(0, len(merged) - limit)]:
         del merged[text]

@@ -60,9 +60,8 @@ def _asks(span: Span, given: Given) -> None:
 
 def _lays_out(span: Span, made: tuple[Context, bool]) -> None:
     context, _ = made
-    counts = {"messages": context.messages, "count": context.hits, "dropped": context.dropped}
     span.attributes |= {"tokens": context.tokens, "compacted": bool(context.compacted)}
-    span.attributes |= {name: len(parts) for name, parts in counts.items()}
+    span.attributes |= {"messages": len(context.messages), "count": len(context.hits), "dropped": len(context.dropped)}
 
 
 @traced("assemble", _asks, _lays_out)

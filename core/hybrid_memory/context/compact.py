@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -176,18 +177,16 @@ def excess(services: Services, seen: PromptView, max_tokens: int, *, by_tokens: 
 
 async def _drifted(run: Runner, services: Services, units: Sequence[Unit], rounds: int) -> tuple[str, int]:
     """The clearest change of topic in the user's turns, if it is clear enough and has enough rounds on both sides."""
-    config = services.config.compaction
+    config, change = services.config.compaction, None
     if config.drift is None:
         return "", 0
     owner = units[0].events[0].scope.owner
     rows = [row for row, unit in enumerate(units) if unit.opens][-DRIFT_TURNS:]
-    try:
+    with suppress(HybridMemoryError):
         _, note = await services.state(TextIndex).catch_up(run, services, owner)
         ids = np.array([units[row].first for row in rows], dtype=np.int64)
         vectors, _ = await run.call(services.index.vector_rows, owner, ids)
         change = None if note else drift(vectors @ vectors.T)
-    except HybridMemoryError:
-        return "", 0
     if change is None:
         return "", 0
     strength, row = change[0], rows[change[1]]

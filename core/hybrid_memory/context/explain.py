@@ -192,17 +192,9 @@ def _cut(text: str, span: tuple[int, int], max_chars: int) -> Page:
     if end < stop:
         end = text.rfind("\n", start, end) + 1 or end
     first = text.count("\n", 0, start) + 1 if text else 0
-    lines = _lines(text, start, end, first)
-    rest = _lines(text, end, stop, lines[1] + (text[end - 1 : end] == "\n"))
-    return Page(
-        text=text[start:end],
-        where=lines[0],
-        first=first,
-        last=lines[1],
-        total_lines=count_lines(text),
-        total_chars=len(text),
-        next=None if end >= stop else rest[0],
-    )
+    where, last = _lines(text, start, end, first)
+    rest, _ = _lines(text, end, stop, last + (text[end - 1 : end] == "\n"))
+    return Page(text[start:end], where, first, last, count_lines(text), len(text), rest if end < stop else None)
 
 
 def _lines(text: str, start: int, end: int, first: int) -> tuple[str, int]:
@@ -386,18 +378,17 @@ async def _missed(run: Runner, view: View, request: Request, position: int, dept
 
 def barriers(record: Record, where: Where) -> Iterator[str]:
     """The search conditions that exclude the record."""
-    parts: dict[str, dict[str, Any]] = {
-        f"it is from another session than {where.scope.session!r}": {"scope": where.scope.owner},
-        f"it is a {record.kind}, but only other kinds were requested": {"kinds": frozenset()},
-        f"its category is {record.category!r}, but only others were requested": {"categories": frozenset()},
-        f"its origin is {record.origin}, which was not requested or may not be recalled": {"origins": frozenset()},
-        f"it was said at {record.at:%Y-%m-%d %H:%M}, outside the requested time": {"since": None, "until": None},
-        "its metadata differs from the requested values": {"metadata": {}},
-        "it is hidden by a rollback, or comes after this view of the past": {"hidden": ()},
-        f"it is older than the retention of its kind ({record.kind}) or category allows": {"fresh": {}},
+    parts = {
+        "scope": f"it is from another session than {where.scope.session!r}",
+        "kinds": f"it is a {record.kind}, but only other kinds were requested",
+        "categories": f"its category is {record.category!r}, but only others were requested",
+        "origins": f"its origin is {record.origin}, which was not requested or may not be recalled",
+        "since until": f"it was said at {record.at:%Y-%m-%d %H:%M}, outside the requested time",
+        "metadata": "its metadata differs from the requested values",
+        "hidden": "it is hidden by a rollback, or comes after this view of the past",
+        "fresh": f"it is older than the retention of its kind ({record.kind}) or category allows",
     }
-    everything = Where(record.scope.owner)
-    for reason, part in parts.items():
-        alone = {name: getattr(where, name) for name in part}
-        if not replace(everything, **alone).allows(record):
+    for names, reason in parts.items():
+        alone = {name: getattr(where, name) for name in names.split()}
+        if not replace(Where(record.scope.owner), **alone).allows(record):
             yield reason

@@ -239,16 +239,9 @@ def statements(answer: Any, span: Sequence[Event], standing: Sequence[Line] = ()
             if not behind or len(words & frozenset().union(*(place.terms for place in behind))) < CITED * len(words):
                 best = max(places, key=lambda place: len(words & place.terms))
                 behind = [best] if len(words & best.terms) >= CITED * len(words) > 0 else behind or places
-            lines.append(
-                Line(
-                    section=section,
-                    text=cut_line(text),
-                    sources=tuple(dict.fromkeys(source for place in behind for source in place.sources)),
-                    first=min(place.position for place in behind),
-                    last=max(place.position for place in behind),
-                    importance=MODEL_IMPORTANCE,
-                )
-            )
+            sources = tuple(dict.fromkeys(source for place in behind for source in place.sources))
+            at = [place.position for place in behind]
+            lines.append(Line(section, cut_line(text), sources, min(at), max(at), MODEL_IMPORTANCE))
     if not lines:
         raise ValueError("no section of the answer has a statement")
     return lines

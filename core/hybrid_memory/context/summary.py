@@ -167,14 +167,7 @@ class Summary:
 
 _JSON = TypeAdapter(Summary)
 
-CHINESE_SECTIONS = {
-    Section.INTENT: "意图",
-    Section.DECISIONS: "决定",
-    Section.NEXT_STEPS: "待办",
-    Section.FACTS: "事实",
-    Section.QUESTIONS: "未决问题",
-    Section.NOTES: "摘记",
-}
+CHINESE_SECTIONS = dict(zip(Section, "意图 决定 待办 事实 未决问题 摘记".split(), strict=True))
 
 
 def written(lines: Sequence[Line], *, chinese: bool = False, handles: bool = True) -> str:
