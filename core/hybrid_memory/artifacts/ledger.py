@@ -11,13 +11,11 @@ from pydantic import ConfigDict
 from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import CheckedModel
 
-SHOWN_TESTS = 3
-"""The newest test runs that are shown."""
+SHOWN_TESTS = 3  # the newest test runs that are shown
 
 _KEEPING = "modified renamed created deleted tests errors ids urls read commands".split()
 
-MAX_SOURCES = 8
-"""The most message ids of an entry: the first, and the newest."""
+MAX_SOURCES = 8  # the most message ids of an entry: the first, and the newest
 
 _CHANGES = "created modified renamed deleted".split()
 

@@ -28,17 +28,10 @@ from hybrid_memory.text import lazy
 from hybrid_memory.text.asking import ends
 from hybrid_memory.text.speakers import speaker
 
-MAX_READ, MAX_TESTS = 200, 10
-"""The newest files that were only read, and test runs that a ledger keeps."""
-
-MAX_CHANGED = 1000
-"""The most changed files; of more, those with several messages and the newest are kept."""
-
-MAX_SCANNED_CHARS = 120_000
-"""How much of a message is read, half at each end."""
-
-SHOWN_COMMAND_CHARS = 160
-"""How much of a command is kept."""
+MAX_READ, MAX_TESTS = 200, 10  # the newest files that were only read, and test runs that a ledger keeps
+MAX_CHANGED = 1000  # the most changed files; of more, those with several messages and the newest are kept
+MAX_SCANNED_CHARS = 120_000  # how much of a message is read, half at each end
+SHOWN_COMMAND_CHARS = 160  # how much of a command is kept
 
 
 def read_ledger(messages: Sequence[Message], older: Ledger | None = None) -> Ledger:
@@ -280,14 +273,9 @@ def _short_values(value: Any, depth: int = 0) -> Iterator[str]:
             yield from _short_values(item, depth + 1)
 
 
-MAX_MESSAGE_CHARS = 120
-"""How much of an error's message is kept."""
-
-MAX_COMPLAINTS = 100
-"""The most complaints of programs that are read."""
-
-MAX_FAILING = 60
-"""How many failing tests of a run are named."""
+MAX_MESSAGE_CHARS = 120  # how much of an error's message is kept
+MAX_COMPLAINTS = 100  # the most complaints of programs that are read
+MAX_FAILING = 60  # how many failing tests of a run are named
 
 _OBSERVED = lazy(
     r"(?i)\s*(?:<returncode>|<output|<warning>|<exit_?code|observation\b|execution result|\[file:|\[the command"

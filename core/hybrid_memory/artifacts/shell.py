@@ -10,8 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
-MAX_COMMAND_CHARS = 50_000
-"""How much of a command line is read."""
+MAX_COMMAND_CHARS = 50_000  # how much of a command line is read
 
 _PUNCTUATION = ";|&<>()\n"
 _HERE = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")

@@ -185,8 +185,7 @@ class Context:
 END = 400
 """Characters at either end of a long question, which usually have its request, that say which parts of it matter."""
 
-PRESSED = (0.6, 0.3, 0.15)
-"""Shares of the available space for an unanswered message, tried in turn."""
+PRESSED = (0.6, 0.3, 0.15)  # shares of the available space for an unanswered message, tried in turn
 
 _Start: TypeAlias = tuple[int, slice]
 """Where the turns begin, and the turn that then precedes them, if any."""

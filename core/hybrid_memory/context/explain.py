@@ -39,18 +39,12 @@ from hybrid_memory.store.view import View, at_positions, in_view, present, retai
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import checked_text, shown, whole
 
-MAX_CHAIN = 20
-"""The most facts shown of a chain of replacements."""
-
-DEPTH = 200
-"""Number of hits searched for a turn that was missed."""
+MAX_CHAIN = 20  # the most facts shown of a chain of replacements
+DEPTH = 200  # number of hits searched for a turn that was missed
 
 _PLACE = re.compile(r"(?P<chars>c)?(?P<first>\d{1,18})-(?P<last>\d{1,18})?")
-LONG_LINE_CHARS = 500
-"""Longer lines are shown in pieces, with their characters as a place from which to read on."""
-
-PIECE_CHARS, MAX_MATCHES = 240, 50
-"""The length of a piece, and the most matching lines that a search shows."""
+LONG_LINE_CHARS = 500  # longer lines are shown in pieces, with their characters as a place from which to read on
+PIECE_CHARS, MAX_MATCHES = 240, 50  # the length of a piece, and the most matching lines that a search shows
 
 _HANDLE = re.compile(r"\[?#(\d{1,18})(?:-#?(\d{1,18}))?\]?")
 

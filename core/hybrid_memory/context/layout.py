@@ -71,8 +71,7 @@ READABLE: dict[Language, str] = {
     "zh": '用 {reader}("{handle}") 可读 [{handle}] 的原文。',
 }
 
-RECORD = "record"
-"""The mark of a message by someone who may not give instructions."""
+RECORD = "record"  # the mark of a message by someone who may not give instructions
 
 
 class Voice(NamedTuple):
@@ -246,8 +245,7 @@ def readable(language: Language, reader: str, text: str) -> str:
 
 
 LEAST_TOKENS = 50
-RECALLED_TURNS = 5
-"""How many recalled turns a prompt shows by default, beside the user's own sentences."""
+RECALLED_TURNS = 5  # how many recalled turns a prompt shows by default, beside the user's own sentences
 
 
 @dataclass(frozen=True, slots=True)

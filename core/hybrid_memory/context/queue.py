@@ -297,11 +297,8 @@ async def write_state(
     return await append_revision(run, services, before.scope.owner, draft, seen=before.seen) is not None
 
 
-STATES_BATCH = 32
-"""Queue states read at once, as each contains its whole summary."""
-
-MAX_SESSIONS = 1000
-"""The most sessions of one owner whose compactions are summed, those that began compacting last."""
+STATES_BATCH = 32  # queue states read at once, as each contains its whole summary
+MAX_SESSIONS = 1000  # the most sessions of one owner whose compactions are summed, those that began compacting last
 
 
 class QueueProjection(Projection):

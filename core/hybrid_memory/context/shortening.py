@@ -34,11 +34,8 @@ from hybrid_memory.validation import whole
 MAX_TOKENS_PER_CHAR = 4
 """A character has at most four bytes in UTF-8, the smallest units of tokenizers: short texts need not be counted."""
 
-LONG_LINE = 400
-"""The sentences of a longer line are selected one by one, and the parts of a longer sentence."""
-
-LEAST_PART = 40
-"""The fewest characters of a part of a sentence, where the budget is small."""
+LONG_LINE = 400  # the sentences of a longer line are selected one by one, and the parts of a longer sentence
+LEAST_PART = 40  # the fewest characters of a part of a sentence, where the budget is small
 
 HEADS: dict[Language, str] = {
     "en": "[shortened: about {share} % of {total:,} tokens, chosen for the question]",
@@ -71,8 +68,7 @@ AGAIN: dict[Language, str] = {
 _UNNAMED = re.compile(r"\[[\w/.+-]+(?:, [\d,.]+ (?:bytes|kB|MB))?(?:, \d+x\d+)?\]")
 """The line for a medium without name, link and caption."""
 
-QUESTION_CHARS = 4000
-"""How much of a question is used to search a long text."""
+QUESTION_CHARS = 4000  # how much of a question is used to search a long text
 
 Shown: TypeAlias = tuple[Message, int]
 """A message as shown in a prompt, with its tokens."""
@@ -306,8 +302,7 @@ RELEVANCE = 0.9
 Relevance goes by words: embedding each sentence takes a hundred times as long and finds hardly more.
 """
 
-JUDGED_CHARS = 400
-"""How much of a long sentence or code block is scored."""
+JUDGED_CHARS = 400  # how much of a long sentence or code block is scored
 
 MAX_FRAGMENT_CHARS = 400
 

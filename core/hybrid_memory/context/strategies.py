@@ -39,14 +39,9 @@ STRATEGIES = {name: f"{__name__}:{kind}" for name, kind in _KINDS.items()}
 
 _PARTS = ("name", "schema", "extract", "prompt", "read")
 
-TURN_CHARS = 1200
-"""Of a longer turn a model sees only head and tail."""
-
-MODEL_IMPORTANCE = 0.8
-"""The importance of a line written by a model."""
-
-CITED = 0.5
-"""The share of a statement's terms that its source turns must have."""
+TURN_CHARS = 1200  # of a longer turn a model sees only head and tail
+MODEL_IMPORTANCE = 0.8  # the importance of a line written by a model
+CITED = 0.5  # the share of a statement's terms that its source turns must have
 
 MAX_READ = 20_000
 SEPARATOR = " | "

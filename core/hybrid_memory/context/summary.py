@@ -16,8 +16,7 @@ from hybrid_memory.log.message import MARKED, Origin
 from hybrid_memory.text.speakers import is_chinese, origin_name, within_line
 from hybrid_memory.text.tokens import estimate_tokens
 
-LEDGER_TOKENS = 20_000
-"""Of the artifacts, apart from a prompt, which shows what fits."""
+LEDGER_TOKENS = 20_000  # of the artifacts, apart from a prompt, which shows what fits
 
 
 class Section(StrEnum):
