@@ -13,11 +13,10 @@ from hybrid_memory.validation import CheckedModel
 
 SHOWN_TESTS = 3  # the newest test runs that are shown
 
+_SHOWN = "created modified renamed deleted tests errors ids urls read commands".split()
 _KEEPING = "modified renamed created deleted tests errors ids urls read commands".split()
 
 MAX_SOURCES = 8  # the most message ids of an entry: the first, and the newest
-
-_CHANGES = "created modified renamed deleted".split()
 
 LIMITS = {"errors": 40, "ids": 300, "urls": 60, "commands": 40}
 """The newest literal strings of each kind that a ledger keeps."""
@@ -105,18 +104,11 @@ def render(ledger: Ledger, *, max_tokens: int, count: TokenCounter) -> str:
     """
     if ledger == Ledger():
         return ""
-    groups: dict[str, list[Mention]] = {
-        **{change: [] for change in _CHANGES},
-        "tests": [
-            Mention(text=run.outcome + (f" ({', '.join(run.failing)})" if run.failing else ""))
-            for run in ledger.tests[-SHOWN_TESTS:]
-        ],
-        "errors": [*ledger.errors],
-        "ids": [*ledger.ids],
-        "urls": [*ledger.urls],
-        "read": [],
-        "commands": [*ledger.commands],
-    }
+    groups: dict[str, list[Mention]] = {label: [*getattr(ledger, label, ())] for label in _SHOWN}
+    groups["tests"] = [
+        Mention(text=run.outcome + (f" ({', '.join(run.failing)})" if run.failing else ""))
+        for run in ledger.tests[-SHOWN_TESTS:]
+    ]
     moved = {state.moved_from for state in ledger.files if state.operation is Operation.RENAMED}
     for state in ledger.files:
         if state.operation is Operation.RENAMED:

@@ -281,16 +281,14 @@ _OBSERVED = lazy(
     r"(?i)\s*(?:<returncode>|<output|<warning>|<exit_?code|observation\b|execution result|\[file:|\[the command"
     r"|\[command finished|diff --git |the last command|exit code|command output|std(?:out|err)\b|```output|output:)"
 )
-_EXIT = lazy(
-    r"(?i)<returncode>\s*(-?\d+)|<exit_?code>\s*(-?\d+)|\bexit(?:ed with)?[ _](?:code|status)\"?[:= ]+(-?\d+)"
-)
+_EXIT = lazy(r"(?i)<returncode>\s*(-?\d+)|<exit_?code>\s*(-?\d+)|\bexit(?:ed with)?[ _](?:code|status)\"?[:= ]+(-?\d+)")
 _COMPLAINT = lazy(
     r"(?m)^(?:(?:/[\w/.-]*/)?-?(?:bash|sh|zsh|dash)|sed|rm|mv|cp|cat|touch|tee|ln|perl|patch|error|fatal|/?[\w/.-]*python[\d.]*)"
     r": .*"
 )
 _REFUSED = lazy(
-    r"(?i)\A\W{0,4}(?:error|failed|failure|invalid|exception|traceback|no replacement was performed|no such file|could not"
-    r"|cannot|unable to|permission denied|file not found|string to replace not found|错误|失败|文件不存在)"
+    r"(?i)\A\W{0,4}(?:error|failed|failure|invalid|exception|traceback|no replacement was performed|no such file"
+    r"|could not|cannot|unable to|permission denied|file not found|string to replace not found|错误|失败|文件不存在)"
     r"|\"(?:success|ok)\"\s*:\s*false|\"is_?error\"\s*:\s*true"
     r"|no replacement was performed|did not appear verbatim|old_str(?:ing)? not found"
 )
@@ -357,7 +355,6 @@ class Outcome(NamedTuple):
     def complaints(self) -> list[str]:
         """The lines in which a shell or its tools report what they could not do."""
         return _COMPLAINT.findall(self.text)[:MAX_COMPLAINTS]
-
 
 
 def is_observation(text: str) -> bool:

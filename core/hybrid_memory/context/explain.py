@@ -263,7 +263,18 @@ async def why(run: Runner, services: Services, scope: Scope, what: Any) -> Expla
     view = await in_view(run, services, scope)
     behind: Sequence[Fact] = ()
     if isinstance(what, Fact):
-        about, steps, positions, behind = await _of_fact(run, services, scope, what)
+        history = {fact.id: fact for fact in await facts(run, services, scope, history=True)}
+        if what.id not in history:
+            raise InvalidInputError(f"{scope.owner} has no such fact: {what!r}")
+        now = history[what.id]
+        chain = [now]
+        while len(chain) < MAX_CHAIN and (before := history.get(chain[-1].supersedes or 0)) is not None:
+            chain.append(before)
+        steps = [_described(now), *(f"replaced {_described(old)}" for old in chain[1:] if old.id not in now.rivals)]
+        if now.superseded_by in history:
+            steps.append(f"replaced by {_described(history[now.superseded_by])}")
+        steps += [f"disputed with {_described(history[rival])}" for rival in now.rivals if rival in history]
+        about, behind, positions = str(now), chain, [position for fact in chain for position in fact.positions]
     elif isinstance(what, Hit):
         place, is_turn = what.record.id, what.record.kind is RecordKind.TURN
         known = (await knowledge(run, view)).facts
@@ -292,24 +303,6 @@ async def why(run: Runner, services: Services, scope: Scope, what: Any) -> Expla
     messages = [event for event in events if event.kind is EventKind.MESSAGE]
     turns = tuple((handle(event.position, event.position), event.message) for event in messages)
     return Explanation(about=about, steps=tuple(steps), turns=turns, facts=tuple(behind))
-
-
-async def _of_fact(
-    run: Runner, services: Services, scope: Scope, given: Fact
-) -> tuple[str, list[str], list[int], list[Fact]]:
-    """The fact, its steps, the positions of its turns, and itself with what it replaced."""
-    history = {fact.id: fact for fact in await facts(run, services, scope, history=True)}
-    if given.id not in history:
-        raise InvalidInputError(f"{scope.owner} has no such fact: {given!r}")
-    fact = history[given.id]
-    chain = [fact]
-    while len(chain) < MAX_CHAIN and (before := history.get(chain[-1].supersedes or 0)) is not None:
-        chain.append(before)
-    steps = [_described(fact), *(f"replaced {_described(old)}" for old in chain[1:] if old.id not in fact.rivals)]
-    if fact.superseded_by in history:
-        steps.append(f"replaced by {_described(history[fact.superseded_by])}")
-    steps += [f"disputed with {_described(history[rival])}" for rival in fact.rivals if rival in history]
-    return str(fact), steps, [position for link in chain for position in link.positions], chain
 
 
 def _described(fact: Fact) -> str:
@@ -360,19 +353,8 @@ async def _missed(run: Runner, view: View, request: Request, position: int, dept
     if not records:
         return ["it is not in the index: it has no words to search, or is not indexed yet; flush() indexes it"]
     where = narrowed(view, request.where)
-    if reasons := list(barriers(records[0], where)):
-        return reasons
-    places = await run.call(view.index.columns, np.array([position], dtype=np.int64), where, 0)
-    if not retained(view, places).all():
-        return ["it is hidden by age: see RetentionConfig"]
-    common = sorted(set(terms(request.query)) & set(terms(records[0].text)))
-    words = f"words in common: {', '.join(common)}, too frequent to count" if common else "no word in common"
-    return [words, f"it is not among the first {depth} hits"]
-
-
-def barriers(record: Record, where: Where) -> Iterator[str]:
-    """The search conditions that exclude the record."""
-    parts = {
+    record = records[0]
+    conditions = {
         "scope": f"it is from another session than {where.scope.session!r}",
         "kinds": f"it is a {record.kind}, but only other kinds were requested",
         "categories": f"its category is {record.category!r}, but only others were requested",
@@ -382,7 +364,16 @@ def barriers(record: Record, where: Where) -> Iterator[str]:
         "hidden": "it is hidden by a rollback, or comes after this view of the past",
         "fresh": f"it is older than the retention of its kind ({record.kind}) or category allows",
     }
-    for names, reason in parts.items():
+    reasons = []
+    for names, reason in conditions.items():
         alone = {name: getattr(where, name) for name in names.split()}
         if not replace(Where(record.scope.owner), **alone).allows(record):
-            yield reason
+            reasons.append(reason)
+    if reasons:
+        return reasons
+    places = await run.call(view.index.columns, np.array([position], dtype=np.int64), where, 0)
+    if not retained(view, places).all():
+        return ["it is hidden by age: see RetentionConfig"]
+    common = sorted(set(terms(request.query)) & set(terms(record.text)))
+    words = f"words in common: {', '.join(common)}, too frequent to count" if common else "no word in common"
+    return [words, f"it is not among the first {depth} hits"]

@@ -154,8 +154,7 @@ _SPECIFIC = lazy(
     r"|\w@[\w-]+\.\w|\w/\w|\w\.(?:py|js|ts|md|json|ya?ml|toml|txt|csv|go|rs|java)\b|Error\b|Exception\b"
 )  # fmt: skip
 _SPEAKER = lazy(r"\A[^:：]{1,40}[:：]\s*")
-_QUESTION = lazy(r"[?？]|[吗呢][。!！]?$")
-"""Matched at the end of a sentence."""
+_QUESTION = lazy(r"[?？]|[吗呢][。!！]?$")  # matched at the end of a sentence
 
 
 class Judged(NamedTuple):

@@ -68,7 +68,7 @@ IDLE = 0.1
 Of 478 short questions and tasks, of lives, LoCoMo, LongMemEval, REALTALK and MemoryBank, none came above .06.
 """
 
-QUESTION_CHARS = 200  # the same for a question before its answer
+QUESTION_CHARS = 200  # of a longer question before its answer an excerpt is shown
 LATEST = 16  # among how many of the newest turns the question may be
 TURNS_SHARE = 0.2  # the most of the space for recalled turns but the best, where there are statements too
 BOTH_SHARE = 0.6  # the same for the best turn and the best of others together

@@ -8,7 +8,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from math import fsum
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -335,38 +335,39 @@ async def condense(
     run: Runner, services: Services, given: Sequence[str | Message], *, query: str | None, max_tokens: int, how: How
 ) -> Condensed:
     """The texts, shortened to this many tokens in total; unchanged if they fit. See `HybridMemory.condense`."""
-    job = _Job(
-        texts=[text.text if isinstance(text, Message) else text for text in given],
-        heads=[f"{text.speaker}: " if isinstance(text, Message) else "" for text in given],
-        query=None if query is None else checked_query(query),
-        max_tokens=whole("max_tokens", max_tokens, 1),
-        count=services.count,
-    )
+    asked, most = None if query is None else checked_query(query), whole("max_tokens", max_tokens, 1)
+    texts = [text.text if isinstance(text, Message) else text for text in given]
+    heads = [f"{text.speaker}: " if isinstance(text, Message) else "" for text in given]
+    count = services.count
     compressor = services.compressor if how == "llmlingua" else None
     if how == "llmlingua" and compressor is None:
         raise InvalidInputError("how='llmlingua' needs a compressor: open_memory(..., compressor=...)")
-    originals = [head + text if text else "" for head, text in zip(job.heads, job.texts, strict=True)]
-    before = await run.call(job.tokens, originals)  # the first count may read the encoding's table
-    if sum(before) <= job.max_tokens:
+    originals = [head + text if text else "" for head, text in zip(heads, texts, strict=True)]
+    before = await run.call(_tokens, originals, count)  # the first count may read the encoding's table
+    if sum(before) <= most:
         return Condensed(tuple(originals), before, before)
     if compressor is None:
-        result = job.extracted()
-        return Condensed(tuple(result), before, job.tokens(result), "extractive")
+        result = _extracted(texts, heads, asked, most, count)
+        return Condensed(tuple(result), before, _tokens(result, count), "extractive")
     # Each text without less informative words, to its share of the budget; by sentences if that fails.
-    sizes = job.tokens([text.strip() and text for text in job.texts])
-    share = (job.max_tokens - sum(job.tokens(job.heads))) / max(sum(sizes), 1)
-    texts, note = list[str](), ""
+    sizes = _tokens([text.strip() and text for text in texts], count)
+    share = (most - sum(_tokens(heads, count))) / max(sum(sizes), 1)
+    shorter, note = list[str](), ""
     try:
-        for text, size in zip(job.texts, sizes, strict=True):
+        for text, size in zip(texts, sizes, strict=True):
             room = int(size * share)
-            texts.append(await run.call(compressor.compress, text, max_tokens=room) if room >= 1 else "")
+            shorter.append(await run.call(compressor.compress, text, max_tokens=room) if room >= 1 else "")
     except Exception as failure:  # noqa: BLE001 - whatever a model fails with
         _log.warning("%s; shortened by sentences", failure)
-        how, note, texts = "extractive", f"by sentences, {type(failure).__name__}: {failure}", list(job.texts)
-    result = [head + text if text.strip() else "" for head, text in zip(job.heads, texts, strict=True)]
-    if sum(job.tokens(result)) > job.max_tokens:  # the compressor counts in its own tokens
-        result = replace(job, texts=texts).extracted()
-    return Condensed(tuple(result), before, job.tokens(result), how, note)
+        how, note, shorter = "extractive", f"by sentences, {type(failure).__name__}: {failure}", texts
+    result = [head + text if text.strip() else "" for head, text in zip(heads, shorter, strict=True)]
+    if sum(_tokens(result, count)) > most:  # the compressor counts in its own tokens
+        result = _extracted(shorter, heads, asked, most, count)
+    return Condensed(tuple(result), before, _tokens(result, count), how, note)
+
+
+def _tokens(texts: Sequence[str], count: TokenCounter) -> tuple[int, ...]:
+    return tuple(count(text) if text else 0 for text in texts)
 
 
 class Fragment(NamedTuple):
@@ -415,48 +416,38 @@ def joined(text: str, kept: Sequence[Fragment]) -> str:
     return "".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """Texts to shorten to a budget in total, and what comes before each that is not empty."""
+def _extracted(
+    texts: Sequence[str], heads: Sequence[str], query: str | None, max_tokens: int, count: TokenCounter
+) -> list[str]:
+    """The most important sentences of all texts together, by themselves and for the query; none twice.
 
-    texts: Sequence[str]
-    heads: Sequence[str]
-    query: str | None
-    max_tokens: int
-    count: TokenCounter
+    ``heads`` come before what is shown of each. The tokens of fragments do not always add up to those of the joined
+    text: then the last selected are dropped.
+    """
+    offered = [piece for row, text in enumerate(texts) for piece in fragments(row, text)]
+    worths = [judged(piece.text[:JUDGED_CHARS]).score for piece in offered]
+    if query is not None and offered:
+        pairs = zip(by_words(query, [piece.text for piece in offered]).tolist(), worths, strict=True)
+        worths = [RELEVANCE * relevance + (1 - RELEVANCE) * worth for relevance, worth in pairs]
+    kept, said, left = list[Fragment](), set[str](), max_tokens
+    opening = list(_tokens(heads, count))
+    for at in sorted(range(len(offered)), key=lambda at: -worths[at]):
+        piece = offered[at]
+        cost = count(piece.gap + piece.text) + opening[piece.row]
+        if cost <= left and piece.text not in said:
+            kept.append(piece)
+            said.add(piece.text)
+            left -= cost
+            opening[piece.row] = 0
 
-    def tokens(self, texts: Sequence[str]) -> tuple[int, ...]:
-        return tuple(self.count(text) if text else 0 for text in texts)
+    def written(row: int) -> str:
+        own = sorted((piece for piece in kept if piece.row == row), key=lambda piece: piece.start)
+        return heads[row] + joined(texts[row], own) if own else ""
 
-    def extracted(self) -> list[str]:
-        """The most important sentences of all texts together, by themselves and for the query; none twice.
-
-        The tokens of fragments do not always add up to those of the joined text: then the last selected are dropped.
-        """
-        offered = [piece for row, text in enumerate(self.texts) for piece in fragments(row, text)]
-        worths = [judged(piece.text[:JUDGED_CHARS]).score for piece in offered]
-        if self.query is not None and offered:
-            pairs = zip(by_words(self.query, [piece.text for piece in offered]).tolist(), worths, strict=True)
-            worths = [RELEVANCE * relevance + (1 - RELEVANCE) * worth for relevance, worth in pairs]
-        kept, said, left = list[Fragment](), set[str](), self.max_tokens
-        opening = list(self.tokens(self.heads))
-        for at in sorted(range(len(offered)), key=lambda at: -worths[at]):
-            piece = offered[at]
-            cost = self.count(piece.gap + piece.text) + opening[piece.row]
-            if cost <= left and piece.text not in said:
-                kept.append(piece)
-                said.add(piece.text)
-                left -= cost
-                opening[piece.row] = 0
-
-        def written(row: int) -> str:
-            own = sorted((piece for piece in kept if piece.row == row), key=lambda piece: piece.start)
-            return self.heads[row] + joined(self.texts[row], own) if own else ""
-
-        result = [written(row) for row in range(len(self.texts))]
-        tokens = list(self.tokens(result))
-        while sum(tokens) > self.max_tokens:
-            row = kept.pop().row
-            result[row] = written(row)
-            (tokens[row],) = self.tokens([result[row]])
-        return result
+    result = [written(row) for row in range(len(texts))]
+    tokens = list(_tokens(result, count))
+    while sum(tokens) > max_tokens:
+        row = kept.pop().row
+        result[row] = written(row)
+        (tokens[row],) = _tokens([result[row]], count)
+    return result

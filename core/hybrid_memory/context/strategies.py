@@ -46,8 +46,7 @@ CITED = 0.5  # the share of a statement's terms that its source turns must have
 MAX_READ = 20_000
 SEPARATOR = " | "
 
-_NUMBER = re.compile(r"^(?=[ \t]*\[\d+\])", re.MULTILINE)
-"""A line that looks like the start of a turn in a transcript."""
+_NUMBER = re.compile(r"^(?=[ \t]*\[\d+\])", re.MULTILINE)  # a line that looks like the start of a turn in a transcript
 
 _LABEL = re.compile(r"\A[#*\s]*(?:new |updated )?(?:summary|notes?)(?: so far)?[*\s]*[:：]\s*", re.IGNORECASE)
 """Labels that small models write before a summary."""

@@ -287,12 +287,7 @@ class Long(NamedTuple):
 
 
 class Relief(NamedTuple):
-    """What makes space for the turns of a conversation.
-
-    Attributes:
-        short: the shortened messages, by position.
-        bare: positions of the turns whose recalled note is left out.
-    """
+    """What makes space: the messages to shorten, by position, and the positions of turns without their notes."""
 
     short: dict[int, Long]
     bare: set[int]
