@@ -43,7 +43,6 @@ class FileState(_Entry):
 
     Attributes:
         path: as it was first written; relative to the root of the ledger, or absolute.
-        operation: what happened to it.
         existed: whether it existed before it was first changed.
         moved_from: its previous name, if it was moved.
         sources: ids of the first and the newest messages about it.

@@ -57,7 +57,6 @@ FRESH_RATIO = 0.3  # the lines for a span take at most this share of its tokens,
 LEAST_FRESH = 120
 LEAST_SHOWN = 50
 
-
 RELATED = 0.25  # a line that shares less of its terms with the turns or the previous lines is made up
 OTHER_SCRIPT = 0.5  # if the shares of Chinese differ by more than this, words cannot be compared
 COVERED = 0.6  # a line contains a decision if it has this share of its terms

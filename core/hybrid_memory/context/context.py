@@ -48,9 +48,6 @@ class Piece:
     """A part of a prompt, or one that was left out, and why.
 
     Attributes:
-        section: the section it belongs to.
-        what: a short description.
-        tokens: its size.
         reason: such as ``whole`` or ``shortened: 9,100 tokens``.
         handle: pass it to `expand` to see the original; empty if it is not part of the log, or only a larger budget can
             show it.
@@ -78,8 +75,6 @@ class Context:
         sections: the text of each section by name, in order.
         tokens: the size of the prompt with message framing and tool schemas. It exceeds ``max_tokens`` only if
             identity, instructions, tools and the last turn alone do.
-        max_tokens: the budget.
-        section_tokens: the size of each section.
         dropped: what did not fit, and how to read it.
         hits: the memories recalled for this question now, best first; after them those of shared spaces.
         note: the memories shown with the question, recalled now or when it was first asked; may be empty.
@@ -182,9 +177,6 @@ class PromptPlan:
     """A planned prompt.
 
     Attributes:
-        seen: the session that it shows.
-        parts: the parts of its layout.
-        memories: those that it contains.
         short: the original tokens of each shortened message, by id.
         needed: the tokens it would need with everything that it should contain.
         laid: its messages, with ``tokens`` in total, tools included.
@@ -329,18 +321,14 @@ def context_of(made: PromptPlan, memories: Memories) -> Context:
     notes = [note for _, note in parts.turns]
     if seen.request.layout == "classic" or seen.asked is None:
         notes.append(parts.note)
-    sections = {
-        "identity": parts.identity,
-        "instructions": parts.instructions,
+    several = {
         "blocks": "\n".join([*parts.blocks.values(), *(voice.text for voice in parts.others)]),
-        "profile": parts.profile,
-        "summary": parts.summary,
-        "artifacts": parts.artifacts,
         "turns": "\n".join(f"{message.role}: {message.text}" for message, _ in parts.turns),
         "recalled": "\n".join(filter(None, notes)),
         "question": seen.words,
     }
-    sections = {name: text for name, text in sections.items() if text}
+    texts = {name: several[name] if name in several else getattr(parts, name) for name in _SECTIONS}
+    sections = {name: text for name, text in texts.items() if text}
     passing = seen.costs.count(parts.note) if seen.request.layout == "classic" else 0
     pressure = min((made.tokens - passing) / seen.request.max_tokens, 1.0)
     pieces = tuple(_pieces(made, memories))

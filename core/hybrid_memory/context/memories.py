@@ -215,7 +215,6 @@ class Asking:
     """A question, and what its prompt shows anyway.
 
     Attributes:
-        scope: of the conversation.
         words: of the question; empty without one.
         k: the most turns to recall; 0 recalls nothing.
         marks: the tokens for memories, and the least confidence of a turn.

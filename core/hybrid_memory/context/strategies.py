@@ -155,23 +155,18 @@ _TASK = (
     "each statement comes from.\n\n" + "\n".join(f"{section.value}: {what}" for section, what in _SECTIONS.items())
 )
 
-SCHEMA: dict[str, Any] = {
+_STATEMENT = {
     "type": "object",
     "properties": {
-        section.value: {
-            "type": "array",
-            "maxItems": 8,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "text": {"type": "string", "maxLength": MAX_LINE_CHARS},
-                    "turns": {"type": "array", "items": {"type": "integer"}, "maxItems": 6},
-                },
-                "required": ["text", "turns"],
-            },
-        }
-        for section in _SECTIONS
+        "text": {"type": "string", "maxLength": MAX_LINE_CHARS},
+        "turns": {"type": "array", "items": {"type": "integer"}, "maxItems": 6},
     },
+    "required": ["text", "turns"],
+}
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {section.value: {"type": "array", "maxItems": 8, "items": _STATEMENT} for section in _SECTIONS},
     "required": [section.value for section in _SECTIONS],
 }
 """The answer of a language model: lines by section, each with the numbers of its source turns."""

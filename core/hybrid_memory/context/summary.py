@@ -35,7 +35,6 @@ class Line:
     """One statement of a summary.
 
     Attributes:
-        text: one line.
         sources: ids of the events it came from.
         first, last: log positions of the first and last turn it covers.
         importance: in [0, 1]; the least important lines are left out first.

@@ -41,7 +41,6 @@ MOST_TOKENS = 128_000  # the largest default budget: long prompts are slow, expe
 ANSWER_TOKENS = 8_000  # kept free for the answer if the model does not state its maximum
 ANSWER_SHARE = 0.25  # the largest share of a window kept free for the answer
 
-
 INLINE_SHARE = 0.125
 """Under pressure, the largest share of the budget for one message; `USERS` times as much for a user's."""
 
