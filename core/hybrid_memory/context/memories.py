@@ -183,10 +183,14 @@ def memory_line(hit: Hit, words: frozenset[str]) -> str:
     text = excerpt(record.text, words, MEMORY_CHARS if own else OTHERS_CHARS)
     # What was read from a turn names its subject itself.
     line = text if record.kind is RecordKind.FACT else f"{_speaker(record)}: {text}"
-    if hit.asked is not None:
-        question = " ".join(excerpt(hit.asked.text, words, QUESTION_CHARS).split())
-        line = f"{_speaker(hit.asked)}: {question} -> {line}"
-    return f"- [{record.at:%Y-%m-%d}] {within_line(line)}"
+    return f"- [{record.at:%Y-%m-%d}] {within_line(question_line(hit, words) + line)}"
+
+
+def question_line(hit: Hit, words: frozenset[str]) -> str:
+    """The question that a hit answers, on one line with its speaker; empty without one."""
+    if hit.asked is None:
+        return ""
+    return f"{_speaker(hit.asked)}: {' '.join(excerpt(hit.asked.text, words, QUESTION_CHARS).split())} -> "
 
 
 def without_questions(hits: Iterable[Hit], shown: Collection[str]) -> list[Hit]:
