@@ -41,10 +41,7 @@ from hybrid_memory.text.tokenize import cjk_share, terms
 from hybrid_memory.validation import whole
 
 WORTH = 0.1  # the least share of the excess that a compaction must free
-
-DRIFT_TURNS = 60
-"""How many of the user's newest turns are searched for a change of topic; replies say more of the model than of it."""
-
+DRIFT_TURNS = 60  # the user's newest turns searched for a change of topic; replies say more of the model than of it
 SMALL_TALK = 0.2  # a round whose most important message is below this is small talk
 WINDOW = 6  # the number of turns on either side of a boundary that are compared
 PRIOR = 2.0  # this many average pairs are added to each mean, as a few pairs may be similar by chance
@@ -53,10 +50,8 @@ MAX_STRETCHES = 64  # a state stores all its stretches: beyond this many, each c
 RACES = 8  # how often another process may be faster before the call fails
 STANDING = 3  # the summary keeps this many times the lines that fit into a prompt, so that displaced lines can return
 FRESH_RATIO = 0.3  # the lines for a span take at most this share of its tokens, but may always take `LEAST_FRESH`
-
 LEAST_FRESH = 120
 LEAST_SHOWN = 50
-
 RELATED = 0.25  # a line that shares less of its terms with the turns or the previous lines is made up
 OTHER_SCRIPT = 0.5  # if the shares of Chinese differ by more than this, words cannot be compared
 COVERED = 0.6  # a line contains a decision if it has this share of its terms

@@ -31,9 +31,7 @@ from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
 from hybrid_memory.validation import whole
 
-MAX_TOKENS_PER_CHAR = 4
-"""A character has at most four bytes in UTF-8, the smallest units of tokenizers: short texts need not be counted."""
-
+MAX_TOKENS_PER_CHAR = 4  # of at most four bytes in UTF-8, a tokenizer's smallest units: short texts need not be counted
 LONG_LINE = 400  # the sentences of a longer line are selected one by one, and the parts of a longer sentence
 LEAST_PART = 40  # the fewest characters of a part of a sentence, where the budget is small
 
@@ -52,8 +50,7 @@ READ_ON = 'read on: {reader}("{handle}", "1-50")'
 TROUBLE = frozenset(terms("error exception fail failure fatal traceback denied timeout 错误 失败 异常"))
 """What a result is looked up for most: the lines with these words come first in its digest."""
 
-LINE_SHARE = 0.8
-"""The share of the budget for a text of one long line that is simply cut, as tokens are not spread evenly."""
+LINE_SHARE = 0.8  # the share of the budget for a text of one line that is cut, as tokens are not spread evenly
 
 READ_BEFORE: dict[Language, str] = {
     "en": "[what {name} answered was read before; call it again for the words]",

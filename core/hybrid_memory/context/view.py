@@ -33,20 +33,15 @@ PROFILE_RATIO = 0.25  # the share of the budget for what every prompt says about
 LEAST_ROOM = 0.25  # the least share of ``max_tokens`` for the conversation, however much the caller's own parts take
 LAST_ROUNDS = 4  # the number of recent rounds from which the size of the next is estimated
 
-MOST_AHEAD = 0.2
-"""The largest share of the budget kept free for the next round; larger content is shortened once answered."""
-
+MOST_AHEAD = 0.2  # the most of the budget kept free for the next round; larger content is shortened once answered
 OPENING_SHARE = 0.5  # opening instructions beyond this share of the budget are shortened
 MOST_TOKENS = 128_000  # the largest default budget: long prompts are slow, expensive, and read less carefully
 ANSWER_TOKENS = 8_000  # kept free for the answer if the model does not state its maximum
 ANSWER_SHARE = 0.25  # the largest share of a window kept free for the answer
 
-INLINE_SHARE = 0.125
-"""Under pressure, the largest share of the budget for one message; `USERS` times as much for a user's."""
-
+INLINE_SHARE = 0.125  # under pressure, the largest share of the budget for one message; for a user's `USERS` times it
 USERS = 4
 LEAST_INLINE = 40
-
 RELIEF = 0.7  # the share of the available space that is filled after a relief
 WORTH = 1.5  # a message is shortened if it exceeds its limit by this factor: less is not worth invalidating a cache
 LATER_SHARE = 0.25  # the least share of the tokens for memories that a later question of a conversation has
