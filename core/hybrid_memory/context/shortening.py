@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import accumulate, pairwise
 from math import fsum
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -36,13 +37,10 @@ LONG_LINE = 400  # the sentences of a longer line are selected one by one, and t
 LEAST_PART = 40  # the fewest characters of a part of a sentence, where the budget is small
 
 HEADS: dict[Language, str] = {
-    "en": "[shortened: about {share} % of {total:,} tokens, chosen for the question]",
-    "zh": "[节选：约为原文 {total:,} 个词元的 {share} %，按问题选取]",
+    "en": "[shortened: about {share} % of {total:,} tokens{chosen}]",
+    "zh": "[节选：约为原文 {total:,} 个词元的 {share} %{chosen}]",
 }
-DIGEST_HEADS: dict[Language, str] = {
-    "en": "[shortened: about {share} % of {total:,} tokens]",
-    "zh": "[节选：约为原文 {total:,} 个词元的 {share} %]",
-}
+CHOSEN: dict[Language, str] = {"en": ", chosen for the question", "zh": "，按问题选取"}
 GAPS: dict[Language, str] = {"en": "[… {lines:,} {noun} left out …]", "zh": "[……略去 {lines:,} 行……]"}
 
 READ_ON = 'read on: {reader}("{handle}", "1-50")'
@@ -162,7 +160,7 @@ def _call(call: ToolCall, max_tokens: int, count: TokenCounter) -> ToolCall:
 def digest(text: str, *, handle: str, max_tokens: int, count: TokenCounter, reader: str = "fetch") -> str:
     """An excerpt that depends on no question: what went wrong, the beginning and the end, and how to read more."""
     foot = READ_ON.format(reader=reader, handle=handle)
-    return excerpt(text, max_tokens, words=TROUBLE, count=count, foot=foot, heads=DIGEST_HEADS)
+    return excerpt(text, max_tokens, words=TROUBLE, count=count, foot=foot, by_question=False)
 
 
 def excerpt(
@@ -172,7 +170,7 @@ def excerpt(
     words: Collection[str],
     count: TokenCounter,
     foot: str = "",
-    heads: Mapping[Language, str] = HEADS,
+    by_question: bool = True,
 ) -> str:
     """The lines of a text with the rarest of these words, and the lines next to them, within the budget.
 
@@ -187,8 +185,8 @@ def excerpt(
             rows += filter(str.strip, pieces)
     total = count(text)
     language = prompt_language(text)
-    head = heads[language]
-    room = max_tokens - count(f"{head.format(share=100, total=total)}\n{foot}")
+    head = partial(HEADS[language].format, total=total, chosen=CHOSEN[language] if by_question else "")
+    room = max_tokens - count(f"{head(share=100)}\n{foot}")
     costs = [count(row) + 1 for row in rows]
     gap = count(GAPS[language].format(lines=1000, noun="lines")) + 1
     kept: set[int] = set()
@@ -208,7 +206,7 @@ def excerpt(
     if not kept:
         share = LINE_SHARE * max(room, 1) / max(total, 1)
         shown = [f"{text[: max(1, int(share * len(text)))]} …"]
-    return "\n".join([head.format(share=round(100 * share), total=total), *shown, *([foot] if foot else [])])
+    return "\n".join([head(share=round(100 * share)), *shown, *([foot] if foot else [])])
 
 
 def _ranked(rows: list[str], words: Collection[str]) -> list[int]:
