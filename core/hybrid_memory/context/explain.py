@@ -354,7 +354,7 @@ async def _missed(run: Runner, view: View, request: Request, position: int, dept
         return ["it is not in the index: it has no words to search, or is not indexed yet; flush() indexes it"]
     where = narrowed(view, request.where)
     record = records[0]
-    conditions = {
+    conditions = {  # each is tried alone
         "scope": f"it is from another session than {where.scope.session!r}",
         "kinds": f"it is a {record.kind}, but only other kinds were requested",
         "categories": f"its category is {record.category!r}, but only others were requested",
