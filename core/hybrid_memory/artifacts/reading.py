@@ -283,8 +283,8 @@ _OBSERVED = lazy(
 )
 _EXIT = lazy(r"(?i)<returncode>\s*(-?\d+)|<exit_?code>\s*(-?\d+)|\bexit(?:ed with)?[ _](?:code|status)\"?[:= ]+(-?\d+)")
 _COMPLAINT = lazy(
-    r"(?m)^(?:(?:/[\w/.-]*/)?-?(?:bash|sh|zsh|dash)|sed|rm|mv|cp|cat|touch|tee|ln|perl|patch|error|fatal|/?[\w/.-]*python[\d.]*)"
-    r": .*"
+    r"(?m)^(?:(?:/[\w/.-]*/)?-?(?:bash|sh|zsh|dash)|sed|rm|mv|cp|cat|touch|tee|ln|perl|patch|error|fatal"
+    r"|/?[\w/.-]*python[\d.]*): .*"
 )
 _REFUSED = lazy(
     r"(?i)\A\W{0,4}(?:error|failed|failure|invalid|exception|traceback|no replacement was performed|no such file"
@@ -337,8 +337,8 @@ _KEYED = lazy(
 )
 _LISTED = lazy(r"\[\s?(\"[A-Z0-9]{5,12}\"(?:,\s?\"[A-Z0-9]{5,12}\")*)\s?\]")
 _LABELLED = lazy(
-    r"(?ai)\b(?:order|ticket|reservation|booking|confirmation|tracking|invoice|case|issue|request|customer|user|account|commit)"
-    r"(?: (?:id|number|no\.?|code|ref))?\s?[:#]?\s?#?([A-Za-z0-9][\w-]{3,40})\b"
+    r"(?ai)\b(?:order|ticket|reservation|booking|confirmation|tracking|invoice|case|issue|request|customer|user|account"
+    r"|commit)(?: (?:id|number|no\.?|code|ref))?\s?[:#]?\s?#?([A-Za-z0-9][\w-]{3,40})\b"
 )
 _CHINESE_LABEL = lazy(
     r"(?:单|编|账|流水|快递|会员|合同|票|预订|学|工|卡)号\s?码?\s?(?:是|为|[:：=])?\s?([A-Za-z0-9][A-Za-z0-9_-]{2,40})"

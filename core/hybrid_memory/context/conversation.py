@@ -97,9 +97,9 @@ async def mirror(
         said = await history(run, services, scope, len(given) * 4 + LOOKED_AT, current=True)
         named, lost = said_anew(said, given) or (said_before(said, given), [])
         gone = _places((await _events(run, services, scope, [message.id for message in lost if message.id])).values())
-    edits, edited, written, restored = await _edits(run, services, scope, given, there)
+    edits, former, written, restored = await _edits(run, services, scope, given, there)
     named = [edits.get(row, name) for row, name in enumerate(named)]
-    gone |= edited
+    gone |= former
     start = _start(named)
     if there and given[start:] and not any(message.id for message in given[start:]):
         said = await history(run, services, scope, len(given) - start + LOOKED_AT, current=True)
