@@ -284,6 +284,9 @@ class Host:
         check_fields(self)
 
 
+ANY_HOST = Host()
+
+
 @dataclass(frozen=True, slots=True)
 class PromptRequest:
     """A validated call of assemble.
@@ -303,7 +306,7 @@ class PromptRequest:
     tools: Sequence[Mapping[str, Any]] = ()
     k: int = RECALLED_TURNS
     layout: Layout = "stable"
-    host: Host = field(default_factory=Host)
+    host: Host = ANY_HOST
     reader: Reader | None = None
     wait: bool = True
     paging: PagingConfig | None = None
@@ -329,7 +332,7 @@ class PromptRequest:
                 raise InvalidInputError(f"reader must be the name of a tool, a Reader or None, got {shown(reader)}")
             reader = Reader(reader)
         given |= {"max_tokens": whole("max_tokens", given["max_tokens"], LEAST_TOKENS), "k": whole("k", given["k"], 0)}
-        request = cls(query, host=host or Host(), reader=reader, **given)
+        request = cls(query, host=host or ANY_HOST, reader=reader, **given)
         return request if blocks is None else request.showing(blocks)
 
     def showing(self, blocks: Mapping[str, str | Block]) -> Self:
