@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hybrid_memory import Message, Role
 from hybrid_memory.config import PromptConfig
-from hybrid_memory.context.layout import Layout, Parts, memory_mark, messages, prompt_language, readable
+from hybrid_memory.context.layout import Layout, Parts, memory_mark, messages, prompt_language
 from hybrid_memory.text.speakers import escaped, marked, within_line
 from tests.doubles import assert_linear
 from tests.world import column, rows
@@ -105,11 +105,11 @@ def test_headings_follow_the_language_of_a_text(text: str, language: str) -> Non
 
 
 def test_how_to_read_on_is_said_in_both_languages() -> None:
-    for language in ("en", "zh"):
-        said = readable(language, "memory_fetch", "- user: by train [#7-9]\n- user: at nine [#12]")
-        assert 'memory_fetch("#7-9")' in said
-        assert prompt_language(said) == language
-        assert not readable(language, "memory_fetch", "notes without handles")
+    for language, said in (("en", "at nine, by train"), ("zh", "九点坐火车")):
+        shown = Parts(summary=f"- {said} [#7-9]\n- {said} [#12]", reader="memory_fetch").standing
+        assert 'memory_fetch("#7-9")' in shown
+        assert prompt_language(shown) == language
+        assert "memory_fetch" not in Parts(summary=said, reader="memory_fetch").standing
 
 
 def test_escaping_takes_time_in_proportion_to_the_text() -> None:

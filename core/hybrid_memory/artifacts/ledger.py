@@ -11,15 +11,12 @@ from pydantic import ConfigDict
 from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import CheckedModel
 
-SHOWN_TESTS = 3
-"""The newest test runs that are shown."""
+SHOWN_TESTS = 3  # the newest test runs that are shown
 
+_SHOWN = "created modified renamed deleted tests errors ids urls read commands".split()
 _KEEPING = "modified renamed created deleted tests errors ids urls read commands".split()
 
-MAX_SOURCES = 8
-"""The most message ids of an entry: the first, and the newest."""
-
-_CHANGES = "created modified renamed deleted".split()
+MAX_SOURCES = 8  # the most message ids of an entry: the first, and the newest
 
 LIMITS = {"errors": 40, "ids": 300, "urls": 60, "commands": 40}
 """The newest literal strings of each kind that a ledger keeps."""
@@ -46,7 +43,6 @@ class FileState(_Entry):
 
     Attributes:
         path: as it was first written; relative to the root of the ledger, or absolute.
-        operation: what happened to it.
         existed: whether it existed before it was first changed.
         moved_from: its previous name, if it was moved.
         sources: ids of the first and the newest messages about it.
@@ -107,18 +103,11 @@ def render(ledger: Ledger, *, max_tokens: int, count: TokenCounter) -> str:
     """
     if ledger == Ledger():
         return ""
-    groups: dict[str, list[Mention]] = {
-        **{change: [] for change in _CHANGES},
-        "tests": [
-            Mention(text=run.outcome + (f" ({', '.join(run.failing)})" if run.failing else ""))
-            for run in ledger.tests[-SHOWN_TESTS:]
-        ],
-        "errors": [*ledger.errors],
-        "ids": [*ledger.ids],
-        "urls": [*ledger.urls],
-        "read": [],
-        "commands": [*ledger.commands],
-    }
+    groups: dict[str, list[Mention]] = {label: [*getattr(ledger, label, ())] for label in _SHOWN}
+    groups["tests"] = [
+        Mention(text=run.outcome + (f" ({', '.join(run.failing)})" if run.failing else ""))
+        for run in ledger.tests[-SHOWN_TESTS:]
+    ]
     moved = {state.moved_from for state in ledger.files if state.operation is Operation.RENAMED}
     for state in ledger.files:
         if state.operation is Operation.RENAMED:
@@ -160,11 +149,8 @@ def newest(mentions: Iterable[Mention], limit: int) -> tuple[Mention, ...]:
     for mention in mentions:
         before = merged.setdefault(mention.text, mention)
         if before is not mention:
-            both = {
-                "sources": bounded((*before.sources, *mention.sources)),
-                "speaker": mention.speaker or before.speaker,
-            }
-            merged[mention.text] = mention.model_copy(update=both)
+            sources, speaker = bounded((*before.sources, *mention.sources)), mention.speaker or before.speaker
+            merged[mention.text] = mention.model_copy(update={"sources": sources, "speaker": speaker})
     rare = [text for text, mention in merged.items() if len(mention.sources) < 2]  # noqa: PLR2004 - again
     for text in list(dict.fromkeys([*rare, *merged]))[: max(0, len(merged) - limit)]:
         del merged[text]

@@ -28,17 +28,10 @@ from hybrid_memory.text import lazy
 from hybrid_memory.text.asking import ends
 from hybrid_memory.text.speakers import speaker
 
-MAX_READ, MAX_TESTS = 200, 10
-"""The newest files that were only read, and test runs that a ledger keeps."""
-
-MAX_CHANGED = 1000
-"""The most changed files; of more, those with several messages and the newest are kept."""
-
-MAX_SCANNED_CHARS = 120_000
-"""How much of a message is read, half at each end."""
-
-SHOWN_COMMAND_CHARS = 160
-"""How much of a command is kept."""
+MAX_READ, MAX_TESTS = 200, 10  # the newest files that were only read, and test runs that a ledger keeps
+MAX_CHANGED = 1000  # the most changed files; of more, those with several messages and the newest are kept
+MAX_SCANNED_CHARS = 120_000  # how much of a message is read, half at each end
+SHOWN_COMMAND_CHARS = 160  # how much of a command is kept
 
 
 def read_ledger(messages: Sequence[Message], older: Ledger | None = None) -> Ledger:
@@ -280,40 +273,28 @@ def _short_values(value: Any, depth: int = 0) -> Iterator[str]:
             yield from _short_values(item, depth + 1)
 
 
-MAX_MESSAGE_CHARS = 120
-"""How much of an error's message is kept."""
-
-MAX_COMPLAINTS = 100
-"""The most complaints of programs that are read."""
-
-MAX_FAILING = 60
-"""How many failing tests of a run are named."""
+MAX_MESSAGE_CHARS = 120  # how much of an error's message is kept
+MAX_COMPLAINTS = 100  # the most complaints of programs that are read
+MAX_FAILING = 60  # how many failing tests of a run are named
 
 _OBSERVED = lazy(
-    r"\s*(?:<returncode>|<output|<warning>|<exit_?code|observation\b|execution result|\[file:|\[the command"
-    r"|\[command finished|diff --git |the last command|exit code|command output|std(?:out|err)\b|```output|output:)",
-    re.IGNORECASE,
+    r"(?i)\s*(?:<returncode>|<output|<warning>|<exit_?code|observation\b|execution result|\[file:|\[the command"
+    r"|\[command finished|diff --git |the last command|exit code|command output|std(?:out|err)\b|```output|output:)"
 )
-_EXIT = lazy(
-    r"<returncode>\s*(-?\d+)|<exit_?code>\s*(-?\d+)|\bexit(?:ed with)?[ _](?:code|status)\"?[:= ]+(-?\d+)",
-    re.IGNORECASE,
-)
+_EXIT = lazy(r"(?i)<returncode>\s*(-?\d+)|<exit_?code>\s*(-?\d+)|\bexit(?:ed with)?[ _](?:code|status)\"?[:= ]+(-?\d+)")
 _COMPLAINT = lazy(
-    r"^(?:(?:/[\w/.-]*/)?-?(?:bash|sh|zsh|dash)|sed|rm|mv|cp|cat|touch|tee|ln|perl|patch|error|fatal|/?[\w/.-]*python[\d.]*)"
-    r": .*",
-    re.MULTILINE,
+    r"(?m)^(?:(?:/[\w/.-]*/)?-?(?:bash|sh|zsh|dash)|sed|rm|mv|cp|cat|touch|tee|ln|perl|patch|error|fatal"
+    r"|/?[\w/.-]*python[\d.]*): .*"
 )
 _REFUSED = lazy(
-    r"\A\W{0,4}(?:error|failed|failure|invalid|exception|traceback|no replacement was performed|no such file|could not"
-    r"|cannot|unable to|permission denied|file not found|string to replace not found|错误|失败|文件不存在)"
+    r"(?i)\A\W{0,4}(?:error|failed|failure|invalid|exception|traceback|no replacement was performed|no such file"
+    r"|could not|cannot|unable to|permission denied|file not found|string to replace not found|错误|失败|文件不存在)"
     r"|\"(?:success|ok)\"\s*:\s*false|\"is_?error\"\s*:\s*true"
-    r"|no replacement was performed|did not appear verbatim|old_str(?:ing)? not found",
-    re.IGNORECASE,
+    r"|no replacement was performed|did not appear verbatim|old_str(?:ing)? not found"
 )
 _ERROR_LINE = lazy(
-    r"^(?:E\s+|!+\s*)?((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure|Interrupt|Exit|Panic))\b"
-    r"(?::[ \t]*(\S.*))?\r?$",
-    re.MULTILINE,
+    r"(?m)^(?:E\s+|!+\s*)?((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure|Interrupt|Exit|Panic))\b"
+    r"(?::[ \t]*(\S.*))?\r?$"
 )
 # Each with a word that a text must contain: a plain search is faster by far.
 _CODES = (
@@ -323,32 +304,23 @@ _CODES = (
     ("status", lazy(r"status(?:[ _]code)?\"?\s?[:= ]\s?([45]\d\d)\b", re.ASCII)),
     ("错误", lazy(r"错误(?:码|代码)\s?[:：=]?\s?[A-Za-z]*-?\d[A-Za-z0-9_-]*")),
     ("E", lazy(r"E(?<![\w.-].)(?:CONN[A-Z]+|NOENT|ACCES|PERM|EXIST|ADDRINUSE|TIMEDOUT|PIPE|NOTFOUND|NOSPC)\b")),
-    (
-        ": ",
-        lazy(r"^.{0,80}?: (?:command not found|No such file or directory)\r?$|^(?:fatal|error): .{3,}$", re.MULTILINE),
-    ),
+    (": ", lazy(r"(?m)^.{0,80}?: (?:command not found|No such file or directory)\r?$|^(?:fatal|error): .{3,}$")),
 )
 _BROKEN = lazy(
-    r"^(ERROR (?:\S+::.*|\S+\.py\b.*))$|^(ERROR: \w+ \([\w.]+\))|^_+ (ERROR (?:collecting|at \w+ of) \S+) _+$"
-    r"|^(thread '[^']+'(?: \(\d+\))? panicked at .+?):?$|^(panic: .+?)(?: \[recovered\].*)?$|^(\S+\.go:\d+:\d+: .+)$",
-    re.MULTILINE,
+    r"(?m)^(ERROR (?:\S+::.*|\S+\.py\b.*))$|^(ERROR: \w+ \([\w.]+\))|^_+ (ERROR (?:collecting|at \w+ of) \S+) _+$"
+    r"|^(thread '[^']+'(?: \(\d+\))? panicked at .+?):?$|^(panic: .+?)(?: \[recovered\].*)?$|^(\S+\.go:\d+:\d+: .+)$"
 )
 """Errors that kept a test from running or broke it, in addition to failures."""
 _FAILING = lazy(
-    r"^(?:FAILED|ERROR) (\S+::.*?|\S+\.py)(?: - .*)?$|^(?:FAIL|ERROR): (\w+ \([\w.]+\)|\w[\w.]*\b(?= \())"
-    r"|^[ \t]*--- FAIL: (\S+)|^test (\S+) \.\.\. FAILED|^[ \t]*● (.+ › .+)$",
-    re.MULTILINE,
+    r"(?m)^(?:FAILED|ERROR) (\S+::.*?|\S+\.py)(?: - .*)?$|^(?:FAIL|ERROR): (\w+ \([\w.]+\)|\w[\w.]*\b(?= \())"
+    r"|^[ \t]*--- FAIL: (\S+)|^test (\S+) \.\.\. FAILED|^[ \t]*● (.+ › .+)$"
 )
 _RUNNERS = (
-    (
-        " in ",
-        lazy(r"^=*\s?(\d+ (?:passed|failed|errors?|skipped|deselected)\b[^=\n]*?) in [\d.]+ ?s", re.MULTILINE),
-        "{}",
-    ),
-    ("Ran ", lazy(r"^Ran (\d+) tests? in [^\n]*\n\s*(OK[^\n]*|FAILED[^\n]*)", re.MULTILINE), "{} tests, {}"),
-    ("Tests:", lazy(r"^Tests:\s+(.*\d+ total)", re.MULTILINE), "{}"),
-    ("test result:", lazy(r"^test result: (.*?)(?:;\s*finished.*)?$", re.MULTILINE), "{}"),
-    ("\t", lazy(r"^(ok|FAIL)\s+(\S+)\s+(?:[\d.]+s|\(cached\)|\[build failed\])", re.MULTILINE), "{} {}"),
+    (" in ", lazy(r"(?m)^=*\s?(\d+ (?:passed|failed|errors?|skipped|deselected)\b[^=\n]*?) in [\d.]+ ?s"), "{}"),
+    ("Ran ", lazy(r"(?m)^Ran (\d+) tests? in [^\n]*\n\s*(OK[^\n]*|FAILED[^\n]*)"), "{} tests, {}"),
+    ("Tests:", lazy(r"(?m)^Tests:\s+(.*\d+ total)"), "{}"),
+    ("test result:", lazy(r"(?m)^test result: (.*?)(?:;\s*finished.*)?$"), "{}"),
+    ("\t", lazy(r"(?m)^(ok|FAIL)\s+(\S+)\s+(?:[\d.]+s|\(cached\)|\[build failed\])"), "{} {}"),
 )
 _TOKEN = lazy(r"[A-Za-z0-9](?<![\w.-].)[A-Za-z0-9_-]{3,80}(?![\w-]|\.\w)", re.ASCII)
 _ID = lazy(
@@ -360,15 +332,13 @@ _NO_ID = lazy(
     r"|TEST|USER)-?\d.*|\d+(?:[KMGT]B?|PX|MS|AM|PM|ST|ND|RD|TH|X)\d*|E\d{3,4}|[WCRFD]\d{4}|\d+E\d+|0X\w+)\Z"
 )
 _KEYED = lazy(
-    r"\"(?:\w{0,40}[_ ])?(?:ids?|uuid|code|ref|reference|number|ticket|token|sku|key)\":"
-    r"\s?\"?([A-Za-z0-9][\w.:-]{2,63})\"?",
-    re.ASCII,
+    r"(?a)\"(?:\w{0,40}[_ ])?(?:ids?|uuid|code|ref|reference|number|ticket|token|sku|key)\":"
+    r"\s?\"?([A-Za-z0-9][\w.:-]{2,63})\"?"
 )
 _LISTED = lazy(r"\[\s?(\"[A-Z0-9]{5,12}\"(?:,\s?\"[A-Z0-9]{5,12}\")*)\s?\]")
 _LABELLED = lazy(
-    r"\b(?:order|ticket|reservation|booking|confirmation|tracking|invoice|case|issue|request|customer|user|account|commit)"
-    r"(?: (?:id|number|no\.?|code|ref))?\s?[:#]?\s?#?([A-Za-z0-9][\w-]{3,40})\b",
-    re.ASCII | re.IGNORECASE,
+    r"(?ai)\b(?:order|ticket|reservation|booking|confirmation|tracking|invoice|case|issue|request|customer|user|account"
+    r"|commit)(?: (?:id|number|no\.?|code|ref))?\s?[:#]?\s?#?([A-Za-z0-9][\w-]{3,40})\b"
 )
 _CHINESE_LABEL = lazy(
     r"(?:单|编|账|流水|快递|会员|合同|票|预订|学|工|卡)号\s?码?\s?(?:是|为|[:：=])?\s?([A-Za-z0-9][A-Za-z0-9_-]{2,40})"

@@ -10,8 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
-MAX_COMMAND_CHARS = 50_000
-"""How much of a command line is read."""
+MAX_COMMAND_CHARS = 50_000  # how much of a command line is read
 
 _PUNCTUATION = ";|&<>()\n"
 _HERE = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")
@@ -205,16 +204,13 @@ def is_patch(text: str) -> bool:
 def patch_effects(text: str) -> Iterator[Effect]:
     """The effects of applying a patch: a unified diff, or the ``*** Begin Patch`` envelope."""
     previous = ""
-    for kind, path in _ENVELOPE.findall(text):
-        yield (
-            Effect("move", previous, path.strip()) if kind == "Move to" else Effect(_ENVELOPE_VERBS[kind], path.strip())
-        )
-        previous = path.strip()
+    for kind, line in _ENVELOPE.findall(text):
+        path = line.strip()
+        yield Effect("move", previous, path) if kind == "Move to" else Effect(_ENVELOPE_VERBS[kind], path)
+        previous = path
     for old, new in _PATCH_FILE.findall(text):
-        if old == "/dev/null":
-            yield Effect("write", new)
-        else:
-            yield Effect("delete", old) if new == "/dev/null" else Effect("edit", new)
+        verb = "write" if old == "/dev/null" else "delete" if new == "/dev/null" else "edit"
+        yield Effect(verb, old if verb == "delete" else new)
 
 
 def python_effects(code: str) -> Iterator[Effect]:

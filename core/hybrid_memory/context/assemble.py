@@ -33,8 +33,7 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import HIDING, View, in_a_moment, in_view, present
 
-COMPACTIONS = 2
-"""The most compactions in one call, before content that does not fit is left out of the prompt."""
+COMPACTIONS = 2  # the most compactions in one call, before content that does not fit is left out of the prompt
 
 WARNING = (
     "Memory pressure: the context window is nearly full, and older messages will soon be folded into a summary. Save "
@@ -60,9 +59,8 @@ def _asks(span: Span, given: Given) -> None:
 
 def _lays_out(span: Span, made: tuple[Context, bool]) -> None:
     context, _ = made
-    counts = {"messages": context.messages, "count": context.hits, "dropped": context.dropped}
     span.attributes |= {"tokens": context.tokens, "compacted": bool(context.compacted)}
-    span.attributes |= {name: len(parts) for name, parts in counts.items()}
+    span.attributes |= {"messages": len(context.messages), "count": len(context.hits), "dropped": len(context.dropped)}
 
 
 @traced("assemble", _asks, _lays_out)

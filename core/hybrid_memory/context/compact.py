@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -39,48 +40,21 @@ from hybrid_memory.store.view import in_view, present
 from hybrid_memory.text.tokenize import cjk_share, terms
 from hybrid_memory.validation import whole
 
-WORTH = 0.1
-"""The least share of the excess that a compaction must free."""
-
-DRIFT_TURNS = 60
-"""How many of the user's newest turns are searched for a change of topic; replies say more of the model than of it."""
-
-SMALL_TALK = 0.2
-"""A round whose most important message is below this is small talk."""
-
-WINDOW = 6
-"""The number of turns on either side of a boundary that are compared."""
-
-PRIOR = 2.0
-"""This many average pairs are added to each mean, as a few pairs may be similar by chance."""
-
-LEAST_SPREAD = 1e-3
-"""Turns whose similarities differ by less are the same except for rounding."""
-
-MAX_STRETCHES = 64
-"""A state stores all its stretches: beyond this many, each compaction joins the two oldest."""
-
-RACES = 8
-"""How often another process may be faster before the call fails."""
-
-STANDING = 3
-"""The summary keeps this many times the lines that fit into a prompt, so that displaced lines can return."""
-
-FRESH_RATIO = 0.3
-"""The lines for a span take at most this share of its tokens, but may always take `LEAST_FRESH`."""
-
+WORTH = 0.1  # the least share of the excess that a compaction must free
+DRIFT_TURNS = 60  # the user's newest turns searched for a change of topic; replies say more of the model than of it
+SMALL_TALK = 0.2  # a round whose most important message is below this is small talk
+WINDOW = 6  # the number of turns on either side of a boundary that are compared
+PRIOR = 2.0  # this many average pairs are added to each mean, as a few pairs may be similar by chance
+LEAST_SPREAD = 1e-3  # turns whose similarities differ by less are the same except for rounding
+MAX_STRETCHES = 64  # a state stores all its stretches: beyond this many, each compaction joins the two oldest
+RACES = 8  # how often another process may be faster before the call fails
+STANDING = 3  # the summary keeps this many times the lines that fit into a prompt, so that displaced lines can return
+FRESH_RATIO = 0.3  # the lines for a span take at most this share of its tokens, but may always take `LEAST_FRESH`
 LEAST_FRESH = 120
 LEAST_SHOWN = 50
-
-
-RELATED = 0.25
-"""A line that shares less of its terms with the turns or the previous lines is made up."""
-
-OTHER_SCRIPT = 0.5
-"""If the shares of Chinese differ by more than this, words cannot be compared."""
-
-COVERED = 0.6
-"""A line contains a decision if it has this share of its terms."""
+RELATED = 0.25  # a line that shares less of its terms with the turns or the previous lines is made up
+OTHER_SCRIPT = 0.5  # if the shares of Chinese differ by more than this, words cannot be compared
+COVERED = 0.6  # a line contains a decision if it has this share of its terms
 
 _UNITS = (
     r"%|°[CF]?|km|kg|cm|mm|m|g|ml|l|mb|gb|tb|kb|ms|s|min|h|hours?|days?|weeks?|months?|years?|am|pm|usd|eur|dollars?"
@@ -176,18 +150,16 @@ def excess(services: Services, seen: PromptView, max_tokens: int, *, by_tokens: 
 
 async def _drifted(run: Runner, services: Services, units: Sequence[Unit], rounds: int) -> tuple[str, int]:
     """The clearest change of topic in the user's turns, if it is clear enough and has enough rounds on both sides."""
-    config = services.config.compaction
+    config, change = services.config.compaction, None
     if config.drift is None:
         return "", 0
     owner = units[0].events[0].scope.owner
     rows = [row for row, unit in enumerate(units) if unit.opens][-DRIFT_TURNS:]
-    try:
+    with suppress(HybridMemoryError):
         _, note = await services.state(TextIndex).catch_up(run, services, owner)
         ids = np.array([units[row].first for row in rows], dtype=np.int64)
         vectors, _ = await run.call(services.index.vector_rows, owner, ids)
         change = None if note else drift(vectors @ vectors.T)
-    except HybridMemoryError:
-        return "", 0
     if change is None:
         return "", 0
     strength, row = change[0], rows[change[1]]

@@ -28,27 +28,19 @@ from hybrid_memory.text.tokens import PRIMING
 _OWN, _KEPT, _FOUND = "the caller's own", "L1: kept in the context", "L2: found or learned"
 
 _SECTIONS = {
-    "identity": (display.PLAIN, _OWN),
-    "instructions": (display.PLAIN, _OWN),
-    "blocks": ("213,94,0", _KEPT),
-    "profile": (display.SEMANTIC, _FOUND),
-    "summary": (display.EPISODIC, _KEPT),
-    "artifacts": ("204,121,167", _KEPT),
-    "turns": ("86,180,233", _KEPT),
-    "recalled": ("240,228,66", _FOUND),
-    "question": (display.CONTEXT, _KEPT),
+    "identity": (display.PLAIN, _OWN, "whole"),
+    "instructions": (display.PLAIN, _OWN, "whole"),
+    "blocks": ("213,94,0", _KEPT, ""),
+    "profile": (display.SEMANTIC, _FOUND, "what is known of the user, within its share"),
+    "summary": (display.EPISODIC, _KEPT, "for older turns, within its share"),
+    "artifacts": ("204,121,167", _KEPT, "for older turns, within its share"),
+    "turns": ("86,180,233", _KEPT, ""),
+    "recalled": ("240,228,66", _FOUND, ""),
+    "question": (display.CONTEXT, _KEPT, ""),
 }
-"""The hue of each in a bar, and where it comes from, as colours are not told apart by everybody."""
+"""The hue of each in a bar; where it comes from, as colours are not told apart by everybody; why, if it is one text."""
 
 SHOWN_CHARS = 60
-
-_WHY = {
-    "identity": "whole",
-    "instructions": "whole",
-    "profile": "what is known of the user, within its share",
-    "summary": "for older turns, within its share",
-    "artifacts": "for older turns, within its share",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +48,6 @@ class Piece:
     """A part of a prompt, or one that was left out, and why.
 
     Attributes:
-        section: the section it belongs to.
-        what: a short description.
-        tokens: its size.
         reason: such as ``whole`` or ``shortened: 9,100 tokens``.
         handle: pass it to `expand` to see the original; empty if it is not part of the log, or only a larger budget can
             show it.
@@ -86,8 +75,6 @@ class Context:
         sections: the text of each section by name, in order.
         tokens: the size of the prompt with message framing and tool schemas. It exceeds ``max_tokens`` only if
             identity, instructions, tools and the last turn alone do.
-        max_tokens: the budget.
-        section_tokens: the size of each section.
         dropped: what did not fit, and how to read it.
         hits: the memories recalled for this question now, best first; after them those of shared spaces.
         note: the memories shown with the question, recalled now or when it was first asked; may be empty.
@@ -155,18 +142,12 @@ class Context:
         return f"<Context {self.tokens} of {self.max_tokens} tokens: {parts}{dropped}>"
 
     def _repr_html_(self) -> str:
-        sections = [
-            display.Part(name, tokens / self.max_tokens, _SECTIONS[name][0], f"{tokens:,}")
-            for name, tokens in self.section_tokens.items()
-        ]
-        parts = "".join(
-            display.details(
-                f"{display.text(name)} <small>{self.section_tokens.get(name, 0):,} tokens</small>",
-                display.under(_SECTIONS[name][0], display.text(words), _SECTIONS[name][1]),
-            )
-            for name, words in self.sections.items()
-        )
-        text = display.text
+        text, sections, parts = display.text, list[display.Part](), ""
+        for name, words in self.sections.items():
+            tokens, (hue, place, _) = self.section_tokens.get(name, 0), _SECTIONS[name]
+            sections.append(display.Part(name, tokens / self.max_tokens, hue, f"{tokens:,}"))
+            title = f"{text(name)} <small>{tokens:,} tokens</small>"
+            parts += display.details(title, display.under(hue, text(words), place))
         rows = [
             (text(piece.section), f"{piece.handle} {text(piece.what)}".strip(), f"{piece.tokens:,}", text(piece.reason))
             for piece in self.plan
@@ -178,15 +159,12 @@ class Context:
             f"<div>{display.bar(sections, width='40em')}</div><small>{display.legend(sections)}</small>"
             + parts
             + (display.details(f"plan: {display.counted(len(self.plan), 'part')}{lost}", plan) if self.plan else "")
-            + (f"<small>compacted: {display.text(self.compacted)}</small>" if self.compacted else ""),
+            + (f"<small>compacted: {text(self.compacted)}</small>" if self.compacted else ""),
         )
 
 
-END = 400
-"""Characters at either end of a long question, which usually have its request, that say which parts of it matter."""
-
-PRESSED = (0.6, 0.3, 0.15)
-"""Shares of the available space for an unanswered message, tried in turn."""
+END = 400  # characters at either end of a long question, which usually have its request: they say what of it matters
+PRESSED = (0.6, 0.3, 0.15)  # shares of the available space for an unanswered message, tried in turn
 
 _Start: TypeAlias = tuple[int, slice]
 """Where the turns begin, and the turn that then precedes them, if any."""
@@ -197,9 +175,6 @@ class PromptPlan:
     """A planned prompt.
 
     Attributes:
-        seen: the session that it shows.
-        parts: the parts of its layout.
-        memories: those that it contains.
         short: the original tokens of each shortened message, by id.
         needed: the tokens it would need with everything that it should contain.
         laid: its messages, with ``tokens`` in total, tools included.
@@ -344,18 +319,14 @@ def context_of(made: PromptPlan, memories: Memories) -> Context:
     notes = [note for _, note in parts.turns]
     if seen.request.layout == "classic" or seen.asked is None:
         notes.append(parts.note)
-    sections = {
-        "identity": parts.identity,
-        "instructions": parts.instructions,
+    several = {
         "blocks": "\n".join([*parts.blocks.values(), *(voice.text for voice in parts.others)]),
-        "profile": parts.profile,
-        "summary": parts.summary,
-        "artifacts": parts.artifacts,
         "turns": "\n".join(f"{message.role}: {message.text}" for message, _ in parts.turns),
         "recalled": "\n".join(filter(None, notes)),
         "question": seen.words,
     }
-    sections = {name: text for name, text in sections.items() if text}
+    texts = {name: several[name] if name in several else getattr(parts, name) for name in _SECTIONS}
+    sections = {name: text for name, text in texts.items() if text}
     passing = seen.costs.count(parts.note) if seen.request.layout == "classic" else 0
     pressure = min((made.tokens - passing) / seen.request.max_tokens, 1.0)
     pieces = tuple(_pieces(made, memories))
@@ -387,7 +358,7 @@ def context_of(made: PromptPlan, memories: Memories) -> Context:
 
 def _pieces(made: PromptPlan, memories: Memories) -> Iterator[Piece]:
     seen, parts, count = made.seen, made.parts, made.seen.costs.count
-    for section, reason in _WHY.items():
+    for section, reason in ((name, why) for name, (_, _, why) in _SECTIONS.items() if why):
         if text := getattr(parts, section):
             yield Piece(section, _few(text), count(text), reason)
         elif lost := getattr(seen.parts, section):
@@ -406,9 +377,9 @@ def _pieces(made: PromptPlan, memories: Memories) -> Iterator[Piece]:
 
 
 def _turns_and_memories(made: PromptPlan, memories: Memories) -> Iterator[Piece]:
-    seen = made.seen
+    seen, count = made.seen, made.seen.costs.count
     notes = {message.id: note for message, note in made.parts.turns}
-    for unit, note in zip(seen.units, seen.notes, strict=True):
+    for unit, size in zip(seen.units, seen.notes, strict=True):
         for place, event in enumerate(unit.events):
             message, tokens = seen.costs.whole(event)
             what, name = f"{message.speaker}: {_few(message.text)}", handle(event.position, event.position)
@@ -420,9 +391,9 @@ def _turns_and_memories(made: PromptPlan, memories: Memories) -> Iterator[Piece]
                 way += f": {tokens:,} tokens, {seen.room:,} for all turns"
             yield Piece("turns", what, tokens, way, name, shown=message.id in notes)
             if place == 0 and unit.note and notes.get(message.id) == "":
-                yield Piece("recalled", _few(unit.note), note, "left out: newer notes", shown=False)
+                yield Piece("recalled", _few(unit.note), size, "left out: newer notes", shown=False)
     if seen.shown_note is not None and made.parts.note:
-        tokens = seen.costs.count(memory_mark(seen.shown_note, seen.request.marks))
+        tokens = count(memory_mark(seen.shown_note, seen.request.marks))
         yield Piece("recalled", _few(seen.shown_note), tokens, "as shown with the turn before")
     kept = {hit.record.id for hit in (*made.memories.hits, *made.memories.shared)}
     for hit in (*memories.hits, *memories.shared):
@@ -430,12 +401,12 @@ def _turns_and_memories(made: PromptPlan, memories: Memories) -> Iterator[Piece]
         space = "" if hit in memories.hits else f" from the space {record.scope.space}"
         what, name = f"{record.speaker}: {_few(record.text)}", handle(record.turn, record.turn)
         reason = f"recalled{space}: {hit.score:.2f}" if record.id in kept else "left out: beyond the share for memories"
-        yield Piece("recalled", what, seen.costs.count(record.text), reason, name, shown=record.id in kept)
+        yield Piece("recalled", what, count(record.text), reason, name, shown=record.id in kept)
     for fact in made.memories.statements:
         name = handle(fact.positions[-1], fact.positions[-1])
-        yield Piece("recalled", f"user: {_few(fact.text)}", seen.costs.count(fact.text), "said by the user", name)
+        yield Piece("recalled", f"user: {_few(fact.text)}", count(fact.text), "said by the user", name)
     if seen.asked is None and seen.question is not None:
-        yield Piece("question", _few(seen.words), seen.costs.count(seen.words), "whole")
+        yield Piece("question", _few(seen.words), count(seen.words), "whole")
 
 
 def _few(text: str) -> str:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import Any
 
 from hybrid_memory.context import queue as queues
 from hybrid_memory.context.compact import RACES
@@ -97,18 +97,15 @@ async def mirror(
         said = await history(run, services, scope, len(given) * 4 + LOOKED_AT, current=True)
         named, lost = said_anew(said, given) or (said_before(said, given), [])
         gone = _places((await _events(run, services, scope, [message.id for message in lost if message.id])).values())
-    edits = await _edits(run, services, scope, given, there)
-    for row, edit in edits.items():
-        named[row] = edit.name
-        gone |= edit.gone
+    edits, former, written, restored = await _edits(run, services, scope, given, there)
+    named = [edits.get(row, name) for row, name in enumerate(named)]
+    gone |= former
     start = _start(named)
     if there and given[start:] and not any(message.id for message in given[start:]):
         said = await history(run, services, scope, len(given) - start + LOOKED_AT, current=True)
         later = list(takewhile(lambda message: message.id != named[start - 1], reversed(said)))
         named[start:] = said_before(later[::-1], given[start:])
         start = _start(named)
-    written = [edit.message for edit in edits.values() if edit.message is not None]
-    restored = [edit.position for edit in edits.values() if edit.position in services.superseded]
     if host is not None:
         held, kinds = {*(host.among or ()), *named}, {key for one in given for key in one.extra}
         gone |= await _left(run, services, scope, host, held=held, kinds=kinds)
@@ -126,26 +123,14 @@ def _start(named: Sequence[str | None]) -> int:
     return max((row for row, name in enumerate(named) if name), default=-1) + 1
 
 
-class _Edit(NamedTuple):
-    """A message whose words changed.
-
-    Attributes:
-        name: the id of the event with the new words.
-        gone: what it supersedes.
-        message: the message with the new words, if the log does not have them.
-        position: of the event with the new words, if the log has it; otherwise 0.
-    """
-
-    name: str
-    gone: Mapping[int, str]
-    message: Message | None = None
-    position: int = 0
-
-
 async def _edits(
     run: Runner, services: View, scope: Scope, given: Sequence[Message], there: Mapping[str, Event]
-) -> dict[int, _Edit]:
-    """The messages whose words differ from those under their id, or were restored; by row."""
+) -> tuple[dict[int, str], dict[int, str], list[Message], list[int]]:
+    """Of the messages whose words differ from those under their id, or were restored, the ids of the events, by row.
+
+    With them what they supersede, those that the log does not have, and the positions of those to restore.
+    """
+    ids, gone, written, restored = dict[int, str](), dict[int, str](), list[Message](), list[int]()
     rows = {
         row: old
         for row, now in enumerate(given)
@@ -153,25 +138,26 @@ async def _edits(
         and (_content(old.message) != _content(now) or old.position in services.superseded)
     }
     if not rows:
-        return {}
+        return ids, gone, written, restored
     names: dict[int, list[str]] = {old.position: [edited_id(given[row])] for row, old in rows.items()}
     for change in await run.call(services.truth.read, scope, kinds=(EventKind.SUPERSEDED,)):
         for place, name in change.payload["by"].items():
             names.get(int(place), []).append(name)
     kept = await _events(run, services, scope, [name for several in names.values() for name in several])
-    found = {}
     for row, old in rows.items():
         versions = [old, *(kept[name] for name in dict.fromkeys(names[old.position]) if name in kept)]
         current = _places(event for event in versions if event.position not in services.superseded)
         now = given[row]
         same = next((event for event in versions if _content(event.message) == _content(now)), None)
+        gone |= {} if same is not None and same.position in current else current
         if same is not None:
-            found[row] = _Edit(same.id, {} if same.position in current else current, position=same.position)
+            ids[row] = same.id
+            restored += [same.position] if same.position in services.superseded else []
             continue
-        name, first = edited_id(now), min(versions, key=lambda event: event.position)
+        ids[row], first = edited_id(now), min(versions, key=lambda event: event.position)
         extra = {**now.extra, REPLACES: first.position, "made_of": list(dict.fromkeys(event.id for event in versions))}
-        found[row] = _Edit(name, current, now.model_copy(update={"id": name, "extra": extra, "at": now.at or first.at}))
-    return found
+        written.append(now.model_copy(update={"id": ids[row], "extra": extra, "at": now.at or first.at}))
+    return ids, gone, written, restored
 
 
 async def _left(

@@ -39,18 +39,12 @@ from hybrid_memory.store.view import View, at_positions, in_view, present, retai
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import checked_text, shown, whole
 
-MAX_CHAIN = 20
-"""The most facts shown of a chain of replacements."""
-
-DEPTH = 200
-"""Number of hits searched for a turn that was missed."""
+MAX_CHAIN = 20  # the most facts shown of a chain of replacements
+DEPTH = 200  # number of hits searched for a turn that was missed
 
 _PLACE = re.compile(r"(?P<chars>c)?(?P<first>\d{1,18})-(?P<last>\d{1,18})?")
-LONG_LINE_CHARS = 500
-"""Longer lines are shown in pieces, with their characters as a place from which to read on."""
-
-PIECE_CHARS, MAX_MATCHES = 240, 50
-"""The length of a piece, and the most matching lines that a search shows."""
+LONG_LINE_CHARS = 500  # longer lines are shown in pieces, with their characters as a place from which to read on
+PIECE_CHARS, MAX_MATCHES = 240, 50  # the length of a piece, and the most matching lines that a search shows
 
 _HANDLE = re.compile(r"\[?#(\d{1,18})(?:-#?(\d{1,18}))?\]?")
 
@@ -192,17 +186,9 @@ def _cut(text: str, span: tuple[int, int], max_chars: int) -> Page:
     if end < stop:
         end = text.rfind("\n", start, end) + 1 or end
     first = text.count("\n", 0, start) + 1 if text else 0
-    lines = _lines(text, start, end, first)
-    rest = _lines(text, end, stop, lines[1] + (text[end - 1 : end] == "\n"))
-    return Page(
-        text=text[start:end],
-        where=lines[0],
-        first=first,
-        last=lines[1],
-        total_lines=count_lines(text),
-        total_chars=len(text),
-        next=None if end >= stop else rest[0],
-    )
+    where, last = _lines(text, start, end, first)
+    rest, _ = _lines(text, end, stop, last + (text[end - 1 : end] == "\n"))
+    return Page(text[start:end], where, first, last, count_lines(text), len(text), rest if end < stop else None)
 
 
 def _lines(text: str, start: int, end: int, first: int) -> tuple[str, int]:
@@ -277,7 +263,18 @@ async def why(run: Runner, services: Services, scope: Scope, what: Any) -> Expla
     view = await in_view(run, services, scope)
     behind: Sequence[Fact] = ()
     if isinstance(what, Fact):
-        about, steps, positions, behind = await _of_fact(run, services, scope, what)
+        history = {fact.id: fact for fact in await facts(run, services, scope, history=True)}
+        if what.id not in history:
+            raise InvalidInputError(f"{scope.owner} has no such fact: {what!r}")
+        now = history[what.id]
+        chain = [now]
+        while len(chain) < MAX_CHAIN and (before := history.get(chain[-1].supersedes or 0)) is not None:
+            chain.append(before)
+        steps = [_described(now), *(f"replaced {_described(old)}" for old in chain[1:] if old.id not in now.rivals)]
+        if now.superseded_by in history:
+            steps.append(f"replaced by {_described(history[now.superseded_by])}")
+        steps += [f"disputed with {_described(history[rival])}" for rival in now.rivals if rival in history]
+        about, behind, positions = str(now), chain, [position for fact in chain for position in fact.positions]
     elif isinstance(what, Hit):
         place, is_turn = what.record.id, what.record.kind is RecordKind.TURN
         known = (await knowledge(run, view)).facts
@@ -306,24 +303,6 @@ async def why(run: Runner, services: Services, scope: Scope, what: Any) -> Expla
     messages = [event for event in events if event.kind is EventKind.MESSAGE]
     turns = tuple((handle(event.position, event.position), event.message) for event in messages)
     return Explanation(about=about, steps=tuple(steps), turns=turns, facts=tuple(behind))
-
-
-async def _of_fact(
-    run: Runner, services: Services, scope: Scope, given: Fact
-) -> tuple[str, list[str], list[int], list[Fact]]:
-    """The fact, its steps, the positions of its turns, and itself with what it replaced."""
-    history = {fact.id: fact for fact in await facts(run, services, scope, history=True)}
-    if given.id not in history:
-        raise InvalidInputError(f"{scope.owner} has no such fact: {given!r}")
-    fact = history[given.id]
-    chain = [fact]
-    while len(chain) < MAX_CHAIN and (before := history.get(chain[-1].supersedes or 0)) is not None:
-        chain.append(before)
-    steps = [_described(fact), *(f"replaced {_described(old)}" for old in chain[1:] if old.id not in fact.rivals)]
-    if fact.superseded_by in history:
-        steps.append(f"replaced by {_described(history[fact.superseded_by])}")
-    steps += [f"disputed with {_described(history[rival])}" for rival in fact.rivals if rival in history]
-    return str(fact), steps, [position for link in chain for position in link.positions], chain
 
 
 def _described(fact: Fact) -> str:
@@ -374,30 +353,27 @@ async def _missed(run: Runner, view: View, request: Request, position: int, dept
     if not records:
         return ["it is not in the index: it has no words to search, or is not indexed yet; flush() indexes it"]
     where = narrowed(view, request.where)
-    if reasons := list(barriers(records[0], where)):
+    record = records[0]
+    conditions = {  # each is tried alone
+        "scope": f"it is from another session than {where.scope.session!r}",
+        "kinds": f"it is a {record.kind}, but only other kinds were requested",
+        "categories": f"its category is {record.category!r}, but only others were requested",
+        "origins": f"its origin is {record.origin}, which was not requested or may not be recalled",
+        "since until": f"it was said at {record.at:%Y-%m-%d %H:%M}, outside the requested time",
+        "metadata": "its metadata differs from the requested values",
+        "hidden": "it is hidden by a rollback, or comes after this view of the past",
+        "fresh": f"it is older than the retention of its kind ({record.kind}) or category allows",
+    }
+    reasons = []
+    for names, reason in conditions.items():
+        alone = {name: getattr(where, name) for name in names.split()}
+        if not replace(Where(record.scope.owner), **alone).allows(record):
+            reasons.append(reason)
+    if reasons:
         return reasons
     places = await run.call(view.index.columns, np.array([position], dtype=np.int64), where, 0)
     if not retained(view, places).all():
         return ["it is hidden by age: see RetentionConfig"]
-    common = sorted(set(terms(request.query)) & set(terms(records[0].text)))
+    common = sorted(set(terms(request.query)) & set(terms(record.text)))
     words = f"words in common: {', '.join(common)}, too frequent to count" if common else "no word in common"
     return [words, f"it is not among the first {depth} hits"]
-
-
-def barriers(record: Record, where: Where) -> Iterator[str]:
-    """The search conditions that exclude the record."""
-    parts: dict[str, dict[str, Any]] = {
-        f"it is from another session than {where.scope.session!r}": {"scope": where.scope.owner},
-        f"it is a {record.kind}, but only other kinds were requested": {"kinds": frozenset()},
-        f"its category is {record.category!r}, but only others were requested": {"categories": frozenset()},
-        f"its origin is {record.origin}, which was not requested or may not be recalled": {"origins": frozenset()},
-        f"it was said at {record.at:%Y-%m-%d %H:%M}, outside the requested time": {"since": None, "until": None},
-        "its metadata differs from the requested values": {"metadata": {}},
-        "it is hidden by a rollback, or comes after this view of the past": {"hidden": ()},
-        f"it is older than the retention of its kind ({record.kind}) or category allows": {"fresh": {}},
-    }
-    everything = Where(record.scope.owner)
-    for reason, part in parts.items():
-        alone = {name: getattr(where, name) for name in part}
-        if not replace(everything, **alone).allows(record):
-            yield reason

@@ -71,8 +71,7 @@ READABLE: dict[Language, str] = {
     "zh": '用 {reader}("{handle}") 可读 [{handle}] 的原文。',
 }
 
-RECORD = "record"
-"""The mark of a message by someone who may not give instructions."""
+RECORD = "record"  # the mark of a message by someone who may not give instructions
 
 
 class Voice(NamedTuple):
@@ -130,7 +129,9 @@ class Parts:
         text = "\n".join(filter(None, (self.summary, self.artifacts)))
         if text:
             language = prompt_language(self.summary or self.artifacts)
-            more = f" {readable(language, self.reader, text)}" if self.reader else ""
+            more = " " if self.reader else ""
+            if self.reader and (place := _HANDLE.search(text)) is not None:
+                more += READABLE[language].format(reader=self.reader, handle=place[1])
             text = f"{SUMMARY_HEADINGS[language]}{more}\n{text}"
         return "\n\n".join(filter(None, (marked("user_profile", profile), marked("summary", text), self.spoken)))
 
@@ -239,15 +240,8 @@ def prompt_language(text: str) -> Language:
     return "zh" if is_chinese(text) else "en"
 
 
-def readable(language: Language, reader: str, text: str) -> str:
-    """How to read the messages behind the handles in this text with this tool; empty if it has none."""
-    handle = _HANDLE.search(text)
-    return "" if handle is None else READABLE[language].format(reader=reader, handle=handle[1])
-
-
 LEAST_TOKENS = 50
-RECALLED_TURNS = 5
-"""How many recalled turns a prompt shows by default, beside the user's own sentences."""
+RECALLED_TURNS = 5  # how many recalled turns a prompt shows by default, beside the user's own sentences
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,52 +23,25 @@ from hybrid_memory.text.speakers import speaker
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import TokenCounter
 
-THRESHOLD = 0.3
-"""A lower score means small talk, which gives no summary line."""
-
-CRITICAL = 0.9
-"""A score of at least this is kept verbatim."""
+THRESHOLD = 0.3  # a lower score means small talk, which gives no summary line
+CRITICAL = 0.9  # a score of at least this is kept verbatim
 
 MAX_SPECIFICS = 4
-DECIDING = 0.85
-"""Cues of at least this weight, such as rules and decisions, make a line critical."""
-
-CJK_WORDS = 0.4
-"""Words per term of the text index that is one or two Chinese characters."""
+DECIDING = 0.85  # cues of at least this weight, such as rules and decisions, make a line critical
+CJK_WORDS = 0.4  # words per term of the text index that is one or two Chinese characters
 
 MAX_LINE_CHARS = 240
-MIN_TERMS = 3
-"""A statement of fewer terms, its speaker included, means nothing by itself, like "I love it"."""
-
-MAX_TURN_CHARS = 4_000
-"""Of a longer turn only head and tail are read; its digest and handle cover the rest."""
-
-OF_ASSISTANT = 0.9
-"""The factor for sentences by the assistant, compared with the same words by anyone else."""
-
-OF_THE_TURN = 0.5
-"""The weight of a message's own importance in a line's, if it has one."""
-
-OPEN = 0.8
-"""The least importance of a question that was put off."""
-
-DUPLICATE = 0.75
-"""Lines that share this much of their terms are duplicates."""
-
-SERIES = 3
-"""This many lines that differ in one number alone are a series, and take one line."""
-
-STRETCHES = 5
-"""The number of equal stretches of the conversation that share the budget."""
-
-STEEP = 3
-"""The exponent of importance in a stretch's share: idle talk waits until another stretch has eight good lines."""
-
-FIRST = 0.5
-"""The share of the budget that the newest decision, next step and question may take first."""
-
-_MOVING = (Section.DECISIONS, Section.NEXT_STEPS, Section.QUESTIONS)
-"""Sections whose newest line comes first."""
+MIN_TERMS = 3  # a statement of fewer terms, its speaker included, means nothing by itself, like "I love it"
+MAX_TURN_CHARS = 4_000  # of a longer turn only head and tail are read; its digest and handle cover the rest
+OF_ASSISTANT = 0.9  # the factor for sentences by the assistant, compared with the same words by anyone else
+OF_THE_TURN = 0.5  # the weight of a message's own importance in a line's, if it has one
+OPEN = 0.8  # the least importance of a question that was put off
+DUPLICATE = 0.75  # lines that share this much of their terms are duplicates
+SERIES = 3  # this many lines that differ in one number alone are a series, and take one line
+STRETCHES = 5  # the number of equal stretches of the conversation that share the budget
+STEEP = 3  # the exponent of importance in a stretch's share: idle talk waits until another stretch has eight good lines
+FIRST = 0.5  # the share of the budget that the newest decision, next step and question may take first
+_MOVING = (Section.DECISIONS, Section.NEXT_STEPS, Section.QUESTIONS)  # sections whose newest line comes first
 
 NEGATED = "¬"
 
@@ -181,8 +154,7 @@ _SPECIFIC = lazy(
     r"|\w@[\w-]+\.\w|\w/\w|\w\.(?:py|js|ts|md|json|ya?ml|toml|txt|csv|go|rs|java)\b|Error\b|Exception\b"
 )  # fmt: skip
 _SPEAKER = lazy(r"\A[^:：]{1,40}[:：]\s*")
-_QUESTION = lazy(r"[?？]|[吗呢][。!！]?$")
-"""Matched at the end of a sentence."""
+_QUESTION = lazy(r"[?？]|[吗呢][。!！]?$")  # matched at the end of a sentence
 
 
 class Judged(NamedTuple):

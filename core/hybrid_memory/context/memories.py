@@ -51,26 +51,16 @@ from hybrid_memory.text.speakers import speaker, within_line
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import TokenCounter
 
-IN_SIGHT = 100
-"""The most extra hits to recall for those that are in the prompt anyway."""
-
-SPARE = 4
-"""How many times as many hits to look at, as some say nothing."""
-
-COMPARED = 100
-"""How many turns are compared with the question, to find the statements near them."""
+IN_SIGHT = 100  # the most extra hits to recall for those that are in the prompt anyway
+SPARE = 4  # how many times as many hits to look at, as some say nothing
+COMPARED = 100  # how many turns are compared with the question, to find the statements near them
 
 MEMORY_CHARS, OTHERS_CHARS = 200, 800
 """Longer turns, of the user and of others, are shown as excerpts; the log has the rest."""
 
-SURE = 0.2
-"""If no recalled turn has this confidence, their heading says that they may not answer the question."""
-
-RESULT_WORDS = 3
-"""A tool's result of fewer terms says nothing by itself."""
-
-STEPS = ("Thought:", "Action:", "Observation:")
-"""How the steps of an agent that reasons in text begin."""
+SURE = 0.2  # if no recalled turn has this confidence, their heading says that they may not answer the question
+RESULT_WORDS = 3  # a tool's result of fewer terms says nothing by itself
+STEPS = ("Thought:", "Action:", "Observation:")  # how the steps of an agent that reasons in text begin
 
 IDLE = 0.1
 """From this probability on a short text is small talk.
@@ -78,14 +68,9 @@ IDLE = 0.1
 Of 478 short questions and tasks, of lives, LoCoMo, LongMemEval, REALTALK and MemoryBank, none came above .06.
 """
 
-QUESTION_CHARS = 200
-"""The same for a question before its answer."""
-
-LATEST = 16
-"""Among how many of the newest turns the question may be."""
-
-TURNS_SHARE = 0.6
-"""The most of the space for the best turn and likely ones of others, before the user's statements."""
+QUESTION_CHARS = 200  # of a longer question before its answer an excerpt is shown
+LATEST = 16  # among how many of the newest turns the question may be
+TURNS_SHARE = 0.6  # the most of the space for the best turn and likely ones of others, before the user's statements
 
 LIKELY = 0.4
 """The least confidence of these others; what the statements leave goes to any.
@@ -97,14 +82,11 @@ ANSWERS = 0.5
 """The least confidence of a turn of the user's that states nothing, to be shown before one that does.
 
 Such turns are requests, or hand over letters and chats of others. With their place by confidence alone twelve lives
-lose one of 120 tasks, and in half the tokens one and two of 168 questions; with none of them shown first, one question.
+lose one of 120 tasks in half the tokens, and eight more one of 144 questions.
 """
 
-RANKS = 20.0
-"""A place in a ranking counts ``1 / (RANKS + place)``: the first places most."""
-
-LEAST_STATEMENT = 12
-"""With fewer tokens left no further statement is tried."""
+RANKS = 20.0  # a place in a ranking counts ``1 / (RANKS + place)``: the first places most
+LEAST_STATEMENT = 12  # with fewer tokens left no further statement is tried
 
 
 def window(history: Sequence[Message], limit: int) -> list[Message]:
@@ -236,7 +218,6 @@ class Asking:
     """A question, and what its prompt shows anyway.
 
     Attributes:
-        scope: of the conversation.
         words: of the question; empty without one.
         k: the most turns to recall; 0 recalls nothing.
         marks: the tokens for memories, and the least confidence of a turn.
@@ -513,11 +494,8 @@ def _may_show(session: str | None, asked: Asking) -> bool:
 
 MARK = "space_instructions"
 
-RULE_CHARS = 1000
-"""Longer instructions are shown as excerpts."""
-
-RULES_RATIO = 0.25
-"""The most of the tokens for memories that the instructions of one space take."""
+RULE_CHARS = 1000  # longer instructions are shown as excerpts
+RULES_RATIO = 0.25  # the most of the tokens for memories that the instructions of one space take
 
 
 @dataclass(frozen=True, slots=True)

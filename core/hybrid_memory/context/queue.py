@@ -297,14 +297,8 @@ async def write_state(
     return await append_revision(run, services, before.scope.owner, draft, seen=before.seen) is not None
 
 
-STATES_BATCH = 32
-"""Queue states read at once, as each contains its whole summary."""
-
-SHOWN_CACHE = 8192
-WARNED_CACHE = 1024
-
-MAX_SESSIONS = 1000
-"""The most sessions of one owner whose compactions are summed, those that began compacting last."""
+STATES_BATCH = 32  # queue states read at once, as each contains its whole summary
+MAX_SESSIONS = 1000  # the most sessions of one owner whose compactions are summed, those that began compacting last
 
 
 class QueueProjection(Projection):
@@ -319,8 +313,8 @@ class QueueProjection(Projection):
     repeats = frozenset({EventKind.COMPACTION, EventKind.RECALLED})
 
     def __init__(self) -> None:
-        self.shown: LruCache[tuple[object, ...], Shown] = LruCache(SHOWN_CACHE)
-        self.warned: LruCache[tuple[Scope, int], bool] = LruCache(WARNED_CACHE)
+        self.shown: LruCache[tuple[object, ...], Shown] = LruCache(8192)
+        self.warned: LruCache[tuple[Scope, int], bool] = LruCache(1024)
 
     def clear(self, owner: Scope | None = None) -> None:
         """Drop the cached messages."""

@@ -8,7 +8,8 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import accumulate, pairwise
 from math import fsum
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -31,23 +32,15 @@ from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
 from hybrid_memory.validation import whole
 
-MAX_TOKENS_PER_CHAR = 4
-"""A character has at most four bytes in UTF-8, the smallest units of tokenizers: short texts need not be counted."""
-
-LONG_LINE = 400
-"""The sentences of a longer line are selected one by one, and the parts of a longer sentence."""
-
-LEAST_PART = 40
-"""The fewest characters of a part of a sentence, where the budget is small."""
+MAX_TOKENS_PER_CHAR = 4  # of at most four bytes in UTF-8, a tokenizer's smallest units: short texts need not be counted
+LONG_LINE = 400  # the sentences of a longer line are selected one by one, and the parts of a longer sentence
+LEAST_PART = 40  # the fewest characters of a part of a sentence, where the budget is small
 
 HEADS: dict[Language, str] = {
-    "en": "[shortened: about {share} % of {total:,} tokens, chosen for the question]",
-    "zh": "[节选：约为原文 {total:,} 个词元的 {share} %，按问题选取]",
+    "en": "[shortened: about {share} % of {total:,} tokens{chosen}]",
+    "zh": "[节选：约为原文 {total:,} 个词元的 {share} %{chosen}]",
 }
-DIGEST_HEADS: dict[Language, str] = {
-    "en": "[shortened: about {share} % of {total:,} tokens]",
-    "zh": "[节选：约为原文 {total:,} 个词元的 {share} %]",
-}
+CHOSEN: dict[Language, str] = {"en": ", chosen for the question", "zh": "，按问题选取"}
 GAPS: dict[Language, str] = {"en": "[… {lines:,} {noun} left out …]", "zh": "[……略去 {lines:,} 行……]"}
 
 READ_ON = 'read on: {reader}("{handle}", "1-50")'
@@ -55,8 +48,7 @@ READ_ON = 'read on: {reader}("{handle}", "1-50")'
 TROUBLE = frozenset(terms("error exception fail failure fatal traceback denied timeout 错误 失败 异常"))
 """What a result is looked up for most: the lines with these words come first in its digest."""
 
-LINE_SHARE = 0.8
-"""The share of the budget for a text of one long line that is simply cut, as tokens are not spread evenly."""
+LINE_SHARE = 0.8  # the share of the budget for a text of one line that is cut, as tokens are not spread evenly
 
 READ_BEFORE: dict[Language, str] = {
     "en": "[what {name} answered was read before; call it again for the words]",
@@ -71,8 +63,7 @@ AGAIN: dict[Language, str] = {
 _UNNAMED = re.compile(r"\[[\w/.+-]+(?:, [\d,.]+ (?:bytes|kB|MB))?(?:, \d+x\d+)?\]")
 """The line for a medium without name, link and caption."""
 
-QUESTION_CHARS = 4000
-"""How much of a question is used to search a long text."""
+QUESTION_CHARS = 4000  # how much of a question is used to search a long text
 
 Shown: TypeAlias = tuple[Message, int]
 """A message as shown in a prompt, with its tokens."""
@@ -169,7 +160,7 @@ def _call(call: ToolCall, max_tokens: int, count: TokenCounter) -> ToolCall:
 def digest(text: str, *, handle: str, max_tokens: int, count: TokenCounter, reader: str = "fetch") -> str:
     """An excerpt that depends on no question: what went wrong, the beginning and the end, and how to read more."""
     foot = READ_ON.format(reader=reader, handle=handle)
-    return excerpt(text, max_tokens, words=TROUBLE, count=count, foot=foot, heads=DIGEST_HEADS)
+    return excerpt(text, max_tokens, words=TROUBLE, count=count, foot=foot, by_question=False)
 
 
 def excerpt(
@@ -179,7 +170,7 @@ def excerpt(
     words: Collection[str],
     count: TokenCounter,
     foot: str = "",
-    heads: Mapping[Language, str] = HEADS,
+    by_question: bool = True,
 ) -> str:
     """The lines of a text with the rarest of these words, and the lines next to them, within the budget.
 
@@ -194,8 +185,8 @@ def excerpt(
             rows += filter(str.strip, pieces)
     total = count(text)
     language = prompt_language(text)
-    head = heads[language]
-    room = max_tokens - count(f"{head.format(share=100, total=total)}\n{foot}")
+    head = partial(HEADS[language].format, total=total, chosen=CHOSEN[language] if by_question else "")
+    room = max_tokens - count(f"{head(share=100)}\n{foot}")
     costs = [count(row) + 1 for row in rows]
     gap = count(GAPS[language].format(lines=1000, noun="lines")) + 1
     kept: set[int] = set()
@@ -215,7 +206,7 @@ def excerpt(
     if not kept:
         share = LINE_SHARE * max(room, 1) / max(total, 1)
         shown = [f"{text[: max(1, int(share * len(text)))]} …"]
-    return "\n".join([head.format(share=round(100 * share), total=total), *shown, *([foot] if foot else [])])
+    return "\n".join([head(share=round(100 * share)), *shown, *([foot] if foot else [])])
 
 
 def _ranked(rows: list[str], words: Collection[str]) -> list[int]:
@@ -306,8 +297,7 @@ RELEVANCE = 0.9
 Relevance goes by words: embedding each sentence takes a hundred times as long and finds hardly more.
 """
 
-JUDGED_CHARS = 400
-"""How much of a long sentence or code block is scored."""
+JUDGED_CHARS = 400  # how much of a long sentence or code block is scored
 
 MAX_FRAGMENT_CHARS = 400
 
@@ -340,38 +330,39 @@ async def condense(
     run: Runner, services: Services, given: Sequence[str | Message], *, query: str | None, max_tokens: int, how: How
 ) -> Condensed:
     """The texts, shortened to this many tokens in total; unchanged if they fit. See `HybridMemory.condense`."""
-    job = _Job(
-        texts=[text.text if isinstance(text, Message) else text for text in given],
-        heads=[f"{text.speaker}: " if isinstance(text, Message) else "" for text in given],
-        query=None if query is None else checked_query(query),
-        max_tokens=whole("max_tokens", max_tokens, 1),
-        count=services.count,
-    )
+    asked, most = None if query is None else checked_query(query), whole("max_tokens", max_tokens, 1)
+    texts = [text.text if isinstance(text, Message) else text for text in given]
+    heads = [f"{text.speaker}: " if isinstance(text, Message) else "" for text in given]
+    count = services.count
     compressor = services.compressor if how == "llmlingua" else None
     if how == "llmlingua" and compressor is None:
         raise InvalidInputError("how='llmlingua' needs a compressor: open_memory(..., compressor=...)")
-    originals = [head + text if text else "" for head, text in zip(job.heads, job.texts, strict=True)]
-    before = await run.call(job.tokens, originals)  # the first count may read the encoding's table
-    if sum(before) <= job.max_tokens:
+    originals = [head + text if text else "" for head, text in zip(heads, texts, strict=True)]
+    before = await run.call(_tokens, originals, count)  # the first count may read the encoding's table
+    if sum(before) <= most:
         return Condensed(tuple(originals), before, before)
     if compressor is None:
-        result = job.extracted()
-        return Condensed(tuple(result), before, job.tokens(result), "extractive")
+        result = _extracted(texts, heads, asked, most, count)
+        return Condensed(tuple(result), before, _tokens(result, count), "extractive")
     # Each text without less informative words, to its share of the budget; by sentences if that fails.
-    sizes = job.tokens([text.strip() and text for text in job.texts])
-    share = (job.max_tokens - sum(job.tokens(job.heads))) / max(sum(sizes), 1)
-    texts, note = list[str](), ""
+    sizes = _tokens([text.strip() and text for text in texts], count)
+    share = (most - sum(_tokens(heads, count))) / max(sum(sizes), 1)
+    shorter, note = list[str](), ""
     try:
-        for text, size in zip(job.texts, sizes, strict=True):
+        for text, size in zip(texts, sizes, strict=True):
             room = int(size * share)
-            texts.append(await run.call(compressor.compress, text, max_tokens=room) if room >= 1 else "")
+            shorter.append(await run.call(compressor.compress, text, max_tokens=room) if room >= 1 else "")
     except Exception as failure:  # noqa: BLE001 - whatever a model fails with
         _log.warning("%s; shortened by sentences", failure)
-        how, note, texts = "extractive", f"by sentences, {type(failure).__name__}: {failure}", list(job.texts)
-    result = [head + text if text.strip() else "" for head, text in zip(job.heads, texts, strict=True)]
-    if sum(job.tokens(result)) > job.max_tokens:  # the compressor counts in its own tokens
-        result = replace(job, texts=texts).extracted()
-    return Condensed(tuple(result), before, job.tokens(result), how, note)
+        how, note, shorter = "extractive", f"by sentences, {type(failure).__name__}: {failure}", texts
+    result = [head + text if text.strip() else "" for head, text in zip(heads, shorter, strict=True)]
+    if sum(_tokens(result, count)) > most:  # the compressor counts in its own tokens
+        result = _extracted(shorter, heads, asked, most, count)
+    return Condensed(tuple(result), before, _tokens(result, count), how, note)
+
+
+def _tokens(texts: Sequence[str], count: TokenCounter) -> tuple[int, ...]:
+    return tuple(count(text) if text else 0 for text in texts)
 
 
 class Fragment(NamedTuple):
@@ -420,48 +411,38 @@ def joined(text: str, kept: Sequence[Fragment]) -> str:
     return "".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """Texts to shorten to a budget in total, and what comes before each that is not empty."""
+def _extracted(
+    texts: Sequence[str], heads: Sequence[str], query: str | None, max_tokens: int, count: TokenCounter
+) -> list[str]:
+    """The most important sentences of all texts together, by themselves and for the query; none twice.
 
-    texts: Sequence[str]
-    heads: Sequence[str]
-    query: str | None
-    max_tokens: int
-    count: TokenCounter
+    ``heads`` come before what is shown of each. The tokens of fragments do not always add up to those of the joined
+    text: then the last selected are dropped.
+    """
+    offered = [piece for row, text in enumerate(texts) for piece in fragments(row, text)]
+    worths = [judged(piece.text[:JUDGED_CHARS]).score for piece in offered]
+    if query is not None and offered:
+        pairs = zip(by_words(query, [piece.text for piece in offered]).tolist(), worths, strict=True)
+        worths = [RELEVANCE * relevance + (1 - RELEVANCE) * worth for relevance, worth in pairs]
+    kept, said, left = list[Fragment](), set[str](), max_tokens
+    opening = list(_tokens(heads, count))
+    for at in sorted(range(len(offered)), key=lambda at: -worths[at]):
+        piece = offered[at]
+        cost = count(piece.gap + piece.text) + opening[piece.row]
+        if cost <= left and piece.text not in said:
+            kept.append(piece)
+            said.add(piece.text)
+            left -= cost
+            opening[piece.row] = 0
 
-    def tokens(self, texts: Sequence[str]) -> tuple[int, ...]:
-        return tuple(self.count(text) if text else 0 for text in texts)
+    def written(row: int) -> str:
+        own = sorted((piece for piece in kept if piece.row == row), key=lambda piece: piece.start)
+        return heads[row] + joined(texts[row], own) if own else ""
 
-    def extracted(self) -> list[str]:
-        """The most important sentences of all texts together, by themselves and for the query; none twice.
-
-        The tokens of fragments do not always add up to those of the joined text: then the last selected are dropped.
-        """
-        offered = [piece for row, text in enumerate(self.texts) for piece in fragments(row, text)]
-        worths = [judged(piece.text[:JUDGED_CHARS]).score for piece in offered]
-        if self.query is not None and offered:
-            pairs = zip(by_words(self.query, [piece.text for piece in offered]).tolist(), worths, strict=True)
-            worths = [RELEVANCE * relevance + (1 - RELEVANCE) * worth for relevance, worth in pairs]
-        kept, said, left = list[Fragment](), set[str](), self.max_tokens
-        opening = list(self.tokens(self.heads))
-        for at in sorted(range(len(offered)), key=lambda at: -worths[at]):
-            piece = offered[at]
-            cost = self.count(piece.gap + piece.text) + opening[piece.row]
-            if cost <= left and piece.text not in said:
-                kept.append(piece)
-                said.add(piece.text)
-                left -= cost
-                opening[piece.row] = 0
-
-        def written(row: int) -> str:
-            own = sorted((piece for piece in kept if piece.row == row), key=lambda piece: piece.start)
-            return self.heads[row] + joined(self.texts[row], own) if own else ""
-
-        result = [written(row) for row in range(len(self.texts))]
-        tokens = list(self.tokens(result))
-        while sum(tokens) > self.max_tokens:
-            row = kept.pop().row
-            result[row] = written(row)
-            (tokens[row],) = self.tokens([result[row]])
-        return result
+    result = [written(row) for row in range(len(texts))]
+    tokens = list(_tokens(result, count))
+    while sum(tokens) > max_tokens:
+        row = kept.pop().row
+        result[row] = written(row)
+        (tokens[row],) = _tokens([result[row]], count)
+    return result

@@ -39,20 +39,14 @@ STRATEGIES = {name: f"{__name__}:{kind}" for name, kind in _KINDS.items()}
 
 _PARTS = ("name", "schema", "extract", "prompt", "read")
 
-TURN_CHARS = 1200
-"""Of a longer turn a model sees only head and tail."""
-
-MODEL_IMPORTANCE = 0.8
-"""The importance of a line written by a model."""
-
-CITED = 0.5
-"""The share of a statement's terms that its source turns must have."""
+TURN_CHARS = 1200  # of a longer turn a model sees only head and tail
+MODEL_IMPORTANCE = 0.8  # the importance of a line written by a model
+CITED = 0.5  # the share of a statement's terms that its source turns must have
 
 MAX_READ = 20_000
 SEPARATOR = " | "
 
-_NUMBER = re.compile(r"^(?=[ \t]*\[\d+\])", re.MULTILINE)
-"""A line that looks like the start of a turn in a transcript."""
+_NUMBER = re.compile(r"^(?=[ \t]*\[\d+\])", re.MULTILINE)  # a line that looks like the start of a turn in a transcript
 
 _LABEL = re.compile(r"\A[#*\s]*(?:new |updated )?(?:summary|notes?)(?: so far)?[*\s]*[:：]\s*", re.IGNORECASE)
 """Labels that small models write before a summary."""
@@ -161,23 +155,18 @@ _TASK = (
     "each statement comes from.\n\n" + "\n".join(f"{section.value}: {what}" for section, what in _SECTIONS.items())
 )
 
-SCHEMA: dict[str, Any] = {
+_STATEMENT = {
     "type": "object",
     "properties": {
-        section.value: {
-            "type": "array",
-            "maxItems": 8,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "text": {"type": "string", "maxLength": MAX_LINE_CHARS},
-                    "turns": {"type": "array", "items": {"type": "integer"}, "maxItems": 6},
-                },
-                "required": ["text", "turns"],
-            },
-        }
-        for section in _SECTIONS
+        "text": {"type": "string", "maxLength": MAX_LINE_CHARS},
+        "turns": {"type": "array", "items": {"type": "integer"}, "maxItems": 6},
     },
+    "required": ["text", "turns"],
+}
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {section.value: {"type": "array", "maxItems": 8, "items": _STATEMENT} for section in _SECTIONS},
     "required": [section.value for section in _SECTIONS],
 }
 """The answer of a language model: lines by section, each with the numbers of its source turns."""
@@ -239,16 +228,9 @@ def statements(answer: Any, span: Sequence[Event], standing: Sequence[Line] = ()
             if not behind or len(words & frozenset().union(*(place.terms for place in behind))) < CITED * len(words):
                 best = max(places, key=lambda place: len(words & place.terms))
                 behind = [best] if len(words & best.terms) >= CITED * len(words) > 0 else behind or places
-            lines.append(
-                Line(
-                    section=section,
-                    text=cut_line(text),
-                    sources=tuple(dict.fromkeys(source for place in behind for source in place.sources)),
-                    first=min(place.position for place in behind),
-                    last=max(place.position for place in behind),
-                    importance=MODEL_IMPORTANCE,
-                )
-            )
+            sources = tuple(dict.fromkeys(source for place in behind for source in place.sources))
+            at = [place.position for place in behind]
+            lines.append(Line(section, cut_line(text), sources, min(at), max(at), MODEL_IMPORTANCE))
     if not lines:
         raise ValueError("no section of the answer has a statement")
     return lines

@@ -16,8 +16,7 @@ from hybrid_memory.log.message import MARKED, Origin
 from hybrid_memory.text.speakers import is_chinese, origin_name, within_line
 from hybrid_memory.text.tokens import estimate_tokens
 
-LEDGER_TOKENS = 20_000
-"""Of the artifacts, apart from a prompt, which shows what fits."""
+LEDGER_TOKENS = 20_000  # of the artifacts, apart from a prompt, which shows what fits
 
 
 class Section(StrEnum):
@@ -36,7 +35,6 @@ class Line:
     """One statement of a summary.
 
     Attributes:
-        text: one line.
         sources: ids of the events it came from.
         first, last: log positions of the first and last turn it covers.
         importance: in [0, 1]; the least important lines are left out first.
@@ -167,14 +165,7 @@ class Summary:
 
 _JSON = TypeAdapter(Summary)
 
-CHINESE_SECTIONS = {
-    Section.INTENT: "意图",
-    Section.DECISIONS: "决定",
-    Section.NEXT_STEPS: "待办",
-    Section.FACTS: "事实",
-    Section.QUESTIONS: "未决问题",
-    Section.NOTES: "摘记",
-}
+CHINESE_SECTIONS = dict(zip(Section, "意图 决定 待办 事实 未决问题 摘记".split(), strict=True))
 
 
 def written(lines: Sequence[Line], *, chinese: bool = False, handles: bool = True) -> str:

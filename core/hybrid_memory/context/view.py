@@ -29,51 +29,24 @@ from hybrid_memory.text.speakers import is_chinese, speaker_of
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import PRIMING, schema_tokens
 
-PROFILE_RATIO = 0.25
-"""The share of the budget for what every prompt says about the user."""
+PROFILE_RATIO = 0.25  # the share of the budget for what every prompt says about the user
+LEAST_ROOM = 0.25  # the least share of ``max_tokens`` for the conversation, however much the caller's own parts take
+LAST_ROUNDS = 4  # the number of recent rounds from which the size of the next is estimated
 
-LEAST_ROOM = 0.25
-"""The least share of ``max_tokens`` for the conversation, however much the caller's own parts take."""
+MOST_AHEAD = 0.2  # the most of the budget kept free for the next round; larger content is shortened once answered
+OPENING_SHARE = 0.5  # opening instructions beyond this share of the budget are shortened
+MOST_TOKENS = 128_000  # the largest default budget: long prompts are slow, expensive, and read less carefully
+ANSWER_TOKENS = 8_000  # kept free for the answer if the model does not state its maximum
+ANSWER_SHARE = 0.25  # the largest share of a window kept free for the answer
 
-LAST_ROUNDS = 4
-"""The number of recent rounds from which the size of the next is estimated."""
-
-MOST_AHEAD = 0.2
-"""The largest share of the budget kept free for the next round; larger content is shortened once answered."""
-
-OPENING_SHARE = 0.5
-"""Opening instructions beyond this share of the budget are shortened."""
-
-MOST_TOKENS = 128_000
-"""The largest default budget: long prompts are slow, expensive, and read less carefully."""
-
-ANSWER_TOKENS = 8_000
-"""Kept free for the answer if the model does not state its maximum."""
-
-ANSWER_SHARE = 0.25
-"""The largest share of a window kept free for the answer."""
-
-
-INLINE_SHARE = 0.125
-"""Under pressure, the largest share of the budget for one message; `USERS` times as much for a user's."""
-
+INLINE_SHARE = 0.125  # under pressure, the largest share of the budget for one message; for a user's `USERS` times it
 USERS = 4
 LEAST_INLINE = 40
-
-RELIEF = 0.7
-"""The share of the available space that is filled after a relief."""
-
-WORTH = 1.5
-"""A message is shortened if it exceeds its limit by this factor: less is not worth invalidating a cache."""
-
-LATER_SHARE = 0.25
-"""The least share of the tokens for memories that a later question of a conversation has."""
-
-LEAST_NOTE = 120
-"""And the least number of them, in a small budget: fewer hold a heading and no memory."""
-
-LEFT_NOTES = 0.25
-"""The share of the memory budget that is filled after the oldest notes were dropped."""
+RELIEF = 0.7  # the share of the available space that is filled after a relief
+WORTH = 1.5  # a message is shortened if it exceeds its limit by this factor: less is not worth invalidating a cache
+LATER_SHARE = 0.25  # the least share of the tokens for memories that a later question of a conversation has
+LEAST_NOTE = 120  # and the least number of them, in a small budget: fewer hold a heading and no memory
+LEFT_NOTES = 0.25  # the share of the memory budget that is filled after the oldest notes were dropped
 
 
 @dataclass(frozen=True)
@@ -308,12 +281,7 @@ class Long(NamedTuple):
 
 
 class Relief(NamedTuple):
-    """What makes space for the turns of a conversation.
-
-    Attributes:
-        short: the shortened messages, by position.
-        bare: positions of the turns whose recalled note is left out.
-    """
+    """What makes space: the messages to shorten, by position, and the positions of turns without their notes."""
 
     short: dict[int, Long]
     bare: set[int]
