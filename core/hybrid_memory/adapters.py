@@ -78,11 +78,8 @@ T = TypeVar("T")
 ORIGIN = "hybrid_memory_origin"
 """The key for a message's origin in a framework's message, if it is lower than its role implies."""
 
-REST = "rest"
-"""The key for what restores a framework's media block."""
-
-new_id = TimeOrderedIds()
-"""A new id, which sorts after all earlier ones."""
+REST = "rest"  # the key for what restores a framework's media block
+new_id = TimeOrderedIds()  # a new id, which sorts after all earlier ones
 
 
 def faces(

@@ -26,11 +26,8 @@ from hybrid_memory.validation import LONGEST_SPAN, MAX_COUNT, bounded, check_nes
 P = ParamSpec("P")
 T = TypeVar("T")
 
-MAX_ITEMS = 100_000
-"""The most elements read from an iterator, which may be endless."""
-
-_PATH = re.compile(r"\b(?:\w+\.)+")
-"""The module in the name of a type."""
+MAX_ITEMS = 100_000  # the most elements read from an iterator, which may be endless
+_PATH = re.compile(r"\b(?:\w+\.)+")  # the module in the name of a type
 
 _OF_SCOPES = ("tenant", "user", "agent", "session")
 

@@ -19,8 +19,7 @@ from typing import Any
 CONTEXT, SEMANTIC, EPISODIC, PLAIN = "0,114,178", "0,158,115", "230,159,0", "128,128,128"
 """The hues of the tiers, and of parts without a tier."""
 
-STRONG, FAINT = 0.75, 0.16
-"""The opacity of a hue: in a bar, and behind text."""
+STRONG, FAINT = 0.75, 0.16  # the opacity of a hue: in a bar, and behind text
 
 _TABLE = "border-collapse:collapse;text-align:left;margin:.3em 0"
 _CELL = "text-align:left;vertical-align:top;padding:.2em .7em .2em 0;border-bottom:1px solid rgba(128,128,128,.35)"
@@ -126,8 +125,7 @@ def card(title: str, inner: str) -> str:
     return f'<div style="max-width:64em"><div><strong>{title}</strong></div>{inner}</div>'
 
 
-Progress = Callable[[int, int], None]
-"""Called with (done, total) while long work runs."""
+Progress = Callable[[int, int], None]  # called with (done, total) while long work runs
 
 
 @contextmanager

@@ -15,8 +15,7 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.projection import FoldedProjection, number_of
 from hybrid_memory.store.services import Services
 
-Grantee: TypeAlias = tuple[str | None, str | None]
-"""The user and the agent that a grant names."""
+Grantee: TypeAlias = tuple[str | None, str | None]  # the user and the agent that a grant names
 
 
 class Right(StrEnum):
@@ -27,8 +26,7 @@ class Right(StrEnum):
     ADMIN = "admin"
 
 
-RANKS: Sequence[Right | None] = (None, *Right)
-"""From no right to the one that includes all."""
+RANKS: Sequence[Right | None] = (None, *Right)  # from no right to the one that includes all
 
 
 @dataclass(frozen=True, slots=True)

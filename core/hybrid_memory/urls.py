@@ -9,14 +9,12 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 E = TypeVar("E", bound=BaseException)
 
-HIDDEN = "***"
-"""Stands where something was left out."""
+HIDDEN = "***"  # stands where something was left out
 
 ENCODE = "write the port as a number, and / ? # @ % in user and password as %2F %3F %23 %40 %25"
 """What to do about a URL that cannot be read."""
 
-_PUBLIC = {"prefix", "schema", "table"}
-"""Options of a query whose values are shown."""
+_PUBLIC = {"prefix", "schema", "table"}  # options of a query whose values are shown
 
 _FILES = {"sqlite", "chdb"}
 _CREDENTIALS = re.compile(r":.*@", re.DOTALL)

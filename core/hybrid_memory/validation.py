@@ -17,13 +17,9 @@ from hybrid_memory.urls import shown_url, without_passwords
 MAX_SHOWN_CHARS = 80
 MAX_SHOWN_PROBLEMS = 5
 
-MAX_COUNT = 2**63 - 1
-"""The largest signed 64-bit integer, with which engines count; more than any store holds."""
-
-MAX_DEPTH = 200
-"""How deep JSON values may be nested: JSON libraries go no deeper than 255."""
-MAX_VALUES = 1_000_000
-"""The most values inside a JSON value; values that occur several times count each time."""
+MAX_COUNT = 2**63 - 1  # the largest signed 64-bit integer, with which engines count; more than any store holds
+MAX_DEPTH = 200  # how deep JSON values may be nested: JSON libraries go no deeper than 255
+MAX_VALUES = 1_000_000  # the most values inside a JSON value; values that occur several times count each time
 
 EARLIEST, LATEST = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 12, 31, tzinfo=UTC)
 """The range of instants that leaves space for time zones and date arithmetic."""
@@ -167,8 +163,7 @@ def instant(value: Any) -> datetime | None:
     return value if value.tzinfo else value.replace(tzinfo=UTC)
 
 
-_MILLISECONDS = 1e11
-"""Larger numbers are milliseconds since 1970: as seconds they would be after the year 5000."""
+_MILLISECONDS = 1e11  # larger numbers are milliseconds since 1970: as seconds they would be after the year 5000
 
 _TIMES = ("at", "timestamp", "created_at", "createdAt", "create_time", "date", "time")
 """What programs call the time of a message."""

@@ -163,8 +163,7 @@ class PagingConfig(Settings):
         )
 
 
-MOST_FIXED = 0.7
-"""Of a budget, so that there is room for a conversation."""
+MOST_FIXED = 0.7  # of a budget, so that there is room for a conversation
 
 CleaningLevel: TypeAlias = Literal["off", "light"]
 

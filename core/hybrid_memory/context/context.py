@@ -166,8 +166,7 @@ class Context:
 END = 400  # characters at either end of a long question, which usually have its request: they say what of it matters
 PRESSED = (0.6, 0.3, 0.15)  # shares of the available space for an unanswered message, tried in turn
 
-_Start: TypeAlias = tuple[int, slice]
-"""Where the turns begin, and the turn that then precedes them, if any."""
+_Start: TypeAlias = tuple[int, slice]  # where the turns begin, and the turn that then precedes them, if any
 
 
 @dataclass

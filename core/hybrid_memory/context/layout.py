@@ -23,8 +23,7 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.text.speakers import escaped, is_chinese, marked, speaker
 from hybrid_memory.validation import checked_text, shown, storable, whole
 
-_Turn: TypeAlias = tuple[Message | None, str]
-"""A message, if there is one, and the marked text before it."""
+_Turn: TypeAlias = tuple[Message | None, str]  # a message, if there is one, and the marked text before it
 
 Layout: TypeAlias = Literal["stable", "queue", "classic"]
 

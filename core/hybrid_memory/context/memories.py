@@ -451,7 +451,7 @@ def _more_turns(
     lines: Sequence[tuple[str, int]],
     shown: Sequence[int],
     room: float,
-    own: frozenset[str] = frozenset(),
+    own: frozenset[str],
 ) -> list[int]:
     """The rows shown, and those of further turns that fit: no repetition, nor a turn of the user's in ``own``."""
     rows = list(shown)

@@ -65,8 +65,7 @@ _UNNAMED = re.compile(r"\[[\w/.+-]+(?:, [\d,.]+ (?:bytes|kB|MB))?(?:, \d+x\d+)?\
 
 QUESTION_CHARS = 4000  # how much of a question is used to search a long text
 
-Shown: TypeAlias = tuple[Message, int]
-"""A message as shown in a prompt, with its tokens."""
+Shown: TypeAlias = tuple[Message, int]  # a message as shown in a prompt, with its tokens
 
 
 def shortened(

@@ -19,11 +19,8 @@ from hybrid_memory.store.projection import FoldedProjection, revision_id
 from hybrid_memory.store.services import Services
 from hybrid_memory.validation import shown
 
-MAX_CHARS = 2000
-"""The default limit of a block."""
-
-BLOCKS = "/blocks"
-"""The folder of the blocks: ``/blocks/<label>.md`` is the document with the text of a block."""
+MAX_CHARS = 2000  # the default limit of a block
+BLOCKS = "/blocks"  # the folder of the blocks: ``/blocks/<label>.md`` is the document with the text of a block
 
 _LABEL = re.compile(r"[\w.-]{1,64}")
 

@@ -40,20 +40,11 @@ from hybrid_memory.validation import checked_text, shown, whole
 
 MAX_BLOCK_CHARS = 100_000
 MAX_FILE_CHARS = 1_000_000
-MAX_ARGUMENT_CHARS = 2000
-"""The longest description, id or source."""
-
-RACES = 100
-"""How many changes by others may interfere before the call fails."""
-
-AT_ONCE = 500
-"""Messages read at once."""
-
-WHOLE = ("write", "rethink")
-"""The changes that leave nothing of the old text."""
-
-DERIVED = 0.5
-"""The share of the shorter piece's words from which a later piece counts as derived from an earlier one."""
+MAX_ARGUMENT_CHARS = 2000  # the longest description, id or source
+RACES = 100  # how many changes by others may interfere before the call fails
+AT_ONCE = 500  # messages read at once
+WHOLE = ("write", "rethink")  # the changes that leave nothing of the old text
+DERIVED = 0.5  # the share of the shorter piece's words from which a later piece counts as derived from an earlier one
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+\S")
@@ -63,8 +54,7 @@ _ENDED = re.compile(r"[.!?。！？…][\"'”’)）」』*_]*\s*$")
 _MARKS = re.compile(r"[\s\-*_=#>|`~+:.]*")
 """Lines without words: rules, fences, empty bullets."""
 
-Change: TypeAlias = Callable[[str], str]
-"""The new text, given the current one; may raise `InvalidInputError`."""
+Change: TypeAlias = Callable[[str], str]  # the new text, given the current one; may raise `InvalidInputError`
 
 Written: TypeAlias = tuple[list[Revision], list[Draft]]
 """The next revisions, without numbers, and new messages of them; no revisions to change nothing."""

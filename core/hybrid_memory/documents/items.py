@@ -38,14 +38,9 @@ Namespace: TypeAlias = tuple[str, ...]
 
 Name: TypeAlias = tuple[Namespace, str]
 
-CANDIDATES = 1_000
-"""Texts from each path of a search, so that all pages of a search have the same ranking."""
-
-NARROWED = 10_000
-"""The most namespaces in an engine's filter; with more, results are filtered afterwards."""
-
-REPLACED = 100
-"""How many replaced values, or a tenth of the items, accumulate before they are destroyed."""
+CANDIDATES = 1_000  # texts from each path of a search, so that all pages of a search have the same ranking
+NARROWED = 10_000  # the most namespaces in an engine's filter; with more, results are filtered afterwards
+REPLACED = 100  # how many replaced values, or a tenth of the items, accumulate before they are destroyed
 
 SCRUB_EVERY = timedelta(minutes=5)
 """The least time between two cleanings of the files, which rewrite a whole one: 0.3 s for 30 MB."""

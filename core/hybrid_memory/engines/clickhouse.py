@@ -50,11 +50,8 @@ class ClickHouseEngine(Engine):
         return ClickHouseArchive(self.url, engine_timeout=timeout)
 
 
-ERASING_SECONDS = 60
-"""Seconds that ClickHouse has to rewrite the parts of the table with erased data."""
-
-_CHUNK = 1000
-"""Ids or positions per query."""
+ERASING_SECONDS = 60  # seconds that ClickHouse has to rewrite the parts of the table with erased data
+_CHUNK = 1000  # ids or positions per query
 
 _FROM = "FROM {table:Identifier}"
 _OWNER = (
@@ -298,8 +295,7 @@ def row_of(event: Event, version: int) -> list[Any]:
 
 
 CALL_SECONDS = 10
-TABLE = "memory_archive"
-"""The table if the URL names none."""
+TABLE = "memory_archive"  # the table if the URL names none
 
 _PORTS = {"clickhouse": 8123, "clickhouse+tls": 8443, "chdb": 0}
 _FORMS = "clickhouse://[user:password@]host[:8123]/database?table=name, clickhouse+tls://... or chdb:///folder"

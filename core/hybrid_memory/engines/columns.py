@@ -25,8 +25,7 @@ from hybrid_memory.log.views import joined
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import allowed_edits
 
-Row: TypeAlias = tuple[Any, ...]
-"""A record as an engine hands it over, with the values of `ROW`."""
+Row: TypeAlias = tuple[Any, ...]  # a record as an engine hands it over, with the values of `ROW`
 
 ROW = (
     *("id", "segment", "ordinal", "length", "at", "importance", "uses", "last_used", "turn"),
@@ -38,14 +37,12 @@ ROW = (
 there is none, or none that is new.
 """
 
-_NUMBERS, _LABELS = 9, 13
-"""Where the numbers of a row end, and then its labels, which the columns hold as numbers."""
+_NUMBERS, _LABELS = 9, 13  # where the numbers of a row end, and then its labels, which the columns hold as numbers
 _ID, _AT, _TURN, _KIND, _SESSION, _METADATA, _TERMS, _VECTOR = 0, 4, 8, 9, 12, 13, 14, 15
 
 CACHE_BYTES = 512 << 20
 
-LOADED_AGAIN = 4
-"""An owner is loaded again when one in this many rows stands for a record that is gone or was replaced."""
+LOADED_AGAIN = 4  # an owner is loaded again when one in this many rows stands for a record that is gone or was replaced
 
 SPARE = 8
 """A matrix that is full gets one more row for each of so many; that many rows may stand for nothing in any case."""
@@ -53,8 +50,7 @@ SPARE = 8
 MOST_GONE = 1_000
 """The most removed records of an owner that are noted one by one; beyond, whoever has a copy loads all again."""
 
-MOST_READ, RECORD_BYTES = 8_192, 1_000
-"""The most records of an owner kept as they were read, and about what one takes."""
+MOST_READ, RECORD_BYTES = 8_192, 1_000  # the most records of an owner kept as they were read, and about what one takes
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Table: TypeAlias = npt.NDArray[np.float64]

@@ -37,8 +37,7 @@ from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Payloads,
 from hybrid_memory.scope import Scope
 
 Row: TypeAlias = tuple[Any, ...]
-Statement: TypeAlias = tuple[str, Sequence[Any]]
-"""A statement with its values."""
+Statement: TypeAlias = tuple[str, Sequence[Any]]  # a statement with its values
 
 Transaction: TypeAlias = Any
 """A connection of SQLite or Postgres on which a transaction has begun; rows are fetched at once, or not at all."""
@@ -48,8 +47,7 @@ Ask: TypeAlias = Callable[[Sequence[Statement]], list[list[Row]]] | None
 
 T = TypeVar("T")
 
-EVERYBODY = 0
-"""Instead of an owner's number: the rows of all owners."""
+EVERYBODY = 0  # instead of an owner's number: the rows of all owners
 
 OWNER = 'SELECT id FROM main.owners WHERE tenant = ? AND "user" = ? AND agent = ? AND space = ?'
 _EVENT = ", ".join(EVENT_FIELDS)

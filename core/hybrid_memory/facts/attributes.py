@@ -7,14 +7,9 @@ from dataclasses import dataclass
 from hybrid_memory.facts.fact import USER, Category, Claim
 from hybrid_memory.text.tokenize import cjk_share
 
-RULE = "rule: "
-"""The prefix of standing instructions about the thing that follows; they hold one value."""
-
-ORDERS = ("instruction", "communication_style")
-"""Attributes that, like rules, tell the assistant how to work."""
-
-FAVOURITES = ("favorite_", "最喜欢的")
-"""Prefixes of attributes for a favourite of a kind; they hold one value."""
+RULE = "rule: "  # the prefix of standing instructions about the thing that follows; they hold one value
+ORDERS = ("instruction", "communication_style")  # attributes that, like rules, tell the assistant how to work
+FAVOURITES = ("favorite_", "最喜欢的")  # prefixes of attributes for a favourite of a kind; they hold one value
 
 FAVOURITE_KINDS = {
     "颜色": "color", "食物": "food", "菜": "dish", "水果": "fruit", "饮料": "drink", "电影": "movie", "书": "book",
@@ -24,8 +19,7 @@ FAVOURITE_KINDS = {
 }  # fmt: skip
 """Kinds of favourites in Chinese, with their names in attributes."""
 
-MOSTLY = 0.5
-"""A value with at least this share of Chinese characters counts as Chinese."""
+MOSTLY = 0.5  # a value with at least this share of Chinese characters counts as Chinese
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +105,8 @@ ATTRIBUTES: dict[str, Attribute] = {
     )
 }  # fmt: skip
 
-SAFETY = ("allergy", "medicine", "condition", "accessibility")
-"""Attributes of what may harm somebody if it is unknown."""
-
-AT_STAKE = (*SAFETY, "diet")
-"""These and what somebody never eats, which may change."""
+SAFETY = ("allergy", "medicine", "condition", "accessibility")  # attributes of what may harm somebody if it is unknown
+AT_STAKE = (*SAFETY, "diet")  # these and what somebody never eats, which may change
 
 
 def attribute(name: str, *, single: bool = False) -> Attribute:

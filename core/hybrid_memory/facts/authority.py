@@ -17,8 +17,7 @@ from hybrid_memory.text import lazy
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.speakers import person_named, voice
 
-NAMED_CHARS = 200
-"""How much of the beginning of a turn is searched for a name."""
+NAMED_CHARS = 200  # how much of the beginning of a turn is searched for a name
 
 _PEOPLE = frozenset((*INSTRUCTING, Origin.PERSON, Origin.ASSISTANT))
 
@@ -66,8 +65,7 @@ def by_the_user(claim: Event) -> bool:
     return claim.payload.get("origin") in {None, *INSTRUCTING}
 
 
-MAX_ASIDE_CHARS = 60
-"""The longest sentence that only states the scope of the one before: "Only for this chat."."""
+MAX_ASIDE_CHARS = 60  # the longest sentence that only states the scope of the one before: "Only for this chat."
 
 _HERE = r"(?:chat|conversation|session|thread|talk|discussion|answer|reply|response|question|task|round)"
 _PIECE = (

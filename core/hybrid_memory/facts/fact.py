@@ -18,8 +18,7 @@ SETTLED = "settled"
 USER = "user"
 """The subject of what the owner says about themselves."""
 
-OTHERS = "others"
-"""The subject of sentences about somebody else than their speaker."""
+OTHERS = "others"  # the subject of sentences about somebody else than their speaker
 
 
 class Category(StrEnum):

@@ -31,16 +31,14 @@ from hybrid_memory.store.view import View, in_view, present
 from hybrid_memory.text.tokenize import plain_terms
 from hybrid_memory.validation import shown
 
-Place = tuple[int, str]
-"""The position and mark of an event: a restored log reuses positions."""
+Place = tuple[int, str]  # the position and mark of an event: a restored log reuses positions
 
 NOWHERE: Place = (0, "")
 
 SEEN = ("subject", "attribute", "value", "category", "single", "verbatim", "scope")
 """What somebody decides on of a claim."""
 
-SHEETS = 8
-"""So many sheets of an owner and view are kept."""
+SHEETS = 8  # so many sheets of an owner and view are kept
 
 
 class Knowledge:
@@ -127,16 +125,12 @@ class Knowledge:
         return sorted(known, key=lambda each: (each.event.at, each.id))
 
 
-MARKS = (EventKind.CLAIM, EventKind.ERASED)
-"""Kinds of events that change facts."""
+MARKS = (EventKind.CLAIM, EventKind.ERASED)  # kinds of events that change facts
 
 CACHED = 256
 
-LASTING = 0.1
-"""The least probability that the user's sentence tells something lasting, to be listed as a fact."""
-
-IMPORTANT = 0.8
-"""From this importance on a sentence is listed whatever its probability: safety, instructions."""
+LASTING = 0.1  # the least probability that the user's sentence tells something lasting, to be listed as a fact
+IMPORTANT = 0.8  # from this importance on a sentence is listed whatever its probability: safety, instructions
 
 _log = logging.getLogger(__name__)
 

@@ -33,17 +33,10 @@ LEARNED = tuple(ATTRIBUTES)
 
 MARKS = (*LEARNED, *Stance)
 
-OUTPUTS = (*KINDS, *MARKS, "safety")
-"""The last one: whether somebody may be harmed if the sentence is unknown."""
-
-SHORT_CHARS = 80
-"""Longer sentences are understood without what was said before."""
-
-BEFORE_CHARS = 120
-"""How much of the end of the previous text is used with a short sentence."""
-
-SHIPPED = Path(__file__).with_name("judge.npz")
-"""Made by benchmarks/sentences."""
+OUTPUTS = (*KINDS, *MARKS, "safety")  # the last one: whether somebody may be harmed if the sentence is unknown
+SHORT_CHARS = 80  # longer sentences are understood without what was said before
+BEFORE_CHARS = 120  # how much of the end of the previous text is used with a short sentence
+SHIPPED = Path(__file__).with_name("judge.npz")  # made by benchmarks/sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +150,7 @@ def sigmoid(outputs: Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-np.clip(outputs, -30, 30))), dtype=np.float32)
 
 
-LONG_CHARS = 100
-"""A length that counts as 1; capped at three times as much."""
+LONG_CHARS = 100  # a length that counts as 1; capped at three times as much
 
 CUES = tuple(
     lazy(cue, re.IGNORECASE)

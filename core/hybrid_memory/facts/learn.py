@@ -29,20 +29,11 @@ from hybrid_memory.store.services import Services
 
 _log = logging.getLogger(__name__)
 
-MODEL = "model "
-"""The prefix of names of extractors that use a language model."""
-
-READ_BATCH, WAIT_BATCH = 128, 16
-"""Turns read by rules in one step; the second while a prompt waits."""
-
-CALL_TURNS = 20
-"""Turns that a model reads in one step."""
-
-BEFORE = 8
-"""Number of earlier turns given as context."""
-
-REMEMBERED = 1024
-"""For how many owners the progress of their extractors is cached."""
+MODEL = "model "  # the prefix of names of extractors that use a language model
+READ_BATCH, WAIT_BATCH = 128, 16  # turns read by rules in one step; the second while a prompt waits
+CALL_TURNS = 20  # turns that a model reads in one step
+BEFORE = 8  # number of earlier turns given as context
+REMEMBERED = 1024  # for how many owners the progress of their extractors is cached
 
 
 @dataclass(slots=True)

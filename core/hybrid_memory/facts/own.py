@@ -19,33 +19,17 @@ from hybrid_memory.log.message import Role
 from hybrid_memory.text.sentences import blocks, sentences
 from hybrid_memory.text.speakers import person_named, voice, without_blocks
 
-MAX_CHARS = 4_000
-"""How much of a turn is read."""
-
-MAX_SENTENCES = 60
-"""Of a turn; a longer one is a document rather than its speaker's words."""
+MAX_CHARS = 4_000  # how much of a turn is read
+MAX_SENTENCES = 60  # of a turn; a longer one is a document rather than its speaker's words
 
 MAX_SENTENCE_CHARS = 600
-QUOTED_CHARS = 60
-"""A quotation that is longer, or that holds a sentence, is somebody's text."""
-
-PARAGRAPH_CHARS = 280
-"""A paragraph of this length after a short first line is a text that was handed over."""
-
-ASIDE_CHARS = 20
-"""So short a text before a forwarded one only announces it."""
-
-REQUEST_CHARS = 60
-"""A longer request to work on a text may say more than that."""
-
-QUESTION_CHARS = 120
-"""A longer question lends its sense to no answer, and neither does one to a longer answer."""
-
-HANDED_LINES = 4
-"""So many further lines after a request about a text are that text."""
-
-any_case = partial(re.compile, flags=re.IGNORECASE)
-"""Compiles a form that counts in capitals and small letters."""
+QUOTED_CHARS = 60  # a quotation that is longer, or that holds a sentence, is somebody's text
+PARAGRAPH_CHARS = 280  # a paragraph of this length after a short first line is a text that was handed over
+ASIDE_CHARS = 20  # so short a text before a forwarded one only announces it
+REQUEST_CHARS = 60  # a longer request to work on a text may say more than that
+QUESTION_CHARS = 120  # a longer question lends its sense to no answer, and neither does one to a longer answer
+HANDED_LINES = 4  # so many further lines after a request about a text are that text
+any_case = partial(re.compile, flags=re.IGNORECASE)  # compiles a form that counts in capitals and small letters
 
 _LABEL = any_case(
     r"^\W*(?:(?:important|importante|wichtig|note|nota|notez|ps|p\.s\.|psa|fyi|btw|by the way|remember|reminder|"

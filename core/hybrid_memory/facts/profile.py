@@ -18,11 +18,8 @@ from hybrid_memory.facts.fact import FactState
 from hybrid_memory.validation import CheckedModel, shown
 
 MAX_REPR_CHARS = 120
-NO_FACT_IMPORTANCE = 0.5
-"""The importance of a value without a fact."""
-
-LATIN_WORDS = 3
-"""This many single Latin words weigh as much as a Chinese value, or one of several words."""
+NO_FACT_IMPORTANCE = 0.5  # the importance of a value without a fact
+LATIN_WORDS = 3  # this many single Latin words weigh as much as a Chinese value, or one of several words
 
 SAID_ONCE = {
     **dict.fromkeys(("likes", "preferences", "interests"), "tastes"),

@@ -153,8 +153,7 @@ def _kind(member: Any) -> tuple[str, dict[str, Any]]:
     return f"one of: {', '.join(map(str, values))}", options
 
 
-MAX_FACTS = 1000
-"""The most facts that a field considers: current, important, well supported and new ones first."""
+MAX_FACTS = 1000  # the most facts that a field considers: current, important, well supported and new ones first
 
 P = TypeVar("P", bound=UserProfile)
 

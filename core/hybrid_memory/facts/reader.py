@@ -28,18 +28,15 @@ from hybrid_memory.text.sentences import excerpt, sentences
 from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, cjk_share, plain_terms, terms
 from hybrid_memory.text.tokens import estimate_tokens
 
-SPAN_TOKENS = 3000
-"""Tokens of turns in one question."""
+SPAN_TOKENS = 3000  # tokens of turns in one question
 
 TURN_CHARS = 1200
-CONTEXT_CHARS = 240
-"""Longer turns are shown as excerpts, and turns that are only context as shorter ones."""
+CONTEXT_CHARS = 240  # longer turns are shown as excerpts, and turns that are only context as shorter ones
 
 CONTEXT_TURNS = 4
 MAX_READ_CHARS = 20_000
 MAX_FACTS = 24
-CHINESE = 0.5
-"""The question is in Chinese if at least this share of the turns is."""
+CHINESE = 0.5  # the question is in Chinese if at least this share of the turns is
 
 STANCES = (Stance.HOLDS, Stance.ENDED, Stance.DONE, Stance.DROPPED)
 
@@ -268,11 +265,8 @@ def _line(turn: Shown, when: str) -> str:
 
 
 MAX_VALUE_CHARS = 120
-MAX_NAME_CHARS = 40
-"""The longest subject or attribute."""
-
-SUPPORTED = 0.7
-"""Share of a value's terms that its turn must contain."""
+MAX_NAME_CHARS = 40  # the longest subject or attribute
+SUPPORTED = 0.7  # share of a value's terms that its turn must contain
 
 MARKS = " \t\r\n\"'“”‘’「」『』《》()（）.,;:!?，。；：！？、*_`"
 NOTHING = (
@@ -433,8 +427,7 @@ def _numbers(text: str) -> frozenset[int]:
 
 
 CONFIDENCE = 0.6
-MISCOUNTED = 2
-"""By how many turns a model's turn number may be off."""
+MISCOUNTED = 2  # by how many turns a model's turn number may be off
 
 _SPOKEN = {
     spoken: known.name

@@ -16,8 +16,7 @@ from hybrid_memory.facts.fact import SETTLED, STATED, Category, Claim, Fact, Fac
 from hybrid_memory.facts.values import NOT_SAID, normalised, overlap, value_key, within
 from hybrid_memory.log.event import Event
 
-SAME_TASK = 0.6
-"""The share of the shorter wording's words that two wordings of one task have in common."""
+SAME_TASK = 0.6  # the share of the shorter wording's words that two wordings of one task have in common
 
 MAX_CONFIDENCE = 0.99
 
@@ -109,8 +108,7 @@ class Standing:
         return self.fact
 
 
-Shelf = dict[str, Standing]
-"""The current facts for one attribute of one subject, by their keys."""
+Shelf = dict[str, Standing]  # the current facts for one attribute of one subject, by their keys
 
 
 def worded(shelf: Shelf, claim: Claim, key: str) -> Standing | None:

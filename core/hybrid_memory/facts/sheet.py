@@ -39,8 +39,7 @@ HALF = 0.5
 Between half and as much twenty lives have their tasks and questions answered alike; without them .02 fewer tasks.
 """
 
-COMMON = 0.6
-"""The share of what all statements have in common that is taken from the question, as in recall."""
+COMMON = 0.6  # the share of what all statements have in common that is taken from the question, as in recall
 
 SAFETY_RATIO = 0.2
 """The most of the tokens for memories that the user's own name and safety take in front of the conversation.
@@ -49,20 +48,14 @@ What does not fit is picked for the question, like all else. With twice as much,
 questions and tasks answered less.
 """
 
-ORDERS_RATIO = 0.1
-"""The most of the tokens for memories that standing instructions take in front of the conversation."""
-
-OTHERS_RATIO = 0.05
-"""The same for other people's allergies and illnesses."""
+ORDERS_RATIO = 0.1  # the most of the tokens for memories that standing instructions take in front of the conversation
+OTHERS_RATIO = 0.05  # the same for other people's allergies and illnesses
 
 FEW_TOKENS = 450
 """Of fewer tokens for memories the three take more, up to twice their share: small prompts need an allergy too."""
 
-SENTENCES = " / "
-"""Between two sentences of one day."""
-
-DAY_TOKENS = 8
-"""Tokens of a day in front of its sentences."""
+SENTENCES = " / "  # between two sentences of one day
+DAY_TOKENS = 8  # tokens of a day in front of its sentences
 
 _HEADINGS = {
     "en": (

@@ -83,8 +83,7 @@ _FAVOURITES = (
     ),
 )
 
-MANY_WORDS = 4
-"""A name or a place of more words is rather a sentence."""
+MANY_WORDS = 4  # a name or a place of more words is rather a sentence
 
 
 def cut_value(sentence: str) -> tuple[str, str] | None:
@@ -108,11 +107,8 @@ def cut_value(sentence: str) -> tuple[str, str] | None:
     return f"{FAVOURITES[0]}{FAVOURITE_KINDS.get(liked['kind'], liked['kind'].lower())}", liked["value"]
 
 
-EMBED_BATCH = 64
-"""Sentences embedded per call, as each call has a time limit."""
-
-MEANT = 0.5
-"""The least probability of an attribute, and that the sentence is about its speaker, to go by the judge."""
+EMBED_BATCH = 64  # sentences embedded per call, as each call has a time limit
+MEANT = 0.5  # the least probability of an attribute, and that the sentence is about its speaker, to go by the judge
 
 RISKY, CLEAR, REQUESTED, SUSPECT = 0.35, 0.45, 0.85, 0.02
 """The least probability that safety is at stake: in a sentence, in one of its clauses, in one that asks for something;
@@ -132,14 +128,12 @@ takes are such.
 SAFETY_IMPORTANCE, SURER = 0.95, 0.004
 """The least importance of what concerns safety, and the little that it and an instruction gain if they are certain."""
 
-UNREAL = 0.7
-"""From this probability on a sentence is a joke, a story, a wish or a quotation, and no statement."""
+UNREAL = 0.7  # from this probability on a sentence is a joke, a story, a wish or a quotation, and no statement
 
 UNJUDGED, SURE = 0.6, 0.9
 """The confidence of a statement that nothing has judged, and of a value that is cut out of a whole sentence."""
 
-SCALE = 127
-"""Vectors are kept as bytes: 127 times each number of a unit vector."""
+SCALE = 127  # vectors are kept as bytes: 127 times each number of a unit vector
 
 _NO_STATEMENTS = list(map(KINDS.index, ("question", "quote", "fiction", "hypothetical", "sarcasm", "translate")))
 _CLAIMS, _OTHER = KINDS.index(CLAIMS), KINDS.index("other")

@@ -23,8 +23,7 @@ def category_of(namespace: Iterable[str]) -> str:
     return json.dumps(list(namespace), ensure_ascii=False, separators=(",", ":"))
 
 
-SEGMENT_PAUSE = timedelta(hours=12)
-"""A longer pause in a session starts a new segment."""
+SEGMENT_PAUSE = timedelta(hours=12)  # a longer pause in a session starts a new segment
 
 PASSAGE_CHARS = 400
 """How much of a turn is embedded; the text index uses all of it. See docs/decisions/0003 and 0044."""
@@ -32,8 +31,7 @@ PASSAGE_CHARS = 400
 ITEM_CHARS = 6_000
 """How much of an item's text is embedded: models reject texts beyond some limit, and one would block all others."""
 
-CONTEXT_CHARS = 250
-"""A shorter turn is extended to this length with the end of the turn it answers."""
+CONTEXT_CHARS = 250  # a shorter turn is extended to this length with the end of the turn it answers
 
 FULL_CHARS = 600.0
 BARE_CHARS = 40.0

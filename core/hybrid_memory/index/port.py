@@ -16,8 +16,7 @@ from hybrid_memory.index.record import Keys, Record, RecordKind, Vectors, Where
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import allowed_edits, close_terms
 
-Query: TypeAlias = Floats | Sequence[str] | None
-"""What to search for: a vector, terms, or None for the newest records."""
+Query: TypeAlias = Floats | Sequence[str] | None  # what to search for: a vector, terms, or None for the newest records
 
 
 @dataclass(frozen=True, slots=True)

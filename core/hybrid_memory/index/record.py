@@ -17,11 +17,8 @@ from hybrid_memory.scope import Scope
 Scalar: TypeAlias = str | int | float | bool | None
 """A JSON value other than a list or an object."""
 
-Keys: TypeAlias = Mapping[int, bytes]
-"""Hashes of what was embedded, by record id."""
-
-Vectors: TypeAlias = Mapping[bytes, Floats]
-"""Vectors by these hashes."""
+Keys: TypeAlias = Mapping[int, bytes]  # hashes of what was embedded, by record id
+Vectors: TypeAlias = Mapping[bytes, Floats]  # vectors by these hashes
 
 
 class RecordKind(StrEnum):

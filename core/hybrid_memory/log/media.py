@@ -9,8 +9,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 MAX_NAME_CHARS = 120
-HEAD_CHARS = 64
-"""How much of a medium's base64 text is decoded for its type."""
+HEAD_CHARS = 64  # how much of a medium's base64 text is decoded for its type
 
 _MEDIA = ("image", "audio", "video", "file", "document")
 _NAMES = {

@@ -41,11 +41,8 @@ class Origin(StrEnum):
 
 _RANKS = {origin: rank for rank, origin in enumerate(Origin)}
 
-INSTRUCTING = frozenset((Origin.OPERATOR, Origin.USER))
-"""Origins whose words may be instructions."""
-
-MARKED = frozenset((Origin.TOOL, Origin.WEB, Origin.IMPORTED))
-"""Origins that are named wherever their words are shown."""
+INSTRUCTING = frozenset((Origin.OPERATOR, Origin.USER))  # origins whose words may be instructions
+MARKED = frozenset((Origin.TOOL, Origin.WEB, Origin.IMPORTED))  # origins that are named wherever their words are shown
 
 _OUTSIDE = re.compile(
     r"(?<![a-z])(?:web|https?|urls?|brows\w*|internet|crawl\w*|scrap\w*|wiki\w*|google|bing|tavily|serp\w*|rss|news|"
@@ -72,8 +69,7 @@ def spoken(speaker: str, origin: Origin) -> str:
     return f"{speaker} ({origin})".strip()
 
 
-RESERVED = "hybrid-memory:"
-"""Ids with this prefix are reserved for the library."""
+RESERVED = "hybrid-memory:"  # ids with this prefix are reserved for the library
 
 
 REPLACES = f"{RESERVED}replaces"
@@ -82,14 +78,9 @@ REPLACES = f"{RESERVED}replaces"
 EARLIER = f"{RESERVED}earlier"
 """The field in which a piece of a file names removed pieces whose words it reuses; they are forgotten together."""
 
-OWN_EXTRA = frozenset((REPLACES, EARLIER))
-"""Fields of ``extra`` that are reserved for the library."""
-
-PRESSURE = "pressure"
-"""The event that warns a model that older messages will leave its context."""
-
-STOPPED = "stopped"
-"""The event that tells a model that its last run was stopped before it yielded."""
+OWN_EXTRA = frozenset((REPLACES, EARLIER))  # fields of ``extra`` that are reserved for the library
+PRESSURE = "pressure"  # the event that warns a model that older messages will leave its context
+STOPPED = "stopped"  # the event that tells a model that its last run was stopped before it yielded
 
 _MAY_BE_NONE = frozenset(("content", "tool_calls", "metadata", "extra"))
 """Fields for which frameworks write None to mean "nothing"."""

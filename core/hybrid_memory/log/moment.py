@@ -12,14 +12,9 @@ from hybrid_memory.log.views import DelegatingLog
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.scope import Scope
 
-NEWEST = 64
-"""The most events that are sent with the state of a log."""
-
-KEPT = 512
-"""The most events of an owner in a tail."""
-
-READS, READ_EVENTS = 16, 512
-"""How many answers to earlier reads are kept for an owner, and the most events of one."""
+NEWEST = 64  # the most events that are sent with the state of a log
+KEPT = 512  # the most events of an owner in a tail
+READS, READ_EVENTS = 16, 512  # how many answers to earlier reads are kept for an owner, and the most events of one
 
 
 @dataclass(frozen=True, slots=True)

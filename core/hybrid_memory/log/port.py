@@ -17,8 +17,7 @@ Key: TypeAlias = str | bytes | Callable[[], str | bytes]
 """A passphrase, a key of 32 bytes, or a function that returns one of them when the store is opened."""
 
 
-Payloads: TypeAlias = Mapping[int, dict[str, Any]]
-"""New payloads of events, by position."""
+Payloads: TypeAlias = Mapping[int, dict[str, Any]]  # new payloads of events, by position
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,8 +278,7 @@ class Archive(Readable):
 Clock: TypeAlias = Callable[[], datetime]
 """Returns the current time, timezone-aware."""
 
-IdSource: TypeAlias = Callable[[], str]
-"""Returns a new id that sorts after all earlier ones of this process."""
+IdSource: TypeAlias = Callable[[], str]  # returns a new id that sorts after all earlier ones of this process
 
 
 @dataclass(frozen=True, slots=True)

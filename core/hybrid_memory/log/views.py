@@ -42,8 +42,7 @@ class ReadOnlyLog(DelegatingLog):
     append = erase = drop = restore = scrub = _refuse
 
 
-Stretches: TypeAlias = tuple[tuple[int, int], ...]
-"""First and last position of each, ascending and disjoint."""
+Stretches: TypeAlias = tuple[tuple[int, int], ...]  # first and last position of each, ascending and disjoint
 
 MAX_POSITION = 2**62
 
@@ -169,8 +168,7 @@ class VisibleLog(DelegatingLog):
     newest, count = EventLog.newest, EventLog.count  # by its own readings
 
 
-_ARCHIVED = (EventKind.MESSAGE,)
-"""The kinds that go to the archive; others are small, and read at every start."""
+_ARCHIVED = (EventKind.MESSAGE,)  # the kinds that go to the archive; others are small, and read at every start
 
 _log = logging.getLogger(__name__)
 

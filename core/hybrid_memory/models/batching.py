@@ -22,8 +22,7 @@ from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tasks import INTERACTIVE, Condition, current_priority
 from hybrid_memory.runtime.tracing import traced_step
 
-QUERY, DOCUMENT = 8, 5
-"""Priorities if none was set with `at_priority`."""
+QUERY, DOCUMENT = 8, 5  # priorities if none was set with `at_priority`
 
 Key: TypeAlias = tuple[bool, str]
 """Whether the text is a query, and the text."""

@@ -22,11 +22,8 @@ CJK_GAP = 0.05
 OTHER_GAP = 0.03
 """By how much, in cosine, the local model prefers turns in the question's own script; see docs/decisions/0006."""
 
-SCRIPT_LENGTH = 0.2
-"""The last coordinate of a passage in one script; small, so that it hardly reduces the others."""
-
-LOCAL_MODEL = "multilingual-e5-small"
-"""The model that the local embedder's package ships."""
+SCRIPT_LENGTH = 0.2  # the last coordinate of a passage in one script; small, so that it hardly reduces the others
+LOCAL_MODEL = "multilingual-e5-small"  # the model that the local embedder's package ships
 
 _LOADING = threading.Lock()
 

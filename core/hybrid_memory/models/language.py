@@ -21,8 +21,7 @@ from hybrid_memory.text.structured import parse_object, without_thoughts
 from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import shown
 
-_UNSEEN = {"tags": ["nostream"]}
-"""LangChain's call settings that keep tokens out of LangGraph's message stream."""
+_UNSEEN = {"tags": ["nostream"]}  # LangChain's call settings that keep tokens out of LangGraph's message stream
 
 Chat = list[dict[str, str]]
 """Messages in the form that the frameworks take: ``role`` is system, user or assistant, ``content`` is text."""

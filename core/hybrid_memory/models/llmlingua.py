@@ -15,17 +15,13 @@ from typing import Any
 from hybrid_memory.errors import InvalidInputError, MissingDependencyError, ModelError
 from hybrid_memory.text.sentences import pieces_of
 
-TOLERANCE = 0.1
-"""The share by which a result may exceed the limit, since the library misses its target by a few tokens."""
-
-MIN_FREE_TOKENS = 8
-"""Shorter text between two protected parts is not compressed: it means nothing to a model by itself."""
+TOLERANCE = 0.1  # the share by which a result may exceed the limit, since the library misses its target by a few tokens
+MIN_FREE_TOKENS = 8  # shorter text between two protected parts is not compressed: it means nothing to a model by itself
 
 MAX_WINDOW = 1000
 """How many tokens are read at once, even if the model could read more: the memory for scores is 0.2 GB at 1,000."""
 
-MAX_PART = 200
-"""How many tokens LLMLingua shortens at once; later ones are judged by the words that remain."""
+MAX_PART = 200  # how many tokens LLMLingua shortens at once; later ones are judged by the words that remain
 
 _WORD = re.compile(r"[^\W\u3040-\u30ff\u3400-\u9fff]")
 _UNITS = re.compile(rf"{_WORD.pattern}+(?:[-'’.@/+]{_WORD.pattern}+)*|\S")

@@ -31,11 +31,8 @@ from hybrid_memory.models.embedders import (
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.sockets import GROUPS, load, registered
 
-OURS = {"auto", "local", "none", "hashing"}
-"""Embedders of this library by name."""
-
-QUERY, PASSAGE = "query: ", "passage: "
-"""What models of the E5 family need before a text; hardly any client adds it."""
+OURS = {"auto", "local", "none", "hashing"}  # embedders of this library by name
+QUERY, PASSAGE = "query: ", "passage: "  # what models of the E5 family need before a text; hardly any client adds it
 
 _E5 = re.compile(r"(?:^|[-_./])e5(?:[-_.]|$)", re.IGNORECASE)
 

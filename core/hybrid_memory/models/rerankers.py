@@ -15,8 +15,7 @@ from hybrid_memory.models.embedders import name_of
 from hybrid_memory.runtime.breaker import model_limit
 from hybrid_memory.validation import shown
 
-ROW = "hybrid_memory_row"
-"""The metadata key of a LangChain document for its index among the texts."""
+ROW = "hybrid_memory_row"  # the metadata key of a LangChain document for its index among the texts
 
 Ranked = Iterable[tuple[int, float | None]]
 """Rows, best first, with the scores of a framework's reranker, if it returns them."""

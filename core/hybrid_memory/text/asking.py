@@ -17,8 +17,7 @@ from hybrid_memory.text import lazy
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import ENGLISH_STOP_WORDS, LETTER, language_of, plain_terms
 
-MAX_CHARS = 4_000
-"""How much of a turn or a query rules read; of a longer query both ends, where questions are."""
+MAX_CHARS = 4_000  # how much of a turn or a query rules read; of a longer query both ends, where questions are
 
 
 def ends(query: str, most: int = MAX_CHARS) -> str:
@@ -38,16 +37,14 @@ _ASKS = _cues(
     r"^\s*(?:what|when|where|who|whom|whose|which|why|how|did|does|do|have|has|is|are|was|were)\b",
     r"(?<!没)(?<!没有)什么|哪|谁|几|多少|怎么|如何|为什么|吗|呢\s*$|是否|记得|之前|以前|上次|曾经|提到过|列出|说出|说说|总结|告诉我|推荐|建议|帮我",
 )
-_OWN = _cues(r"\b(?:i|me|my|mine|we|us|our|ours)\b", "我|咱")
-"""About the speaker."""
+_OWN = _cues(r"\b(?:i|me|my|mine|we|us|our|ours)\b", "我|咱")  # about the speaker
 
 _FORMER = (
     r"\b(?:used to|did .{1,60} use to|previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?"
     r"|in the past|back then|before|earlier|(?<!how )old|first(?! names?\b))\b"
     "|以前|之前|从前|原来|原先|当初|最初|最早|起初|一开始|上一"
 )
-_FORMERLY = _cues(_FORMER)
-"""About how things were before they changed."""
+_FORMERLY = _cues(_FORMER)  # about how things were before they changed
 
 _BEFORE = _cues(
     _FORMER,
@@ -139,8 +136,7 @@ def about_before(query: str) -> bool:
     return _NOW.search(query) is None and _FORMERLY.search(query) is not None
 
 
-MAX_TALK_CHARS = 300
-"""Longer texts are never small talk."""
+MAX_TALK_CHARS = 300  # longer texts are never small talk
 
 _PRAISE = (
     "great|good|nice|cool|fine|perfect|awesome|amazing|wonderful|fantastic|excellent|lovely|brilliant|super|sweet|"
@@ -318,17 +314,10 @@ def _tells(sentence: str) -> bool:
     )
 
 
-SHORT_CHARS = 40
-"""Longer turns always count as saying something."""
-
-SURE = 0.7
-"""The probability assumed if rules decide."""
-
-IDLE_CHARS = 100
-"""Longer turns are not acknowledgements or greetings."""
-
-READ_CHARS = 400
-"""How much of a turn is read, half at each end."""
+SHORT_CHARS = 40  # longer turns always count as saying something
+SURE = 0.7  # the probability assumed if rules decide
+IDLE_CHARS = 100  # longer turns are not acknowledgements or greetings
+READ_CHARS = 400  # how much of a turn is read, half at each end
 
 _head = json.loads(Path(__file__).with_name("speech.json").read_text(encoding="utf-8"))
 _EMBEDDER: str = _head["embedder"]

@@ -9,11 +9,8 @@ from hybrid_memory.config import CleaningLevel
 from hybrid_memory.text import lazy
 from hybrid_memory.text.sentences import blocks
 
-MAX_PASSES = 10
-"""What one removal uncovers is removed in the next pass; a text that still changes then stays as it is."""
-
-MAX_LINE_CHARS = 4_000
-"""Longer lines are not cleaned, as they are not spoken text."""
+MAX_PASSES = 10  # what one removal uncovers is removed in the next pass; a text that still changes then stays as it is
+MAX_LINE_CHARS = 4_000  # longer lines are not cleaned, as they are not spoken text
 
 
 class _Rule(NamedTuple):

@@ -42,8 +42,7 @@ from hybrid_memory.text import lazy
 Match = re.Match[str]
 Check = Callable[[str, Match], bool]
 
-_NEAR = 48
-"""How many characters before a match are searched for words that show what it is."""
+_NEAR = 48  # how many characters before a match are searched for words that show what it is
 
 
 class Rule(NamedTuple):
@@ -176,8 +175,7 @@ _SECRETS = (
 )  # fmt: skip
 
 MIN_IBAN, MAX_IBAN = 15, 34
-MIN_PHONE, MAX_PHONE = 7, 15
-"""The lengths of the shortest and the longest phone number."""
+MIN_PHONE, MAX_PHONE = 7, 15  # the lengths of the shortest and the longest phone number
 
 
 def luhn(digits: str) -> bool:
@@ -320,8 +318,7 @@ _PLACES = (
     ),
 )  # fmt: skip
 
-RULES = (*_SECRETS, *_NUMBERS, *_PLACES)
-"""In order of precedence."""
+RULES = (*_SECRETS, *_NUMBERS, *_PLACES)  # in order of precedence
 
 KINDS = tuple(dict.fromkeys(rule.kind for rule in RULES))
 """The kinds that can be redacted; of overlapping findings, the kind that comes first here counts."""

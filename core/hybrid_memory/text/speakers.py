@@ -13,8 +13,7 @@ from hybrid_memory.log.message import MARKED, Message, Origin, Role
 from hybrid_memory.text import lazy
 from hybrid_memory.text.tokenize import cjk_share
 
-MOST_CHARS = 64
-"""The longest speaker name."""
+MOST_CHARS = 64  # the longest speaker name
 
 CHINESE_SHARE = 0.25
 """A text with at least this share of Chinese characters is Chinese: names and code in it are often Latin."""

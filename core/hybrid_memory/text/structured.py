@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
-MAX_SPANS = 64
-"""How many candidates in a text are tried, so that a megabyte of braces costs no more than reading it."""
+MAX_SPANS = 64  # how many candidates in a text are tried, so that a megabyte of braces costs no more than reading it
 
 MAX_REPAIR_CHARACTERS = 20_000
 MAX_REPAIR_DEPTH = 32

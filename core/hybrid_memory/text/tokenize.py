@@ -78,8 +78,7 @@ _WORDS = {
 STOP_WORDS = {language: frozenset(words.split()) for language, words in _WORDS.items()}
 """By the name of the language's Snowball stemmer."""
 
-_MOST_WORDS = 40
-"""In a text of more different words, function words are no longer a quarter."""
+_MOST_WORDS = 40  # in a text of more different words, function words are no longer a quarter
 
 _NONE: frozenset[str] = frozenset()
 _FOREIGN = _NONE.union(*STOP_WORDS.values()) - ENGLISH_STOP_WORDS
@@ -94,8 +93,7 @@ _CJK = (
     "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003ffff"
 )
-LETTER = rf"[^\W_{_CJK}]"
-"""A pattern for a letter or digit of a script that separates words by spaces."""
+LETTER = rf"[^\W_{_CJK}]"  # a pattern for a letter or digit of a script that separates words by spaces
 
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:'[^\W_{_CJK}]+)?")
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)?")
@@ -233,11 +231,8 @@ def close_terms(term: str, vocabulary: Iterable[str], k: int) -> list[str]:
 
 
 HASHES = 5
-FOREIGN = "~"
-"""The prefix, in the filter, of words that are not English."""
-
-_BITS = Path(__file__).with_name("known_words.bin").read_bytes()
-"""Read at import, as recall runs in event loops."""
+FOREIGN = "~"  # the prefix, in the filter, of words that are not English
+_BITS = Path(__file__).with_name("known_words.bin").read_bytes()  # read at import, as recall runs in event loops
 
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][A-Za-z]+")
 _ENGLISH = re.compile(

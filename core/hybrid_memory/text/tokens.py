@@ -15,11 +15,8 @@ NAME_TOKENS = 1
 PRIMING = 3
 """Tokens that the chat format adds to a message, to a name, and to open the answer, as OpenAI documents them."""
 
-IMAGE_TOKENS = 765
-"""An image of 1024 x 1024 at high detail: 85 + 4 * 170, OpenAI's published figures."""
-
-AUDIO_TOKENS = 600
-"""A minute of speech at one token per 100 ms, OpenAI's published figure for user audio."""
+IMAGE_TOKENS = 765  # an image of 1024 x 1024 at high detail: 85 + 4 * 170, OpenAI's published figures
+AUDIO_TOKENS = 600  # a minute of speech at one token per 100 ms, OpenAI's published figure for user audio
 
 FILE_TOKENS = 3000
 """A dense page: Anthropic states 1,500 to 3,000 tokens per PDF page. Also used for video, whose length is unknown."""

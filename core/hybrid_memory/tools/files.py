@@ -19,11 +19,8 @@ from hybrid_memory.validation import CheckedModel
 
 ROOT = "/memories"
 LEVELS = 2
-WIDTH = 6
-"""Of line numbers."""
-
-AROUND = 2
-"""Lines shown before and after a change."""
+WIDTH = 6  # of line numbers
+AROUND = 2  # lines shown before and after a change
 
 UNIT = 1024
 UNITS = "BKMG"

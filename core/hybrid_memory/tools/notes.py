@@ -30,8 +30,7 @@ from hybrid_memory.validation import CheckedModel, shown
 
 NOTED = "memory_remember"
 MAX_CHARS = 4000
-SIMILAR = 0.5
-"""The confidence from which on an earlier note is likely to say the same, or what this one corrects."""
+SIMILAR = 0.5  # the confidence from which on an earlier note is likely to say the same, or what this one corrects
 
 CODE_BYTES = 3
 PREVIEW_CHARS = 200

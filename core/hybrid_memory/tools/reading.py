@@ -40,17 +40,13 @@ from hybrid_memory.tools.tool import (
 from hybrid_memory.validation import MAX_COUNT, CheckedModel, moment, shown
 
 MAX_HITS = 10
-LINE_TOKENS = 150
-"""The most tokens of a line; longer turns are shown as an excerpt."""
+LINE_TOKENS = 150  # the most tokens of a line; longer turns are shown as an excerpt
 
 NOTHING = "Nothing is remembered about that."
 UNSURE = "Nothing certain is remembered about that."
 
-LATEST = 8
-"""How many of the latest turns may contain the question; tool calls may have come after it."""
-
-SPARE = 4
-"""How many times more hits are recalled, to make up for those that are not shown."""
+LATEST = 8  # how many of the latest turns may contain the question; tool calls may have come after it
+SPARE = 4  # how many times more hits are recalled, to make up for those that are not shown
 
 FRAME_TOKENS = 200
 LEAST_CHARS = 80
@@ -222,8 +218,7 @@ FETCH = MemoryTool(
     fetch,
 )
 
-STEP_TOKENS = 300
-"""The size of one step of an explanation."""
+STEP_TOKENS = 300  # the size of one step of an explanation
 
 
 class Asking(CheckedModel):

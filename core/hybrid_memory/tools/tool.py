@@ -29,16 +29,12 @@ MAX_TOKENS = 2000
 
 CUT = " … (cut)"
 
-NOTED_WITH = "noted_with"
-"""The metadata key of every note: the tool that wrote it."""
-
-REPLACES = "replaces"
-"""The metadata key of a note that `update` wrote: the position of the turn that it replaces."""
+NOTED_WITH = "noted_with"  # the metadata key of every note: the tool that wrote it
+REPLACES = "replaces"  # the metadata key of a note that `update` wrote: the position of the turn that it replaces
 
 UPDATED = "memory_update"
 
-MAX_UPDATES = 1000
-"""How many updates are considered, those nearest to the question first."""
+MAX_UPDATES = 1000  # how many updates are considered, those nearest to the question first
 
 _HANDLE = re.compile(r"\[?#?(\d{1,18})(?:\s*-\s*#?(\d{1,18}))?\]?")
 

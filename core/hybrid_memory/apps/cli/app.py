@@ -85,8 +85,7 @@ app = typer.Typer(
 TOKEN = "HYBRID_MEMORY_MCP_TOKEN"  # noqa: S105 - the name of a variable
 """The environment variable with the token that clients must show over HTTP: on the command line others would see it."""
 
-HTTP = "HTTP"
-"""Panel of the help."""
+HTTP = "HTTP"  # panel of the help
 
 User = Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", rich_help_panel=OWNER, help="The user.")]
 Spaces = Annotated[

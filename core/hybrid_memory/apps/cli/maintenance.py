@@ -20,8 +20,7 @@ from hybrid_memory.urls import shown_url
 if TYPE_CHECKING:
     from hybrid_memory import Receipt
 
-STYLES = {"ok": "green", "note": "yellow", "wrong": "bold red"}
-"""Of findings."""
+STYLES = {"ok": "green", "note": "yellow", "wrong": "bold red"}  # of findings
 
 
 def stats(store: StoreName, *, as_json: AsJson = False) -> None:
@@ -130,8 +129,7 @@ def rebuild(store: StoreName, *, embedder: EmbeddedBy = AUTO, as_json: AsJson = 
     print_work(receipt)
 
 
-SECONDS = 1.0
-"""How long the worker waits between two looks."""
+SECONDS = 1.0  # how long the worker waits between two looks
 
 Once = Annotated[bool, typer.Option("--once", help="Do what there is to do, and end.")]
 

@@ -19,12 +19,10 @@ if TYPE_CHECKING:
 
     from hybrid_memory import Event, Hit, Message
 
-WIDTH = 80
-"""The width without a terminal."""
+WIDTH = 80  # the width without a terminal
 
 BAR_CELLS = 10
-CLIPPED_CHARS = 400
-"""Of a turn in a list; `why` and `--json` show all of it."""
+CLIPPED_CHARS = 400  # of a turn in a list; `why` and `--json` show all of it
 
 
 def printable(text: str) -> str:

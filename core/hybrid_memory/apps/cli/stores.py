@@ -32,16 +32,13 @@ if TYPE_CHECKING:
 KEY = "HYBRID_MEMORY_KEY"
 """The environment variable with the key of an encrypted store: on the command line others would see it."""
 
-OWNER = "Owner"
-"""Panel of the help."""
+OWNER = "Owner"  # panel of the help
 
 AUTO = "auto"
-EMBEDDERS = (AUTO, "local", "hashing", "none")
-"""That need nobody else's package."""
+EMBEDDERS = (AUTO, "local", "hashing", "none")  # that need nobody else's package
 
 NAMED = "|".join((*EMBEDDERS, "PROVIDER:MODEL"))
-SHOWN_NAMES = 10
-"""How many names an error lists."""
+SHOWN_NAMES = 10  # how many names an error lists
 
 _FILE = "sqlite:///"
 

@@ -29,11 +29,8 @@ if TYPE_CHECKING:
     from hybrid_memory.apps.transcripts import Transcript
 
 
-DASH = Path("-")
-"""Stands for stdin or stdout."""
-
-OWN = "jsonl"
-"""The form of `export`."""
+DASH = Path("-")  # stands for stdin or stdout
+OWN = "jsonl"  # the form of `export`
 
 
 @contextmanager
@@ -119,8 +116,7 @@ TAKES = (
     "LangChain, and what hybrid-memory export writes; for a text: hybrid-memory remember STORE - < FILE"
 )
 
-BATCH = 500
-"""How many messages are written at once."""
+BATCH = 500  # how many messages are written at once
 
 Files = Annotated[
     list[Path],

@@ -32,8 +32,7 @@ from hybrid_memory.errors import InvalidInputError
 if TYPE_CHECKING:
     from hybrid_memory import Event, Explanation, Hit, Receipt, ScopedMemory
 
-SHARES = 4
-"""How many of a hit's strongest signals are shown; --why shows all."""
+SHARES = 4  # how many of a hit's strongest signals are shown; --why shows all
 
 Query = Annotated[
     list[str], typer.Argument(metavar="QUERY", show_default=False, help="A question, or any words, quoted or not.")
@@ -211,8 +210,7 @@ def history(
         show(one_line(message.text), indent=2)
 
 
-SESSION = "notes"
-"""The default session of a turn."""
+SESSION = "notes"  # the default session of a turn
 
 Text = Annotated[
     list[str],
@@ -249,8 +247,7 @@ def remember(
     show(f"remembered as {name} in {session}, for {scoped.scope.owner}")
 
 
-SHOWN_TURNS = 10
-"""How many of the turns to delete are shown before the question; a dry run shows all."""
+SHOWN_TURNS = 10  # how many of the turns to delete are shown before the question; a dry run shows all
 
 WHICH = "Which turns (exactly one)"
 

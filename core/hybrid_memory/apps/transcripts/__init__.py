@@ -28,8 +28,7 @@ from hybrid_memory.validation import shown
 
 __all__ = ["Form", "Transcript", "file_time", "read_transcript"]
 
-Form: TypeAlias = Literal["openai", "langchain", "claude-ai", "chatgpt"]
-"""The program that wrote a file."""
+Form: TypeAlias = Literal["openai", "langchain", "claude-ai", "chatgpt"]  # the program that wrote a file
 
 _READERS: dict[Form, Reader] = {
     "openai": OpenAi(),

@@ -42,8 +42,7 @@ class Record:
         self.refusals.append(f"{self.where}: {what}")
 
 
-MAX_UNPACKED = 1 << 30
-"""The most bytes that are read from an archive: a small one may unpack to any size."""
+MAX_UNPACKED = 1 << 30  # the most bytes that are read from an archive: a small one may unpack to any size
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +143,7 @@ def _parsed(content: bytes, path: Path | Packed, number: int | None = None) -> A
         raise InvalidInputError(f"{where}: cannot be read as JSON: {error}") from None
 
 
-MAX_LOOKED_AT = 20
-"""The number of lines, or of messages, within which a file must show its form."""
+MAX_LOOKED_AT = 20  # the number of lines, or of messages, within which a file must show its form
 
 PLAIN_FILES = ("*.json", "*.jsonl")
 

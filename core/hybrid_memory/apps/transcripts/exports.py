@@ -18,8 +18,7 @@ _ROLES_OF_CLAUDE = {"human": Role.USER, "assistant": Role.ASSISTANT}
 _HIDDEN = frozenset({"user_editable_context", "model_editable_context", "thoughts", "reasoning_recap"})
 """Kinds of content that are hidden, or are thinking."""
 
-_TEXTS = ("text", "result", "content")
-"""The fields for the words of content without parts."""
+_TEXTS = ("text", "result", "content")  # the fields for the words of content without parts
 
 _TITLE_CHARS = 200
 _ID_CHARS = 8

@@ -14,8 +14,7 @@ from hybrid_memory.errors import InvalidMessageError
 from hybrid_memory.scope import check_name
 from hybrid_memory.validation import moment, shown, stated_time
 
-UNNAMED = "unnamed"
-"""The tool name of a call without one."""
+UNNAMED = "unnamed"  # the tool name of a call without one
 
 _THINKING = frozenset({"thinking", "redacted_thinking", "reasoning"})
 _CALLS = frozenset({"tool_use", "tool_call", "function_call"})
@@ -141,8 +140,7 @@ def _kind(block: Any) -> str:
 
 ROLES = {role.value: role for role in Role} | {"developer": Role.SYSTEM, "function": Role.TOOL}
 _SAYING = ("content", "tool_calls", "function_call", "refusal")
-_OTHERS = ("blocks", "additional_kwargs", "uuid", "lc")
-"""Fields that identify messages of other forms."""
+_OTHERS = ("blocks", "additional_kwargs", "uuid", "lc")  # fields that identify messages of other forms
 
 
 def _listed(value: Any) -> list[Any] | None:

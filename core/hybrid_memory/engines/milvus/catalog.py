@@ -27,26 +27,20 @@ from hybrid_memory.runtime.tasks import ENGINE_SECONDS, hurried
 from hybrid_memory.urls import ENCODE, shown_url
 
 RECORDS, VECTORS, PENDING, TERMS, STATE = "records", "vectors", "pending", "terms", "state"
-WINDOW = 16_384
-"""The most rows that a server returns per query."""
+WINDOW = 16_384  # the most rows that a server returns per query
 
 VECTOR_PAGE = 4_000
 WRITTEN = 500
-FLUSHED = 2_000
-"""The most rows that Milvus Lite keeps in memory, where it takes 70 us to examine each."""
+FLUSHED = 2_000  # the most rows that Milvus Lite keeps in memory, where it takes 70 us to examine each
 
 LEAST_FLUSHED = 256
 ASKED = 1_000
-FLAT = [0.0, 0.0]
-"""The vector of rows without one, as every collection needs a vector."""
-
-CALL_SECONDS = 8.0
-"""For this long, the client retries a call that cannot reach the server."""
+FLAT = [0.0, 0.0]  # the vector of rows without one, as every collection needs a vector
+CALL_SECONDS = 8.0  # for this long, the client retries a call that cannot reach the server
 
 _READING = ("query", "search")
 _QUIET_SECONDS = 1.0
-_CONNECTING = 2
-"""The code of the client's error for an unreachable server; gRPC codes are not numbers."""
+_CONNECTING = 2  # the code of the client's error for an unreachable server; gRPC codes are not numbers
 
 _LOST = ("not loaded", "not been loaded", "not exist", "not found", "can't find collection")
 

@@ -22,13 +22,11 @@ from hybrid_memory.scope import Scope
 
 Row: TypeAlias = dict[str, Any]
 
-PIECE_CHARS = 16_000
-"""Characters per piece of a stored text: a VARCHAR holds 65,535 bytes."""
+PIECE_CHARS = 16_000  # characters per piece of a stored text: a VARCHAR holds 65,535 bytes
 
 TERMS_BYTES = 65_000
 NEVER = -(2**62)
-NARROWING = ["id", "owner", "session", "kind", "category", "at", "turn", "metadata"]
-"""The fields that filters use."""
+NARROWING = ["id", "owner", "session", "kind", "category", "at", "turn", "metadata"]  # the fields that filters use
 
 _COLUMNS = ("id", "at", "kind", "segment", "ordinal", "importance", "uses", "last_used", "turn")
 WHOLE = [*NARROWING, "segment", "ordinal", "importance", "uses", "last_used", "doc"]

@@ -22,11 +22,8 @@ from hybrid_memory.text.tokenize import allowed_edits
 EMBEDDER = "embedder"
 
 
-SPELT_CHARS = 64
-"""The longest term that is kept as it is spelt, to correct others by."""
-
-SIFTED = 256
-"""The fewest rows that a search fetches if some of them may be hidden."""
+SPELT_CHARS = 64  # the longest term that is kept as it is spelt, to correct others by
+SIFTED = 256  # the fewest rows that a search fetches if some of them may be hidden
 
 
 def name_of(kind: str, *parts: str) -> str:

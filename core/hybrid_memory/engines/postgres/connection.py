@@ -38,20 +38,14 @@ CALL_SECONDS = 60
 GRACE_SECONDS = 0.3
 """Seconds to wait for an answer beyond the statement's timeout, as the server itself ends it if it can."""
 
-MAX_CONNECTIONS = 16
-"""The most connections of one process if the URL has no ``pool``; a thread uses one at a time."""
+MAX_CONNECTIONS = 16  # the most connections of one process if the URL has no ``pool``; a thread uses one at a time
 
 REWRITTEN_BYTES = 64_000_000
 """Tables up to this total size are rewritten after an erasure; that takes a second, during which nobody can read."""
 
-KEPT_AFTER = 3
-"""How often a session runs a search before it keeps its plan: to plan one takes longer than to run it."""
-
-FULL_PAUSES = (0.1, 0.3, 1.0)
-"""Seconds after which to try again if the server has no free connection."""
-
-ATTEMPTS = 5
-"""How often to try a transaction that conflicts with others."""
+KEPT_AFTER = 3  # how often a session runs a search before it keeps its plan: to plan one takes longer than to run it
+FULL_PAUSES = (0.1, 0.3, 1.0)  # seconds after which to try again if the server has no free connection
+ATTEMPTS = 5  # how often to try a transaction that conflicts with others
 
 POSITIONS_BEHIND = "HM002"
 """The error code raised by `append` where the sequence of positions was not replicated with the events."""

@@ -14,8 +14,7 @@ from psycopg import OperationalError, errors
 from psycopg.abc import PQGen
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-POOL_SECONDS = 10
-"""Seconds that a thread waits for a connection used by another."""
+POOL_SECONDS = 10  # seconds that a thread waits for a connection used by another
 
 CONNECT_SECONDS = 3
 
@@ -124,8 +123,7 @@ class Answer:
         return self.rows or []
 
 
-Run: TypeAlias = PatientConnection | Script
-"""What statements of a transaction run on."""
+Run: TypeAlias = PatientConnection | Script  # what statements of a transaction run on
 
 
 class Pool:

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from hybrid_memory.engines.sql import RECORDS
 
-OWNED = ("events", "dropped", "indexed", "records", "vectors", "gone")
-"""Tables with rows that belong to an owner."""
+OWNED = ("events", "dropped", "indexed", "records", "vectors", "gone")  # tables with rows that belong to an owner
 
 VERSION = 5
 

@@ -32,8 +32,7 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.scope import Scope
 
 _APPEND = f"SELECT * FROM main.append({', '.join(['?'] * 5)}, ?, ?, ?, ?::bigint[], ?, ?, ?, ?::bigint[])"
-ERASED_BEYOND = "HM001"
-"""The error code raised by `append`; defined by this library."""
+ERASED_BEYOND = "HM001"  # the error code raised by `append`; defined by this library
 
 _HEAD = (
     "UPDATE main.owners o SET head = coalesce((SELECT max(e.position) FROM main.events e WHERE e.owner = o.id), 0) "
@@ -53,11 +52,8 @@ WHERE o.id = ?
 _TAIL = f"""
 SELECT {", ".join(EVENT_FIELDS)} FROM main.events WHERE owner = ? AND position >= ? ORDER BY position DESC LIMIT ?
 """
-TAILS = 64
-"""For how many owners the newest events are kept."""
-
-PENDING = 4096
-"""The most records without a vector that are sent with the state of a log."""
+TAILS = 64  # for how many owners the newest events are kept
+PENDING = 4096  # the most records without a vector that are sent with the state of a log
 
 
 class PostgresLog(SqlLog):

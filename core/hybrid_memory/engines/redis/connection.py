@@ -31,17 +31,10 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.urls import ENCODE, shown_url
 
 CALL_SECONDS = 10
-MAX_CONNECTIONS = 1_000
-"""The most connections of one process; a thread uses one at a time."""
-
-READ_BYTES = 262_144
-"""Bytes read from a socket at once: vectors arrive in hundreds of kilobytes."""
-
-LAYOUT = 4
-"""The version of the key layout; a store of another one is refused."""
-
-SCRUB_SECONDS = 600
-"""Seconds that a server may take to rewrite its files."""
+MAX_CONNECTIONS = 1_000  # the most connections of one process; a thread uses one at a time
+READ_BYTES = 262_144  # bytes read from a socket at once: vectors arrive in hundreds of kilobytes
+LAYOUT = 4  # the version of the key layout; a store of another one is refused
+SCRUB_SECONDS = 600  # seconds that a server may take to rewrite its files
 
 _PAUSE_SECONDS = 0.02
 _PORTS = {"redis": 6379, "rediss": 6379}

@@ -28,11 +28,8 @@ from hybrid_memory.index.port import Entry, IndexSize, Move, Status
 from hybrid_memory.index.record import Keys, Record, RecordKind, Vectors
 from hybrid_memory.scope import Scope
 
-PAGE = 1_000
-"""Records per answer of the server, which serves nobody else in the meantime, for a few milliseconds."""
-
-ASKED = 8
-"""Of how many records with a text its vector is asked for; the first one mostly has it."""
+PAGE = 1_000  # records per answer of the server, which serves nobody else in the meantime, for a few milliseconds
+ASKED = 8  # of how many records with a text its vector is asked for; the first one mostly has it
 
 _HELD = tuple(name for name in ROW if name not in ("terms", "vector"))
 _STORED = ("tenant", "user", "agent", "space", "session", *RECORD_FIELDS)

@@ -21,11 +21,8 @@ from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Payloads, Reading, Selection
 from hybrid_memory.scope import Scope
 
-PAGE = 5_000
-"""Events per answer of the server, which serves nobody else in the meantime, for about 10 ms."""
-
-ATTEMPTS = 1_000
-"""How often to retry an append if others for the same owner are faster."""
+PAGE = 5_000  # events per answer of the server, which serves nobody else in the meantime, for about 10 ms
+ATTEMPTS = 1_000  # how often to retry an append if others for the same owner are faster
 
 _LOCKS = 64
 

@@ -20,14 +20,9 @@ from hybrid_memory.errors import OutdatedError, StoreError, StoreUnavailableErro
 from hybrid_memory.log.port import Key
 from hybrid_memory.scope import Scope
 
-OPENING_SECONDS = 1
-"""Seconds that opening waits for other processes before it leaves scrubbing to the next scrub."""
-
-OPENINGS = 3
-"""How often to try opening a new file that others create at the same time."""
-
-SMALLEST_BYTES = 512
-"""The least size of a database; SQLite would consider a smaller file empty and overwrite it."""
+OPENING_SECONDS = 1  # seconds that opening waits for other processes before it leaves scrubbing to the next scrub
+OPENINGS = 3  # how often to try opening a new file that others create at the same time
+SMALLEST_BYTES = 512  # the least size of a database; SQLite would consider a smaller file empty and overwrite it
 
 MAPPED_BYTES = 1 << 30
 """How much of the file readers map: if many owners take turns, a search reads 40 pages that are not cached yet."""
@@ -277,8 +272,7 @@ def truncate_journal(connection: sqlite3.Connection) -> bool:
 APPLICATION_ID = 0x48414D31
 """Identifies the file ("HAM1"), so that another program's database is not taken for a memory."""
 
-VERSION = 15
-"""A store of another version is refused: whoever changes the schema raises it."""
+VERSION = 15  # a store of another version is refused: whoever changes the schema raises it
 
 SCHEMA = """
     -- Empty strings stand for absent scope parts, because UNIQUE treats NULLs as different.

@@ -21,11 +21,8 @@ from hybrid_memory.errors import (
 from hybrid_memory.log.port import Key
 
 RAW_BYTES = 32
-KDF_ROUNDS = 256_000
-"""Rounds of PBKDF2-HMAC-SHA512, as in SQLCipher 4, so that its own shell can open the file."""
-
-BUSY_SECONDS = 60
-"""Seconds that a connection waits for another one's lock."""
+KDF_ROUNDS = 256_000  # rounds of PBKDF2-HMAC-SHA512, as in SQLCipher 4, so that its own shell can open the file
+BUSY_SECONDS = 60  # seconds that a connection waits for another one's lock
 
 _PLAIN_HEADER = b"SQLite format 3\x00"
 _PAGE_BYTES = 4096

@@ -23,11 +23,8 @@ _MONTH_NAMES = [
 ]
 """Of each month, from January on, its names in all languages."""
 
-_WINDOW = 80
-"""How far to look for words that show the tense of a sentence, in characters."""
-
-_REACH = 40
-"""How far before an expression to look for "since" and for a part of it, in characters."""
+_WINDOW = 80  # how far to look for words that show the tense of a sentence, in characters
+_REACH = 40  # how far before an expression to look for "since" and for a part of it, in characters
 
 _MONTH = 28 * DAY
 _DIGIT = re.compile(r"\d")

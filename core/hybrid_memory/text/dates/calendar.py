@@ -15,15 +15,13 @@ from typing import TypeAlias
 Range: TypeAlias = tuple[datetime, datetime]
 
 DAY = timedelta(days=1)
-SPRING = 13
-"""The seasons are counted as periods after the twelve months."""
+SPRING = 13  # the seasons are counted as periods after the twelve months
 
 _STEPS = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": DAY, "week": 7 * DAY, "weekend": 7 * DAY}
 _MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 _HALVES = {"hour": (30, "minute"), "day": (12, "hour"), "week": (3, "day"), "month": (15, "day"), "year": (6, "month"),
            "decade": (5, "year")}  # fmt: skip
-_FEW = (2, 5)
-"""The range of "a few" and 几."""
+_FEW = (2, 5)  # the range of "a few" and 几
 
 
 class Which(StrEnum):
