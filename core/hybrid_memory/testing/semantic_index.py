@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,56 @@ QUERIES = [
 ONES = unit(np.ones(DIM))
 VECTOR = unit(np.arange(DIM) + 1.0)
 A, B = unit(np.eye(DIM)[0]), unit(np.eye(DIM)[1])
+
+FACT = RecordKind.FACT
+SECOND, FOURTH = START + timedelta(minutes=2), START + timedelta(minutes=4)
+CONDITIONS: dict[str, tuple[list[Record], list[tuple[Any, list[int]]]]] = {
+    # True is not 1, "1" is not 1, and a stored null is not a missing key.
+    "metadata": (
+        [
+            *(make_record(n, "cat", metadata={"value": value}) for n, value in enumerate(METADATA, start=1)),
+            *(make_record(100, "cat"), make_record(101, "cat", metadata={"value": [1]})),
+        ],
+        [({"value": value}, [n]) for n, value in enumerate(METADATA, start=1)],
+    ),
+    # A fact is hidden with its turn, whatever its own log position. Stretches include both ends.
+    "hidden": (
+        [
+            *(make_record(number, "cat", segment=1, ordinal=number - 1) for number in range(1, 6)),
+            *(make_record(5 + turn, "cat", kind=FACT, turn=turn) for turn in range(1, 6)),
+        ],
+        [
+            ((), [*range(1, 11)]),
+            (((2, 3),), [1, 4, 5, 6, 9, 10]),
+            (((6, 10),), [*range(1, 11)]),
+            (((5, 10), (1, 1), (4, 4)), [2, 3, 7, 8]),
+            (((1, 3), (2, 2**62)), []),
+        ],
+    ),
+    # The instant itself counts as fresh. A record whose kind and category both have a limit must meet both.
+    "fresh": (
+        [
+            *(make_record(number, "cat") for number in (1, 2)),
+            *(make_record(number, "cat", kind=FACT, category="task") for number in (3, 4)),
+            make_record(5, "cat", kind=FACT),
+        ],
+        [
+            ({"turn": SECOND}, [2, 3, 4, 5]),
+            ({"turn": SECOND + timedelta(microseconds=1)}, [3, 4, 5]),
+            ({"task": FOURTH}, [1, 2, 4, 5]),
+            ({"fact": FOURTH, "task": FOURTH + timedelta(days=1)}, [1, 2, 5]),
+            ({"no such": FOURTH}, [1, 2, 3, 4, 5]),
+        ],
+    ),
+    "origins": (
+        [make_record(n, "cat", origin=origin) for n, origin in enumerate(Origin, start=1)],
+        [
+            (frozenset(origins), [n for n, origin in enumerate(Origin, start=1) if origin in origins])
+            for origins in (*({origin} for origin in Origin), {Origin.USER, Origin.IMPORTED}, {*Origin} - {Origin.WEB})
+        ],
+    ),
+}
+"""By condition: records, and which of them it leaves."""
 
 
 def assert_same_columns(here: RecordColumns, there: RecordColumns, where: Where) -> None:
@@ -118,34 +169,25 @@ class SemanticIndexContract:
         assert index.status(ALICE).applied == 9  # noqa: PLR2004 - as above
         assert (index.size().records, index.get([2])[0].uses) == (1, 0)
 
-    def test_the_applied_position_has_an_anchor_and_may_move_back(self, index: SemanticIndex) -> None:
-        """As after a log was restored from a backup."""
-        assert index.status(ALICE).anchor == ""
-        assert index.upsert(ALICE, [], after=0, upto=9, anchor="0123456789abcdef")
-        assert index.status(ALICE).anchor == "0123456789abcdef"
-        assert not index.upsert(ALICE, [], after=8, upto=10, anchor="late")
-        assert index.upsert(ALICE, [], after=9, upto=4, anchor="back")
-        assert (index.status(ALICE).applied, index.status(ALICE).anchor) == (4, "back")
-        assert index.status(BOB).anchor == ""
-        assert index.upsert(ALICE, [], after=4, upto=5)
-        assert index.status(ALICE).anchor == ""
-
     def test_the_position_moves_only_from_the_anchor_that_was_seen(self, index: SemanticIndex) -> None:
-        """Together with it, or not at all, the owner's records that vanished from the log are removed."""
+        """Also back, as after a log was restored; together with it, what vanished from the owner's log is removed."""
+        assert index.status(ALICE).anchor == ""
         store(index, make_record(1, "first"), make_record(2, "second"), upto=2)
         store(index, make_record(3, "others", scope=BOB), upto=3)
         index.put_vectors(EMBEDDER, {1: b"one", 2: b"two"}, {b"one": A, b"two": B})
-        assert index.upsert(ALICE, [], after=2, seen="", upto=2, anchor="seen")
-        for seen in ("", "other"):
-            assert not index.upsert(ALICE, [], after=2, seen=seen, upto=1, gone=[2])
-        assert (index.status(ALICE).anchor, index.size().records) == ("seen", 3)
-        assert index.upsert(ALICE, [], after=2, seen="seen", upto=1, anchor="back", gone=[2, 3, 99])
-        assert (index.status(ALICE).applied, index.status(ALICE).anchor) == (1, "back")
+        assert index.upsert(ALICE, [], after=2, seen="", upto=9, anchor="0123456789abcdef")
+        for late in ({"after": 8}, {"after": 9, "seen": ""}, {"after": 9, "seen": "other"}):
+            assert not index.upsert(ALICE, [], upto=1, anchor="late", gone=[2], **late)
+        assert (index.status(ALICE).applied, index.status(ALICE).anchor) == (9, "0123456789abcdef")
+        assert index.upsert(ALICE, [], after=9, upto=4, anchor="back")
+        assert index.size().records == 3  # noqa: PLR2004 - all
+        assert index.upsert(ALICE, [], after=4, seen="back", upto=1, anchor="on", gone=[2, 3, 99])
+        assert (index.status(ALICE).applied, index.status(ALICE).anchor, index.status(BOB).anchor) == (1, "on", "")
         assert numbers_of(index.get([1, 2, 3])) == [1, 3]
         assert index.search(["second"], Where(ALICE), 5).ids.tolist() == []
         assert index.status(ALICE, sums=True).vectors == 1
-        assert index.upsert(ALICE, [entry_of(make_record(2, "anew"))], after=1, seen="back", upto=2, anchor="on")
-        assert [record.text for record in index.get([2])] == ["anew"]
+        assert index.upsert(ALICE, [entry_of(make_record(2, "anew"))], after=1, seen="on", upto=2)
+        assert (index.status(ALICE).anchor, index.get([2])[0].text) == ("", "anew")
 
     def test_a_record_takes_the_place_of_one_with_its_id(self, index: SemanticIndex) -> None:
         """Also of somebody else's."""
@@ -318,16 +360,13 @@ class SemanticIndexContract:
             lambda: index.status(ALICE, sessions=["s1"], pending=1, sums=True),
             lambda: index.upsert(ALICE, [], after=0, upto=1),
             lambda: index.put_vectors(EMBEDDER, {}, {}),
-            lambda: index.search(A, where, 1),
-            lambda: index.search(["cat"], where, 1),
-            lambda: index.search(None, where, 1),
+            *(partial(index.search, query, where, 1) for query in (A, ["cat"], None)),
             lambda: index.columns(ids(1), where, 1),
             lambda: index.get([1]),
             lambda: index.vector_rows(ALICE, ids(1)),
             lambda: index.known([b"key-1"]),
             lambda: index.terms(ALICE, ["cat"]),
-            lambda: index.delete([1]),
-            lambda: index.delete(None),
+            *(partial(index.delete, numbers) for numbers in ([1], None)),
             index.scrub,
         )
 
@@ -445,13 +484,6 @@ class SemanticIndexContract:
         assert filled.pending(ALICE, ALL) == fresh.pending(ALICE, ALL)
         assert filled.delete(gone) == 0
 
-    def test_metadata_values_are_kept_apart_by_type(self, index: SemanticIndex) -> None:
-        """True is not 1, "1" is not 1, and a stored null is not a missing key."""
-        records = [make_record(n, "cat", metadata={"value": value}) for n, value in enumerate(METADATA, start=1)]
-        self._fill_alike(index, [*records, make_record(100, "cat"), make_record(101, "cat", metadata={"value": [1]})])
-        for number, value in enumerate(METADATA, start=1):
-            assert self._matches(index, Where(ALICE, metadata={"value": value})) == [number], value
-
     def test_conditions_narrow_before_the_best_are_chosen(self, index: SemanticIndex) -> None:
         allowed = make_record(200, "a cat among many other words", category="task")
         store(index, *(make_record(number, "cat cat cat") for number in range(1, 200)), allowed)
@@ -462,47 +494,18 @@ class SemanticIndexContract:
         assert index.search(vector, where, 1).ids.tolist() == [200]
         assert index.search(["cat"], where, 1).ids.tolist() == [200]
 
-    def test_hidden_turns_take_along_what_came_from_them(self, index: SemanticIndex) -> None:
-        """A fact is hidden with its turn, whatever its own log position. Stretches include both ends."""
-        turns = [make_record(number, "cat", segment=1, ordinal=number - 1) for number in range(1, 6)]
-        facts = [make_record(5 + turn, "cat", kind=RecordKind.FACT, turn=turn) for turn in range(1, 6)]
-        self._fill_alike(index, [*turns, *facts])
-        for hidden, left in (
-            ((), [*range(1, 11)]),
-            (((2, 3),), [1, 4, 5, 6, 9, 10]),
-            (((6, 10),), [*range(1, 11)]),
-            (((5, 10), (1, 1), (4, 4)), [2, 3, 7, 8]),
-            (((1, 3), (2, 2**62)), []),
-        ):
-            where = Where(ALICE, hidden=hidden)
-            assert self._matches(index, where) == left, hidden
-            around = index.columns(ids(2, 10), where, 1).ids.tolist()
-            assert around == [number for number in (1, 2, 3, 10) if number in left], hidden
-
-    def test_freshness_is_asked_of_one_kind_or_category_only(self, index: SemanticIndex) -> None:
-        """The instant itself counts as fresh. A record whose kind and category both have a limit must meet both."""
-        fact = RecordKind.FACT
-        tasks = [make_record(number, "cat", kind=fact, category="task") for number in (3, 4)]
-        records = [make_record(1, "cat"), make_record(2, "cat"), *tasks, make_record(5, "cat", kind=fact)]
+    @pytest.mark.parametrize("field", CONDITIONS)
+    def test_a_condition_allows_these_records_only(self, index: SemanticIndex, field: str) -> None:
+        """Also as neighbours in the segment of a record, whether that one is allowed or not."""
+        records, left_by = CONDITIONS[field]
         self._fill_alike(index, records)
-        second, fourth = records[1].at, records[3].at
-        for fresh, left in (
-            ({"turn": second}, [2, 3, 4, 5]),
-            ({"turn": second + timedelta(microseconds=1)}, [3, 4, 5]),
-            ({"task": fourth}, [1, 2, 4, 5]),
-            ({"fact": fourth, "task": fourth + timedelta(days=1)}, [1, 2, 5]),
-            ({"no such": fourth}, [1, 2, 3, 4, 5]),
-        ):
-            assert self._matches(index, Where(ALICE, fresh=fresh)) == left, fresh
-
-    def test_origins_are_asked_for_in_the_search(self, index: SemanticIndex) -> None:
-        """Each origin alone and combined; a stored origin comes back with its record."""
-        records = [make_record(n, "cat", origin=origin) for n, origin in enumerate(Origin, start=1)]
-        self._fill_alike(index, records)
-        assert [record.origin for record in index.get(range(1, 8))] == list(Origin)
-        for wanted in (*({origin} for origin in Origin), {Origin.USER, Origin.IMPORTED}, set(Origin) - {Origin.WEB}):
-            left = [record.id for record in records if record.origin in wanted]
-            assert self._matches(index, Where(ALICE, origins=frozenset(wanted))) == left, wanted
+        assert index.get(numbers_of(records)) == records
+        for value, left in left_by:
+            where = Where(ALICE, **{field: value})
+            assert self._matches(index, where) == left, where
+            around = index.columns(ids(2), where, 1).ids.tolist()
+            near = [one.id for one in records if one.segment == records[1].segment and one.ordinal <= 2]  # noqa: PLR2004
+            assert around == [number for number in near if number in left], where
 
     def test_owners_are_kept_apart(self, index: SemanticIndex) -> None:
         owners = [Scope(user="x"), Scope(space="x"), Scope(tenant="x"), Scope(tenant="acme", space="x")]
