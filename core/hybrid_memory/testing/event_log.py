@@ -45,7 +45,7 @@ Erase = Callable[[Scope, Sequence[int], Payloads], list[Event]]
 
 
 class ReadableContract:
-    """Tests that a log and an archive must pass alike; the suite has the fixtures ``readable``, ``write``, ``erase``."""
+    """Tests that a log and an archive must pass alike; a suite has the fixtures ``readable``, ``write``, ``erase``."""
 
     def test_what_is_empty_has_nothing_to_tell(self, readable: Readable, write: Write) -> None:
         assert write(ALICE) == []

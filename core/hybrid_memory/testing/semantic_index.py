@@ -57,23 +57,24 @@ ONES = unit(np.ones(DIM))
 VECTOR = unit(np.arange(DIM) + 1.0)
 A, B = unit(np.eye(DIM)[0]), unit(np.eye(DIM)[1])
 
+
+def cats(*numbers: int, **fields: Any) -> list[Record]:
+    """A record of each number, in a segment of its own."""
+    return [make_record(number, "cat", **fields) for number in numbers]
+
+
 FACT = RecordKind.FACT
 SECOND, FOURTH = START + timedelta(minutes=2), START + timedelta(minutes=4)
-CONDITIONS: dict[str, tuple[list[Record], list[tuple[Any, list[int]]]]] = {
+LEFT: dict[str, tuple[list[Record], list[tuple[Any, list[int]]]]] = {
     # True is not 1, "1" is not 1, and a stored null is not a missing key.
     "metadata": (
-        [
-            *(make_record(n, "cat", metadata={"value": value}) for n, value in enumerate(METADATA, start=1)),
-            *(make_record(100, "cat"), make_record(101, "cat", metadata={"value": [1]})),
-        ],
-        [({"value": value}, [n]) for n, value in enumerate(METADATA, start=1)],
+        [make_record(n, "cat", metadata={"value": value}) for n, value in enumerate([*METADATA, [1]], 1)] + cats(100),
+        [({"value": value}, [n]) for n, value in enumerate(METADATA, 1)],
     ),
     # A fact is hidden with its turn, whatever its own log position. Stretches include both ends.
     "hidden": (
-        [
-            *(make_record(number, "cat", segment=1, ordinal=number - 1) for number in range(1, 6)),
-            *(make_record(5 + turn, "cat", kind=FACT, turn=turn) for turn in range(1, 6)),
-        ],
+        [make_record(n, "cat", segment=1, ordinal=n - 1) for n in range(1, 6)]
+        + [make_record(5 + turn, "cat", kind=FACT, turn=turn) for turn in range(1, 6)],
         [
             ((), [*range(1, 11)]),
             (((2, 3),), [1, 4, 5, 6, 9, 10]),
@@ -84,11 +85,7 @@ CONDITIONS: dict[str, tuple[list[Record], list[tuple[Any, list[int]]]]] = {
     ),
     # The instant itself counts as fresh. A record whose kind and category both have a limit must meet both.
     "fresh": (
-        [
-            *(make_record(number, "cat") for number in (1, 2)),
-            *(make_record(number, "cat", kind=FACT, category="task") for number in (3, 4)),
-            make_record(5, "cat", kind=FACT),
-        ],
+        cats(1, 2) + cats(3, 4, kind=FACT, category="task") + cats(5, kind=FACT),
         [
             ({"turn": SECOND}, [2, 3, 4, 5]),
             ({"turn": SECOND + timedelta(microseconds=1)}, [3, 4, 5]),
@@ -98,14 +95,14 @@ CONDITIONS: dict[str, tuple[list[Record], list[tuple[Any, list[int]]]]] = {
         ],
     ),
     "origins": (
-        [make_record(n, "cat", origin=origin) for n, origin in enumerate(Origin, start=1)],
+        [make_record(n, "cat", origin=origin) for n, origin in enumerate(Origin, 1)],
         [
-            (frozenset(origins), [n for n, origin in enumerate(Origin, start=1) if origin in origins])
+            (frozenset(origins), [n for n, origin in enumerate(Origin, 1) if origin in origins])
             for origins in (*({origin} for origin in Origin), {Origin.USER, Origin.IMPORTED}, {*Origin} - {Origin.WEB})
         ],
     ),
 }
-"""By condition: records, and which of them it leaves."""
+"""By condition: records, and which of them each value leaves."""
 
 
 def assert_same_columns(here: RecordColumns, there: RecordColumns, where: Where) -> None:
@@ -494,13 +491,13 @@ class SemanticIndexContract:
         assert index.search(vector, where, 1).ids.tolist() == [200]
         assert index.search(["cat"], where, 1).ids.tolist() == [200]
 
-    @pytest.mark.parametrize("field", CONDITIONS)
+    @pytest.mark.parametrize("field", LEFT)
     def test_a_condition_allows_these_records_only(self, index: SemanticIndex, field: str) -> None:
         """Also as neighbours in the segment of a record, whether that one is allowed or not."""
-        records, left_by = CONDITIONS[field]
+        records, values = LEFT[field]
         self._fill_alike(index, records)
         assert index.get(numbers_of(records)) == records
-        for value, left in left_by:
+        for value, left in values:
             where = Where(ALICE, **{field: value})
             assert self._matches(index, where) == left, where
             around = index.columns(ids(2), where, 1).ids.tolist()
