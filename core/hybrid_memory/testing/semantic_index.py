@@ -193,13 +193,14 @@ class SemanticIndexContract:
         assert index.get([1])[0].text == "old words"
         assert index.search(["older"], Where(ALICE), 5).ids.tolist() == []
         assert index.search(["old"], Where(ALICE), 5).ids.tolist() == [1]
-        index.put_vectors(EMBEDDER, {1: b"old", 2: b"other"}, {b"old": A, b"other": B})
+        index.put_vectors(EMBEDDER, {1: b"old", 2: b"other"}, {b"old": A, b"other": -A})
         store(index, make_record(1, "new text", scope=BOB))
         assert [(record.scope.owner, record.text) for record in index.get([1])] == [(BOB, "new text")]
         assert index.latest(Where(ALICE), 5).tolist() == index.search(A, Where(ALICE), 5).ids.tolist() == [2]
         assert index.search(["old"], Where(ALICE), 5).ids.tolist() == []
         store(index, make_record(2, "anew"), upto=4)
         assert index.search(A, Where(ALICE), 5).ids.tolist() == [], "its vector was of the old words"
+        assert index.search(["anew"], Where(ALICE), 5).ids.tolist() == [2], "without a vector by its words"
         assert numbers_of([record for record, _ in index.pending(ALICE, 5)]) == [2]
         assert numbers_of([record for record, _ in index.pending(BOB, 5)]) == [1]
         assert index.size().records == 2  # noqa: PLR2004 - one each
@@ -296,26 +297,21 @@ class SemanticIndexContract:
         assert numbers_of([record for record, _ in index.pending(ALICE, 5)]) == [2]
 
     def test_deleting_spares_a_vector_that_others_share(self, index: SemanticIndex) -> None:
-        """An unshared vector is removed, and does not come back for a record that was deleted in the meantime."""
-        store(index, *(make_record(number) for number in (1, 2, 3, 4)))
+        """An unshared one is removed, and does not come back for a record deleted in the meantime; the ids are free."""
+        every, where = ids(1, 2, 3, 4), Where(ALICE)
+        store(index, *(make_record(number, "old") for number in every.tolist()))
         index.put_vectors(EMBEDDER, {1: b"shared", 2: b"shared", 3: b"own"}, {b"shared": A, b"own": B})
+        assert index.search(B, where, 1).ids.tolist() == [3]
         assert index.delete([1, 3, 4]) == 3  # noqa: PLR2004 - all were there
         index.put_vectors(EMBEDDER, {4: b"late"}, {b"late": B})
-        assert index.search(A, Where(ALICE), 5).ids.tolist() == [2]
+        assert index.search(A, where, 5).ids.tolist() == index.columns(every, where, 0).ids.tolist() == [2]
         assert set(index.known([b"shared", b"own", b"late"])) == {b"shared"}
         assert index.size().vectors == 1
-
-    def test_a_deleted_id_can_be_stored_again(self, index: SemanticIndex) -> None:
-        store(index, make_record(1, "old"), make_record(5, "later"))
-        index.put_vectors(EMBEDDER, {1: b"a"}, {b"a": A})
-        assert index.search(A, Where(ALICE), 5).ids.tolist() == [1]
-        index.delete([1])
-        assert index.columns(ids(1, 5), Where(ALICE), 0).ids.tolist() == [5]
-        store(index, make_record(1, "new"), upto=6)
-        assert index.columns(ids(1, 5), Where(ALICE), 0).ids.tolist() == [1, 5]
-        index.put_vectors(EMBEDDER, {1: b"b"}, {b"b": B})
-        assert index.search(["old"], Where(ALICE), 5).ids.tolist() == []
-        assert index.search(B, Where(ALICE), 5).scores.tolist() == pytest.approx([1])
+        store(index, make_record(3, "new"), upto=6)
+        assert index.columns(every, where, 0).ids.tolist() == [2, 3]
+        index.put_vectors(EMBEDDER, {3: b"new"}, {b"new": B})
+        assert index.search(["old"], where, 5).ids.tolist() == [2]
+        assert index.search(B, where, 5).scores.tolist() == pytest.approx([1, 0])
 
     def test_an_index_is_empty_at_first_and_after_a_reset(self, index: SemanticIndex) -> None:
         self._assert_empty(index)
@@ -504,29 +500,25 @@ class SemanticIndexContract:
             near = [one.id for one in records if one.segment == records[1].segment and one.ordinal <= 2]  # noqa: PLR2004
             assert around == [number for number in near if number in left], where
 
-    def test_owners_are_kept_apart(self, index: SemanticIndex) -> None:
-        owners = [Scope(user="x"), Scope(space="x"), Scope(tenant="x"), Scope(tenant="acme", space="x")]
-        for number, owner in enumerate(owners, start=1):
-            self._fill_alike(index, [make_record(number, "cat", scope=owner)])
-        for number, owner in enumerate(owners, start=1):
-            assert self._matches(index, Where(owner)) == [number]
-            assert index.get([number])[0].scope == owner
-            assert index.status(owner).applied == number
-
-    def test_names_may_hold_any_characters(self, index: SemanticIndex) -> None:
-        for number, name in enumerate(NAMES, start=1):
-            mine = {"scope": Scope(user=name, session=name), "category": name, "metadata": {name: name}}
-            near = {"scope": Scope(user=name, session=f"{name}x"), "category": f"{name}x", "metadata": {name: "x"}}
-            self._fill_alike(index, [make_record(number, "cat", **mine), make_record(1000 + number, "cat", **near)])
-        for number, name in enumerate(NAMES, start=1):
-            narrow = Where(Scope(user=name, session=name), categories=frozenset({name}), metadata={name: name})
-            for where in (narrow, Where(Scope(user=name), fresh={f"{name}x": START + timedelta(days=1)})):
+    def test_owners_and_names_are_kept_apart(self, index: SemanticIndex) -> None:
+        """Names may hold any characters."""
+        spaces = [Scope(space="x"), Scope(tenant="x"), Scope(tenant="acme", space="x")]
+        owners = [*((owner, "x") for owner in spaces), *((Scope(user=name), name) for name in ("x", *NAMES))]
+        for number, (owner, name) in enumerate(owners, start=1):
+            for place, text, value in ((number, name, name), (1000 + number, f"{name}x", "x")):
+                scope, metadata = replace(owner, session=text), {name: value}
+                self._fill_alike(index, [make_record(place, "cat", scope=scope, category=text, metadata=metadata)])
+        for number, (owner, name) in enumerate(owners, start=1):
+            narrow = Where(replace(owner, session=name), categories=frozenset({name}), metadata={name: name})
+            for where in (narrow, Where(owner, fresh={f"{name}x": START + timedelta(days=1)})):
                 assert self._matches(index, where) == [number], name
-            tails = index.tails(Scope(user=name), [name, f"{name}x", "none"])
+            tails = index.tails(owner, [name, f"{name}x", "none"])
             assert {session: record.id for session, record in tails.items()} == {
                 name: number,
                 f"{name}x": 1000 + number,
             }
+            assert index.get([number])[0].scope == replace(owner, session=name)
+            assert index.status(owner).applied == 1000 + number
 
     def _fill_alike(self, index: SemanticIndex, records: list[Record]) -> None:
         store(index, *records)
@@ -547,14 +539,6 @@ class SemanticIndexContract:
         assert (size.records, size.vectors, size.pending) == (0, 0, 0)
         assert index.status(ALICE, sums=True).vectors == index.status(ALICE).applied == index.status(BOB).applied == 0
         assert index.embedder() is None
-
-    def test_a_record_without_vector_is_found_by_its_words_only(self, index: SemanticIndex) -> None:
-        store(index, make_record(1, "cat"), make_record(2, "cat"))
-        index.put_vectors(EMBEDDER, {1: b"a"}, {b"a": ONES})
-        assert index.search(ONES, Where(ALICE), 5).ids.tolist() == [1]
-        assert sorted(index.search(["cat"], Where(ALICE), 5).ids.tolist()) == [1, 2]
-        index.put_vectors(EMBEDDER, {2: b"b"}, {b"b": -ONES})
-        assert index.search(ONES, Where(ALICE), 5).ids.tolist() == [1, 2]
 
     def test_threads_search_while_another_writes_and_deletes(self, index: SemanticIndex) -> None:
         last = 28
