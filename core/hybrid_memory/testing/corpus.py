@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -204,8 +204,3 @@ def assert_same_ranking(matches: Matches, full: Matches, k: int, case: object = 
 def ids(*numbers: int) -> Ids:
     """Record ids in the form that the port takes."""
     return np.array(numbers, dtype=np.int64)
-
-
-def numbers_of(records: Sequence[Record]) -> list[int]:
-    """The ids of the records."""
-    return [record.id for record in records]

@@ -21,19 +21,10 @@ from hybrid_memory.scope import Scope
 NOON = datetime(2024, 5, 1, 12, 0, 0, 123456, tzinfo=UTC)
 ALICE = Scope(user="alice")
 OWNERS = [
-    ALICE,
-    Scope(user="bob"),
-    Scope(user="Alice"),
-    Scope(user="alice "),
-    Scope(tenant="alice"),
-    Scope(agent="alice"),
-    Scope(tenant="acme", user="alice"),
-    Scope(user="alice", agent="coach"),
-    Scope(tenant="acme", user="alice", agent="coach"),
-    Scope(space="alice"),
-    Scope(tenant="acme", space="alice"),
-    Scope(user="caf\u00e9"),
-    Scope(user="cafe\u0301"),
+    *(Scope(user=name) for name in ("alice", "bob", "Alice", "alice ", "caf\u00e9", "cafe\u0301")),
+    *(Scope(**{part: "alice"}) for part in ("tenant", "agent", "space")),
+    *(Scope(tenant="acme", **{part: "alice"}) for part in ("user", "space")),
+    *(Scope(tenant=tenant, user="alice", agent="coach") for tenant in (None, "acme")),
 ]
 """Owners that a careless engine would confuse."""
 

@@ -301,12 +301,13 @@ class EventLogContract(ReadableContract):
     def test_what_was_made_of_what_is_erased_by_now_is_refused(self, log: EventLog, at: list[int]) -> None:
         """And so is an erasure that was planned before the last events came."""
         log.append(BOB, [draft(30)])
+        before = log.read(ALICE)
         for seen in (0, at[-2]):
             with pytest.raises(OutdatedError):
                 log.erase(ALICE, at[:2], {at[2]: {}}, NOTE, seen=seen)
+        assert log.read(ALICE) == before
         log.append(ALICE, [draft(10, kind=EventKind.COMPACTION)], seen=at[-1])
         (last,) = log.append(ALICE, [draft(11)], seen=0)
-        assert log.count(ALICE) == len(at) + 2, "nothing was erased yet"
         note = log.erase(ALICE, at[:2], {}, NOTE, seen=last.position)
         before = log.read(ALICE)
         for kind, seen in itertools.product((EventKind.MESSAGE, EventKind.RECALLED), (0, note.position - 1)):

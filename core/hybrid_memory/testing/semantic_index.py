@@ -33,7 +33,6 @@ from hybrid_memory.testing.corpus import (
     every_where,
     ids,
     make_record,
-    numbers_of,
     random_corpus,
     store,
     unit,
@@ -180,7 +179,7 @@ class SemanticIndexContract:
         assert index.size().records == 3  # noqa: PLR2004 - all
         assert index.upsert(ALICE, [], after=4, seen="back", upto=1, anchor="on", gone=[2, 3, 99])
         assert (index.status(ALICE).applied, index.status(ALICE).anchor, index.status(BOB).anchor) == (1, "on", "")
-        assert numbers_of(index.get([1, 2, 3])) == [1, 3]
+        assert [record.id for record in index.get([1, 2, 3])] == [1, 3]
         assert index.search(["second"], Where(ALICE), 5).ids.tolist() == []
         assert index.status(ALICE, sums=True).vectors == 1
         assert index.upsert(ALICE, [entry_of(make_record(2, "anew"))], after=1, seen="on", upto=2)
@@ -201,8 +200,8 @@ class SemanticIndexContract:
         store(index, make_record(2, "anew"), upto=4)
         assert index.search(A, Where(ALICE), 5).ids.tolist() == [], "its vector was of the old words"
         assert index.search(["anew"], Where(ALICE), 5).ids.tolist() == [2], "without a vector by its words"
-        assert numbers_of([record for record, _ in index.pending(ALICE, 5)]) == [2]
-        assert numbers_of([record for record, _ in index.pending(BOB, 5)]) == [1]
+        assert [record.id for record, _ in index.pending(ALICE, 5)] == [2]
+        assert [record.id for record, _ in index.pending(BOB, 5)] == [1]
         assert index.size().records == 2  # noqa: PLR2004 - one each
 
     def test_what_a_search_found_is_fetched_as_it_is_then(self, index: SemanticIndex) -> None:
@@ -216,7 +215,7 @@ class SemanticIndexContract:
         store(index, make_record(1, "new words"), upto=3, uses={2: Use(1, START)})
         assert [(record.text, record.uses) for record in fetched()] == [("others", 1), ("new words", 0)]
         index.delete([1])
-        assert numbers_of(fetched()) == [2]
+        assert [record.id for record in fetched()] == [2]
 
     def test_of_eight_that_apply_the_same_events_one_wins(self, index: SemanticIndex) -> None:
         with ThreadPoolExecutor(max_workers=8) as pool:
@@ -266,7 +265,7 @@ class SemanticIndexContract:
         assert index.pending(ALICE, 2) == [(first, None), (second, first)]
         index.put_vectors(EMBEDDER, {1: b"a", 3: b"a"}, {b"a": A})
         assert index.pending(ALICE, 9) == [(second, first), (third, second)]
-        assert numbers_of([record for record, _ in index.pending(BOB, 9)]) == [5]
+        assert [record.id for record, _ in index.pending(BOB, 9)] == [5]
         assert index.pending(STRANGER, 9) == []
         size = index.size()
         assert (size.records, size.vectors, size.pending) == (5, 2, 3)
@@ -284,7 +283,7 @@ class SemanticIndexContract:
         assert known[b"a"].dtype == np.float32
         assert index.known([]) == {}
         assert sorted(index.search(A, Where(ALICE), 2).ids.tolist()) == [1, 3]
-        assert numbers_of([record for record, _ in index.pending(ALICE, 5)]) == [4]
+        assert [record.id for record, _ in index.pending(ALICE, 5)] == [4]
 
     def test_vectors_of_another_embedder_are_refused(self, index: SemanticIndex) -> None:
         store(index, make_record(1), make_record(2))
@@ -294,7 +293,7 @@ class SemanticIndexContract:
                 index.put_vectors(other, {2: b"x"}, {b"x": unit(np.ones(other[1]))})
         assert index.embedder() == EMBEDDER
         assert index.known([b"x"]) == {}
-        assert numbers_of([record for record, _ in index.pending(ALICE, 5)]) == [2]
+        assert [record.id for record, _ in index.pending(ALICE, 5)] == [2]
 
     def test_deleting_spares_a_vector_that_others_share(self, index: SemanticIndex) -> None:
         """An unshared one is removed, and does not come back for a record deleted in the meantime; the ids are free."""
@@ -492,7 +491,7 @@ class SemanticIndexContract:
         """Also as neighbours in the segment of a record, whether that one is allowed or not."""
         records, values = LEFT[field]
         self._fill_alike(index, records)
-        assert index.get(numbers_of(records)) == records
+        assert index.get([record.id for record in records]) == records
         for value, left in values:
             where = Where(ALICE, **{field: value})
             assert self._matches(index, where) == left, where
