@@ -13,12 +13,9 @@ HEAD_CHARS = 64  # how much of a medium's base64 text is decoded for its type
 
 _MEDIA = ("image", "audio", "video", "file", "document")
 _NAMES = {
-    "image_url": "image",
-    "input_image": "image",
-    "image_generation_call": "image",
+    **dict.fromkeys(("image_url", "input_image", "image_generation_call"), "image"),
+    **dict.fromkeys(("input_file", "media"), "file"),
     "input_audio": "audio",
-    "input_file": "file",
-    "media": "file",
 }
 _SENSES = ("image", "audio", "video")
 _DATA_URL = re.compile(r"data:(?P<kind>[\w.+-]+/[\w.+-]+)?[^,]{0,200},")

@@ -119,10 +119,7 @@ class ToolCall(CheckedModel):
     arguments: dict[str, Any] | str = Field(default_factory=dict)
     id: str | None = None
 
-    @field_validator("name", "arguments", "id")
-    @classmethod
-    def _parts_are_storable(cls, value: Any) -> Any:
-        return None if value is None else storable(value)
+    _parts_are_storable = field_validator("name", "arguments", "id")(storable)
 
     @model_validator(mode="before")
     @classmethod
@@ -215,10 +212,7 @@ class Message(CheckedModel):
         except OverflowError:
             raise ValueError(f"{value} has no time in UTC: the year must lie in 1 to 9999") from None
 
-    @field_validator("content", "metadata", "extra")
-    @classmethod
-    def _values_are_storable(cls, value: Any) -> Any:
-        return storable(value)
+    _values_are_storable = field_validator("content", "metadata", "extra")(storable)
 
     @model_validator(mode="after")
     def _something_was_said(self) -> Self:

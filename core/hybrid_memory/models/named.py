@@ -32,9 +32,6 @@ from hybrid_memory.models.port import Embedder
 from hybrid_memory.sockets import GROUPS, load, registered
 
 OURS = {"auto", "local", "none", "hashing"}  # embedders of this library by name
-QUERY, PASSAGE = "query: ", "passage: "  # what models of the E5 family need before a text; hardly any client adds it
-
-_E5 = re.compile(r"(?:^|[-_./])e5(?:[-_.]|$)", re.IGNORECASE)
 
 
 def any_embedder(choice: Any) -> Embedder:
@@ -124,7 +121,7 @@ def _reason(error: Exception) -> str:
 
 def wants_prefixes(model: str) -> bool:
     """Whether a model of this name belongs to the E5 family, except those that follow instructions."""
-    return bool(_E5.search(model)) and "instruct" not in model.lower()
+    return bool(re.search(r"(?:^|[-_./])e5(?:[-_.]|$)", model.lower())) and "instruct" not in model.lower()
 
 
 def _model_of(documents: Callable[[list[str]], Any], query: Callable[[str], Any]) -> Any:
@@ -132,10 +129,10 @@ def _model_of(documents: Callable[[list[str]], Any], query: Callable[[str], Any]
 
 
 def _prefixed(model: Any) -> Any:
-    """The model with the prefixes added to its texts."""
+    """The model with the prefixes that the E5 family needs before a text; hardly any client adds them."""
     return _model_of(
-        lambda texts: model.embed_documents([PASSAGE + text for text in texts]),
-        lambda text: model.embed_query(QUERY + text),
+        lambda texts: model.embed_documents([f"passage: {text}" for text in texts]),
+        lambda text: model.embed_query(f"query: {text}"),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -16,9 +16,6 @@ from hybrid_memory.runtime.breaker import model_limit
 from hybrid_memory.validation import shown
 
 ROW = "hybrid_memory_row"  # the metadata key of a LangChain document for its index among the texts
-
-Ranked = Iterable[tuple[int, float | None]]
-"""Rows, best first, with the scores of a framework's reranker, if it returns them."""
 
 
 class WrappedReranker:
@@ -103,8 +100,8 @@ def _numbers(given: Any) -> Array:
     return numbers
 
 
-def _placed(ranked: Ranked, count: int) -> Array:
-    """The score of each row; NaN for rows that did not come back.
+def _placed(ranked: Sequence[tuple[int, float | None]], count: int) -> Array:
+    """The score of each row, given the rows best first with a framework's scores, if any; NaN for rows not given.
 
     The order decides: if the scores contradict it, they are from an earlier step.
     """

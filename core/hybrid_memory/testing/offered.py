@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -11,9 +10,10 @@ import pytest
 from hybrid_memory.context.lines import SummaryRoom
 from hybrid_memory.context.strategies import Strategy, SummaryJob, resolve_strategy
 from hybrid_memory.facts.fact import FactExtractor
-from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.event import Event
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.scope import Scope
+from hybrid_memory.testing.drafts import archived
 from hybrid_memory.text.tokens import estimate_tokens
 
 SAID = (
@@ -25,18 +25,9 @@ SAID = (
 
 
 def turns(*texts: str) -> list[Event]:
-    """User turns, one hour apart."""
-    return [
-        Event(
-            position=number,
-            id=f"turn-{number}",
-            scope=Scope(user="alice", session="s1"),
-            kind=EventKind.MESSAGE,
-            at=datetime(2024, 5, 1, tzinfo=UTC) + timedelta(hours=number),
-            payload={"role": "user", "content": text},
-        )
-        for number, text in enumerate(texts, start=1)
-    ]
+    """User turns, one minute apart."""
+    scope = Scope(user="alice", session="s1")
+    return [archived(n, scope, payload={"role": "user", "content": text}) for n, text in enumerate(texts, start=1)]
 
 
 class ExtractorContract:
@@ -140,11 +131,12 @@ class EmbedderContract:
         np.testing.assert_array_equal(embedder.embed_query(TEXTS[1]), embedder.embed_query(TEXTS[1]))
         np.testing.assert_array_equal(embedder.embed_documents(TEXTS), embedder.embed_documents(TEXTS))
 
-    def test_rows_do_not_depend_on_the_rest_of_the_batch(self, embedder: Embedder) -> None:
+    def test_rows_do_not_depend_on_the_rest_of_the_batch_or_on_other_threads(self, embedder: Embedder) -> None:
         together = embedder.embed_documents(TEXTS)
         np.testing.assert_allclose(embedder.embed_documents(TEXTS[::-1])[::-1], together, atol=TOLERANCE)
-        alone = np.concatenate([embedder.embed_documents([text]) for text in TEXTS])
-        np.testing.assert_allclose(alone, together, atol=TOLERANCE)
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            alone = np.concatenate(list(pool.map(embedder.embed_documents, ([text] for text in 5 * TEXTS))))
+        np.testing.assert_allclose(alone, np.tile(together, (5, 1)), atol=TOLERANCE)
 
     def test_a_text_is_nearest_to_a_query_of_its_own_words(self, embedder: Embedder) -> None:
         rows = embedder.embed_documents(TEXTS)
@@ -158,8 +150,3 @@ class EmbedderContract:
             assert np.isfinite(vector).all()
             length = float(np.linalg.norm(vector))
             assert length == pytest.approx(1, abs=1e-4) or length == 0
-
-    def test_threads_get_the_same_vectors(self, embedder: Embedder) -> None:
-        with ThreadPoolExecutor(max_workers=8) as pool:
-            rows = np.concatenate(list(pool.map(embedder.embed_documents, ([text] for text in 5 * TEXTS))))
-        np.testing.assert_allclose(rows, np.tile(embedder.embed_documents(TEXTS), (5, 1)), atol=TOLERANCE)
