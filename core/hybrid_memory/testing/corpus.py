@@ -20,8 +20,7 @@ from hybrid_memory.text.tokenize import terms
 
 DIM = 16
 EMBEDDER = ("contract", DIM)
-TOLERANCE = 5e-4
-"""Vectors may be stored in half precision."""
+TOLERANCE = 5e-4  # vectors may be stored in half precision
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 ALICE, BOB, STRANGER = Scope(user="alice"), Scope(user="bob", agent="coach"), Scope(user="stranger")

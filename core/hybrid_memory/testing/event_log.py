@@ -37,8 +37,7 @@ BOB = OWNERS[1]
 NOTE = draft(1000, kind=EventKind.ERASED, payload={"positions": [1, 2]}, author="user alice")
 
 
-Write = Callable[..., list[Event]]
-"""Stores drafts, given after their owner, and returns the events."""
+Write = Callable[..., list[Event]]  # stores drafts, given after their owner, and returns the events
 
 Erase = Callable[[Scope, Sequence[int], Payloads], list[Event]]
 """Erases and rewrites events of an owner, and returns the note of it if there is one."""

@@ -40,8 +40,7 @@ from hybrid_memory.testing.corpus import (
 from hybrid_memory.testing.drafts import NAMES, assert_closed, check_during
 from hybrid_memory.text.tokenize import terms
 
-ALL = 10_000
-"""More than any corpus in these tests has."""
+ALL = 10_000  # more than any corpus in these tests has
 
 QUERIES = [
     *PHRASES,
