@@ -34,20 +34,12 @@ from hybrid_memory.store.remember import drain
 from hybrid_memory.store.services import Services
 from hybrid_memory.urls import shown_url
 
-WORKERS = 16
-"""Threads for the async face, started as they are needed: enough for slow models, few enough for one store."""
-
 BACKGROUND = 3
 """The priority of what nobody waits for."""
 
 CLOSING = timedelta(seconds=5)
 """How long `close` waits for what is being done; what hangs longer is left to a thread that nobody waits for."""
 
-BUSY = timedelta(seconds=5)
-"""How often it is looked whether an embedder has its judge of sentences by now, or what reads turns is done."""
-
-USES_EVERY = timedelta(seconds=30)
-OUTBOX_EVERY = timedelta(seconds=5)
 ARCHIVE_EVERY = timedelta(hours=1)
 
 _log = logging.getLogger(__name__)
@@ -82,7 +74,7 @@ class Runtime:
         """In a fork no thread of the process runs on, and what these held stays locked."""
         if self.closed:
             raise MemoryClosedError
-        if self.forked:
+        if os.getpid() != self._pid:
             raise MemoryClosedError("that of another process, which forked this one")
 
     @property
@@ -107,7 +99,8 @@ class Runtime:
             if self.closed:
                 raise MemoryClosedError
             if self._executor is None:
-                self._executor = ThreadPoolExecutor(max_workers=WORKERS, thread_name_prefix="hybrid-memory")
+                # Enough threads for slow models, few enough for one store; each starts when it is needed.
+                self._executor = ThreadPoolExecutor(max_workers=16, thread_name_prefix="hybrid-memory")
             return LoopRunner(self._executor)
 
     def start(self) -> None:
@@ -118,7 +111,7 @@ class Runtime:
         if self._services.archive is not None:
             self._again(ARCHIVE_EVERY, archive)
         if self._services.outbox is not None:
-            self._again(OUTBOX_EVERY, drain)
+            self._again(timedelta(seconds=5), drain)
 
     def after_write(self, scope: Scope) -> None:
         """Something was written: let it be indexed and read, by rules and the model, once the conversation pauses."""
@@ -148,7 +141,7 @@ class Runtime:
         """Something was found: count its uses in the background."""
         if not self._counting and self._services.config.orchestration.background:
             self._counting = True
-            self._again(USES_EVERY, note_all_uses)
+            self._again(timedelta(seconds=30), note_all_uses)
 
     def after_assemble(self, scope: Scope, request: PromptRequest, *, behind: bool) -> None:
         """If its caller cannot wait, what is to be compacted is left for the pause after the answer."""
@@ -186,8 +179,8 @@ class Runtime:
 
     def _learn(self, owner: Scope, model: bool = True) -> None:
         if owner in self._learning:
-            if model:
-                self._pause(("learn", owner), _loosely(self._learn, owner), "learning", BUSY)
+            if model:  # looks again whether the other one is done
+                self._pause(("learn", owner), _loosely(self._learn, owner), "learning", timedelta(seconds=5))
             return
         self._learning.add(owner)
         try:

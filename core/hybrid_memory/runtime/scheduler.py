@@ -23,11 +23,6 @@ from hybrid_memory.validation import positive_seconds, whole
 
 T = TypeVar("T")
 
-PER_KIND = 10
-
-LONGEST_WAIT = 3600.0
-"""Seconds after which the timer checks again, as locks cannot wait as long as a timedelta."""
-
 JITTER = 0.1
 """The share of the interval by which a run may be earlier or later, so that many processes do not run at once."""
 
@@ -49,7 +44,7 @@ class Scheduler:
     def __init__(
         self,
         *,
-        concurrency: int = PER_KIND,
+        concurrency: int = 10,
         workers: int | None = None,
         statistics: Statistics | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -174,9 +169,9 @@ class Scheduler:
                 return
         self._workers = [worker for worker in self._workers if worker.thread.is_alive()]
         # Whoever takes a job wakes the next, so one thread more than the jobs of a model that run is enough for those.
-        waits = self._queue.any(lambda kind, interactive: kind in MODEL_KINDS and self._allowed(kind, interactive))
+        waits = self._queue.first(lambda kind, interactive: kind in MODEL_KINDS and self._allowed(kind, interactive))
         of_models = sum(job.task.kind in MODEL_KINDS for job in self._running())
-        if len(self._workers) < self._size + of_models + waits:
+        if len(self._workers) < self._size + of_models + (waits is not None):
             worker = _Worker(f"hybrid-memory-{len(self._workers)}", self._work)
             self._workers.append(worker)  # one that an interrupt keeps from starting is not alive
             worker.thread.start()
@@ -203,10 +198,10 @@ class Scheduler:
                 worker.job = None
                 if self._closed:
                     return
-                worker.job = job = self._queue.take(self._allowed)
+                worker.job = job = self._queue.first(self._allowed)
                 if job is None:
                     self._idle[worker] = None
-                elif self._queue.any(self._allowed):
+                elif self._queue.remove(job) and self._queue.first(self._allowed):
                     self._wake()
             if job is None:
                 worker.woken.get()
@@ -319,7 +314,8 @@ class Timer:
                     return
                 now = self._clock()
                 if not self._heap or self._heap[0][0] > now:
-                    self._changed.wait(min(self._heap[0][0] - now, LONGEST_WAIT) if self._heap else None)
+                    # At most an hour, as locks cannot wait as long as a timedelta.
+                    self._changed.wait(min(self._heap[0][0] - now, 3600.0) if self._heap else None)
                     continue
                 *_, action = heapq.heappop(self._heap)
             try:

@@ -193,19 +193,17 @@ class PriorityQueue:
         heapq.heappush(self._heaps.setdefault((task.kind, task.interactive), []), entry)
         self._queued[job] = None
 
-    def take(self, allowed: Allowed) -> AnyJob | None:
-        """The next job among those that may start; removes it from the queue."""
-        heap = self._first(allowed)
-        if heap is None:
-            return None
-        job = heap[0][-1]
-        del self._queued[job]
-        heapq.heappop(heap)
-        return job
-
-    def any(self, allowed: Allowed) -> bool:
-        """Whether `take` would return a job."""
-        return self._first(allowed) is not None
+    def first(self, allowed: Allowed) -> AnyJob | None:
+        """The next job among those that may start; it stays in the queue."""
+        first: Entry | None = None
+        for kind, heap in list(self._heaps.items()):
+            while heap and heap[0][-1] not in self._queued:
+                heapq.heappop(heap)
+            if not heap:
+                del self._heaps[kind]
+            elif allowed(*kind) and (first is None or heap[0] < first):
+                first = heap[0]
+        return None if first is None else first[-1]
 
     def remove(self, job: AnyJob) -> bool:
         """Remove the job; returns whether it was queued."""
@@ -217,14 +215,3 @@ class PriorityQueue:
     def jobs(self) -> list[AnyJob]:
         """All queued jobs."""
         return list(self._queued)
-
-    def _first(self, allowed: Allowed) -> list[Entry] | None:
-        first: list[Entry] | None = None
-        for kind, heap in list(self._heaps.items()):
-            while heap and heap[0][-1] not in self._queued:
-                heapq.heappop(heap)
-            if not heap:
-                del self._heaps[kind]
-            elif allowed(*kind) and (first is None or heap[0] < first[0]):
-                first = heap
-        return first

@@ -28,7 +28,7 @@ from hybrid_memory.log.port import LogState, Receipt
 from hybrid_memory.log.views import runs
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.runtime.tracing import Span, traced
+from hybrid_memory.runtime.tracing import traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.engine import astray
 from hybrid_memory.store.projection import Newest, Projection, projections
@@ -43,19 +43,11 @@ Pending: TypeAlias = Sequence[tuple[Record, Record | None]]
 
 EMBED_BATCH = 32
 
-EVENT_BATCH = 2048
-"""Events followed at once."""
-
 LEASE_SECONDS = 30.0
 """For so long a process works for an owner alone: one that dies keeps others waiting."""
 
-LEASE_PAUSE = 0.05
-
 AT_ONCE = 2_000
 """A recall makes up to this many missing vectors itself; more are left to background work, if enabled."""
-
-MAX_LISTED = 1_000_000
-"""Records of one owner listed at once."""
 
 _log = logging.getLogger(__name__)
 
@@ -68,11 +60,6 @@ async def embedding(run: Runner, method: Callable[[T], Floats], argument: T) -> 
         raise
     except Exception as error:
         raise ModelError(f"the embedder failed: {type(error).__name__}: {error}") from error
-
-
-def embedded(span: Span, count: int) -> None:
-    """Add the number of new vectors to the span of an index."""
-    span.attributes["count"] = count
 
 
 class TextIndex(Projection):
@@ -205,7 +192,7 @@ class TextIndex(Projection):
             return False
         with services.statistics.timed("realigning"):
             size = await run.call(index.size)
-            stale = (await run.call(index.latest, Where(owner.owner), min(size.records, MAX_LISTED))).tolist()
+            stale = (await run.call(index.latest, Where(owner.owner), min(size.records, 1_000_000))).tolist()
             at, seen = status.applied, status.anchor
             # Where another process was faster, nothing goes: what is stale here may be new by now, under the same id.
             if await run.call(index.upsert, owner, [], after=at, seen=seen, upto=0, anchor="", gone=stale):
@@ -334,17 +321,19 @@ class TextIndex(Projection):
                 behind = await run.call(services.truth.count, owner, after=status.applied)
                 return status, f"read-only: {behind:,} new events are not indexed"
             return status, await self._missing(run, services) if embeds and status.pending else ""
-        pending = self._most(owner) + 1 if embeds else 0
-        _, status, moved, note = await self._followed(run, services, owner, state, pending=pending, sums=embeds)
+        most = EMBED_BATCH if self._filling[owner] else AT_ONCE
+        _, status, moved, note = await self._followed(
+            run, services, owner, state, pending=most + 1 if embeds else 0, sums=embeds
+        )
         if embeds and status.pending and not note:
-            note = await self._embedded(run, services, owner, status)
+            note = await self._embedded(run, services, owner, status, most)
         if embeds and (moved or status.pending):
             status = await run.call(services.index.status, owner, sums=True)
         return status, note
 
-    async def _embedded(self, run: Runner, services: Services, owner: Scope, status: Status) -> str:
-        """Make some of the missing vectors, as far as a recall waits for them; returns a note if some remain."""
-        work, most = services.config.orchestration, self._most(owner)
+    async def _embedded(self, run: Runner, services: Services, owner: Scope, status: Status, most: int) -> str:
+        """Make the missing vectors, unless they are more than a recall waits for; returns a note if some remain."""
+        work = services.config.orchestration
         if len(status.pending) > most and (self._filling[owner] or work.background):
             self.left |= set() if self._filling[owner] else {owner}
             return await self._missing(run, services)
@@ -359,10 +348,6 @@ class TextIndex(Projection):
         except ModelError as error:
             return _later(error)
         return ""
-
-    def _most(self, owner: Scope) -> int:
-        """How many missing vectors a recall makes itself."""
-        return EMBED_BATCH if self._filling[owner] else AT_ONCE
 
     async def _missing(self, run: Runner, services: Services) -> str:
         return _unmade((await run.call(services.index.size)).pending)
@@ -383,7 +368,7 @@ class TextIndex(Projection):
         while not await run.call(index.lease, owner, self._holder, LEASE_SECONDS):
             if progress is not None:
                 progress(0, 0)  # which raises where nobody waits any more
-            await run.call(time.sleep, LEASE_PAUSE)
+            await run.call(time.sleep, 0.05)
         self._alone[owner] = time.monotonic()
         try:
             yield
@@ -398,7 +383,7 @@ class TextIndex(Projection):
             await run.call(services.index.lease, owner, self._holder, LEASE_SECONDS)
             self._alone[owner] = time.monotonic()
 
-    @traced("index", after=embedded)
+    @traced("index", after=lambda span, count: span.attributes.update(count=count))
     async def embed(
         self,
         run: Runner,
@@ -498,9 +483,9 @@ async def vectors_of(
 
 
 async def _news(run: Runner, services: Services, owner: Scope, after: int) -> tuple[list[Event], str]:
-    """The events after the position that the index has followed, and the mark of the one there; empty if it is gone."""
+    """The next 2,048 events for the index, and the mark of the last one that it followed; empty if that is gone."""
     # The last one again, which shows whether the log still has it.
-    events = await run.call(services.truth.read, owner.owner, after=max(after - 1, 0), limit=EVENT_BATCH + 1)
+    events = await run.call(services.truth.read, owner.owner, after=max(after - 1, 0), limit=2049)
     if not after:
         return events, ""
     there = bool(events) and events[0].position == after
@@ -520,14 +505,15 @@ async def _derived(
         for event in events
         if event.kind is EventKind.CLAIM and "text" in event.payload
     }
-    read = await at_positions(run, services, owner, set(sources.values())) if sources else []
-    metadata = {turn.position: turn.message.metadata for turn in read if turn.kind is EventKind.MESSAGE}
-    events = [
-        replace(event, payload={"metadata": metadata[source], **event.payload})
-        if (source := sources.get(event.position)) in metadata
-        else event
-        for event in events
-    ]
+    if sources:
+        read = await at_positions(run, services, owner, set(sources.values()))
+        metadata = {turn.position: turn.message.metadata for turn in read if turn.kind is EventKind.MESSAGE}
+        events = [
+            replace(event, payload={"metadata": metadata[source], **event.payload})
+            if (source := sources.get(event.position)) in metadata
+            else event
+            for event in events
+        ]
     sessions = list(dict.fromkeys(event.scope.session for event in events if event.kind is EventKind.MESSAGE))
     return derive(events, await run.call(services.index.tails, owner, sessions, status) if sessions else {})
 
