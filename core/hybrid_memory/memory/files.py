@@ -26,12 +26,10 @@ from hybrid_memory.validation import checked_text, shown
 
 PROFILE = "/profile.md"
 FACTS = "/facts"
-APART = " · "
-"""Separates the subject of a fact from its statement."""
+APART = " · "  # separates the subject of a fact from its statement
 
 MAX_PATH_CHARS = 1_000
-MAX_NAME_BYTES = 255
-"""The longest name between two slashes, as in file systems to which files may be exported."""
+MAX_NAME_BYTES = 255  # the longest name between two slashes, as in file systems to which files may be exported
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\\]")
 _ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")

@@ -85,8 +85,7 @@ EXTRAS = ("postgres", "redis", "milvus", "clickhouse")
 
 EXTRACTORS = {"statements": "hybrid_memory.facts.statements:Statements"}
 
-COUNTED_TEXTS = 10_000
-"""Texts whose tokens are remembered."""
+COUNTED_TEXTS = 10_000  # texts whose tokens are remembered
 
 
 def open_memory(

@@ -34,13 +34,12 @@ from hybrid_memory.store.remember import drain
 from hybrid_memory.store.services import Services
 from hybrid_memory.urls import shown_url
 
-BACKGROUND = 3
-"""The priority of what nobody waits for."""
+BACKGROUND = 3  # the priority of what nobody waits for
 
 CLOSING = timedelta(seconds=5)
 """How long `close` waits for what is being done; what hangs longer is left to a thread that nobody waits for."""
 
-ARCHIVE_EVERY = timedelta(hours=1)
+ARCHIVE_EVERY, OUTBOX_EVERY, USES_EVERY = timedelta(hours=1), timedelta(seconds=5), timedelta(seconds=30)
 
 _log = logging.getLogger(__name__)
 
@@ -111,7 +110,7 @@ class Runtime:
         if self._services.archive is not None:
             self._again(ARCHIVE_EVERY, archive)
         if self._services.outbox is not None:
-            self._again(timedelta(seconds=5), drain)
+            self._again(OUTBOX_EVERY, drain)
 
     def after_write(self, scope: Scope) -> None:
         """Something was written: let it be indexed and read, by rules and the model, once the conversation pauses."""
@@ -141,7 +140,7 @@ class Runtime:
         """Something was found: count its uses in the background."""
         if not self._counting and self._services.config.orchestration.background:
             self._counting = True
-            self._again(timedelta(seconds=30), note_all_uses)
+            self._again(USES_EVERY, note_all_uses)
 
     def after_assemble(self, scope: Scope, request: PromptRequest, *, behind: bool) -> None:
         """If its caller cannot wait, what is to be compacted is left for the pause after the answer."""

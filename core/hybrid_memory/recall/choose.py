@@ -30,27 +30,17 @@ from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.speakers import voice
 from hybrid_memory.text.tokens import estimate_tokens
 
-SCORE_DIGITS = 6
-"""Scores that differ less are equal, as engines sum in different orders."""
-
-HEAD = 5
-"""Among this many hits newer ones come first; later hits are not raised over better ones."""
-
-DIVERSE_POOL = 50
-"""Candidates considered when results are diversified."""
+SCORE_DIGITS = 6  # scores that differ less are equal, as engines sum in different orders
+HEAD = 5  # among this many hits newer ones come first; later hits are not raised over better ones
+DIVERSE_POOL = 50  # candidates considered when results are diversified
 
 ALIKE = 0.25
 COMPARABLE = 0.75
 SHARED = 0.4
 STATEMENT_CHARS = 150
-TURNS_APART = 30
-"""See `by_day`; the last for statements of one occasion, as in an import without times."""
-
-ASKING = 0.5
-"""A turn asks if at least this share of it is questions."""
-
-SHORT = 16
-"""An answer of at most this many tokens says little without its question, even if it has a word of the query."""
+TURNS_APART = 30  # see `by_day`; the last for statements of one occasion, as in an import without times
+ASKING = 0.5  # a turn asks if at least this share of it is questions
+SHORT = 16  # an answer of at most this many tokens says little without its question, even if it has a word of the query
 
 _log = logging.getLogger(__name__)
 

@@ -29,14 +29,9 @@ from hybrid_memory.text.dates.calendar import TimeSpan
 from hybrid_memory.text.tokenize import doubtful, terms
 
 NEIGHBOURS = 2
-SPELT_WORDS = 8
-"""The most query words checked for spelling, as each may need a search in the owner's terms."""
-
-MAX_WORDS = 1024
-"""The most query words searched for; of more, those at both ends."""
-
-LOOKED_BACK = 200
-"""Among how many of the newest turns to look for the previous session."""
+SPELT_WORDS = 8  # the most query words checked for spelling, as each may need a search in the owner's terms
+MAX_WORDS = 1024  # the most query words searched for; of more, those at both ends
+LOOKED_BACK = 200  # among how many of the newest turns to look for the previous session
 
 QUESTION_CHARS = 400
 """Of a longer question only the first and the last half of this are embedded. See docs/decisions/0044."""

@@ -38,11 +38,8 @@ from hybrid_memory.text.tokenize import terms
 READ = 60
 """Number of candidates whose words are read, unless more hits are requested."""
 
-LESS = 0.25
-"""The share of the learned weights of statement, speaker and kind for a keyword search."""
-
-MARGIN = 7 * signals.DAY
-"""For how long after a time its events are still reported."""
+LESS = 0.25  # the share of the learned weights of statement, speaker and kind for a keyword search
+MARGIN = 7 * signals.DAY  # for how long after a time its events are still reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,14 +287,9 @@ def _of_words(
 
 MONTH, YEAR = timedelta(days=28), timedelta(days=366)
 
-READ_CHARS = 600
-"""How much of a turn is searched for cues: its topic is usually at the beginning."""
-
-TERM_CHARS = 4_000
-"""How much of a turn is compared with the query's terms."""
-
-MOST = 4
-"""The most cues of a kind that count."""
+READ_CHARS = 600  # how much of a turn is searched for cues: its topic is usually at the beginning
+TERM_CHARS = 4_000  # how much of a turn is compared with the query's terms
+MOST = 4  # the most cues of a kind that count
 
 
 def _pattern(english: str, chinese: str) -> re.Pattern[str]:

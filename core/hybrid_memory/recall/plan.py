@@ -246,11 +246,8 @@ _FIRST = {
 
 
 EXACT = 24
-TEMPORAL = 20
-"""The most records from the exact and the temporal path."""
-
-MAX_TIMES = 8
-"""The most stretches of time searched for one query."""
+TEMPORAL = 20  # the most records from the exact and the temporal path
+MAX_TIMES = 8  # the most stretches of time searched for one query
 
 
 def plan(
@@ -325,8 +322,7 @@ CUES: dict[Intent, str] = {
 
 _PATTERNS = {intent: re.compile(pattern, re.IGNORECASE) for intent, pattern in CUES.items()}
 
-DEFAULT = Intent.FACT
-"""The intent of a query without a cue, which is mostly just the name of something."""
+DEFAULT = Intent.FACT  # the intent of a query without a cue, which is mostly just the name of something
 
 
 def intent(query: str) -> tuple[Intent, str]:
@@ -337,8 +333,7 @@ def intent(query: str) -> tuple[Intent, str]:
     return DEFAULT, ""
 
 
-SEARCH_TERMS = 4
-"""A query with at most this many terms that is not a question is a keyword search."""
+SEARCH_TERMS = 4  # a query with at most this many terms that is not a question is a keyword search
 
 MAX_ORDERED_CHARS = 160
 """The longest query about a first or last time, or any time without a question; in longer ones they are incidental."""
@@ -435,8 +430,7 @@ _NO_ID = re.compile(
 _WORD = r"(?:Dr|Mr|Mrs|Ms|Prof|St)\.|[A-Z][\w’'-]*[\w]|[A-Z]"
 _NAME = re.compile(rf"(?<![\w’'])(?:{_WORD})(?:[ \t]+(?:(?:of|de|van|von|the|la|del|da) )?(?:{_WORD}))*")
 _SENTENCE = re.compile(r"(?:\A|[.!?。！？;；:\n]\s*)[\"'“‘(]*$")
-_OPENING_CHARS = 16
-"""How far before a name to look for the start of its sentence."""
+_OPENING_CHARS = 16  # how far before a name to look for the start of its sentence
 
 _CALENDAR = frozenset(
     """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august

@@ -35,55 +35,33 @@ from hybrid_memory.text.asking import about_before, about_now
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import shown
 
-NEWEST = 1000
-"""How many of each owner's newest turns are searched without an index."""
+NEWEST = 1000  # how many of each owner's newest turns are searched without an index
 
 LOG_WEIGHTS = replace(Weights.plain(), vector=0.0, text=0.9, recency=0.1)
 """Without an index: of what has no common word, the newest comes first."""
 
 RAISED = "its rank above higher scores, as the newest (or oldest) about the same thing, or for variety"
 
-SEVERAL = 3
-"""Number of candidates whose mean similarity counts in addition to the best."""
-
-MARGIN = 4
-"""The best score is compared with the one this many ranks below."""
-
-FEW = 12
-"""With fewer vectors than this, or none, the learned model does not apply; see `by_rule`."""
-
-LEARNED_FROM = 240
-"""The number of vectors of the stores that the model was learned from."""
-
-SMALLER = 0.3
-"""What the log-odds gain for each e-fold that a store is smaller than these."""
-
-FIT = 0.19
-"""The sum of similarity and words at which the confidence is `AT_FIT`, the default threshold of prompts."""
+SEVERAL = 3  # number of candidates whose mean similarity counts in addition to the best
+MARGIN = 4  # the best score is compared with the one this many ranks below
+FEW = 12  # with fewer vectors than this, or none, the learned model does not apply; see `by_rule`
+LEARNED_FROM = 240  # the number of vectors of the stores that the model was learned from
+SMALLER = 0.3  # what the log-odds gain for each e-fold that a store is smaller than these
+FIT = 0.19  # the sum of similarity and words at which the confidence is `AT_FIT`, the default threshold of prompts
 
 AT_FIT = 0.2
-STEEPNESS = 10.25
-"""How fast confidence changes with them: an average record without a common word has a sixth of that."""
-
-WORDS = 0.4
-"""The weight of common words relative to similarity."""
+STEEPNESS = 10.25  # how fast confidence changes with them: an average record without a common word has a sixth of that
+WORDS = 0.4  # the weight of common words relative to similarity
 
 USUAL = 0.13
 """The best similarity if nothing answers the query; also assumed, if unknown, for records with common words and their
 neighbours.
 """
 
-TYPICAL = 10.0
-"""The weight of all terms of a short question."""
-
-MANY = 30
-"""The number of records among which a term is rare or common; missing records count as not having it."""
-
-PAIR = 2
-"""Records of which each stands next to the other, whatever is asked."""
-
-EVEN = 0.5
-"""The least confidence of a record that has quoted text literally, or is from the requested time."""
+TYPICAL = 10.0  # the weight of all terms of a short question
+MANY = 30  # the number of records among which a term is rare or common; missing records count as not having it
+PAIR = 2  # records of which each stands next to the other, whatever is asked
+EVEN = 0.5  # the least confidence of a record that has quoted text literally, or is from the requested time
 
 _log = logging.getLogger(__name__)
 

@@ -33,18 +33,12 @@ BEST_OF_SEGMENT = 2
 DAY = 86_400.0
 FEW, STANDS_OUT = 4, 0.13
 """With fewer records than this, an average is only informative about a record that stands out by so much."""
-ROUNDING = 1e-6
-"""Similarities that differ less are equal, as they are 32-bit floats."""
+ROUNDING = 1e-6  # similarities that differ less are equal, as they are 32-bit floats
 
 
-BESIDE = 0.5
-"""The signal just outside a clear time: low enough for `DECISIVE` to rank everything inside first."""
-
-DECISIVE = 2.0
-"""A multiple of all other weights together."""
-
-FITS = 0.8
-"""The share of the best relevance that a candidate for the first or last needs."""
+BESIDE = 0.5  # the signal just outside a clear time: low enough for `DECISIVE` to rank everything inside first
+DECISIVE = 2.0  # a multiple of all other weights together
+FITS = 0.8  # the share of the best relevance that a candidate for the first or last needs
 
 
 def centred(query: Array, centroid: Array, count: int) -> Array:
@@ -220,8 +214,7 @@ def _ordered(at: Array, members: Array, *, oldest: bool) -> Array:
     return signal
 
 
-NAMES = tuple(Weights.__dataclass_fields__)
-"""The names of the signals."""
+NAMES = tuple(Weights.__dataclass_fields__)  # the names of the signals
 
 values = attrgetter(*NAMES)
 """The weights or signals of an object with these fields, in their order."""

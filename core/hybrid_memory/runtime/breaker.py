@@ -17,8 +17,7 @@ from hybrid_memory.runtime.tasks import INTERACTIVE, current_priority
 P = ParamSpec("P")
 T = TypeVar("T")
 
-SLOW_SECONDS = 0.5
-"""A call that fails faster keeps nobody waiting, and does not count as a failure here."""
+SLOW_SECONDS = 0.5  # a call that fails faster keeps nobody waiting, and does not count as a failure here
 
 
 class Admission(Enum):
@@ -111,11 +110,8 @@ class Breaker:
             self._rounds += 1
 
 
-MAX_HANGING = 4
-"""The most abandoned calls beyond their time limit; until one of them ends, no further call is made."""
-
-PROBE_SECONDS = 1.0
-"""How long the caller waits whose call probes whether there is an answer again."""
+MAX_HANGING = 4  # the most abandoned calls beyond their time limit; until one of them ends, no further call is made
+PROBE_SECONDS = 1.0  # how long the caller waits whose call probes whether there is an answer again
 
 
 class TimeLimit:
@@ -214,8 +210,7 @@ def described(problem: BaseException) -> str:
         return type(problem).__name__
 
 
-PATIENCE = 6
-"""How many times longer background work waits for a model."""
+PATIENCE = 6  # how many times longer background work waits for a model
 
 
 def model_limit(name: str, timeout: timedelta) -> TimeLimit:

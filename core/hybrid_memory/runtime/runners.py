@@ -89,8 +89,7 @@ def drive(flow: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError(f"{flow!r} waits for an event loop: call its async twin")
 
 
-INLINE = InlineRunner()
-"""The runner of all blocking methods."""
+INLINE = InlineRunner()  # the runner of all blocking methods
 
 
 class TwinRunner(InlineRunner):
@@ -105,8 +104,7 @@ class TwinRunner(InlineRunner):
         return await twin(*args, **kwargs)
 
 
-TWINS = TwinRunner()
-"""The runner of async methods that call other methods with two faces."""
+TWINS = TwinRunner()  # the runner of async methods that call other methods with two faces
 
 
 def two_faces(

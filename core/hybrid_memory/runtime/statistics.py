@@ -12,8 +12,7 @@ from typing import Any
 
 from hybrid_memory.runtime.caches import LruCache
 
-RECENT = 1024
-"""How many run times the quantiles cover."""
+RECENT = 1024  # how many run times the quantiles cover
 
 _COUNTS = ("done", "failed", "cancelled", "missed", "running", "queued")
 

@@ -22,17 +22,10 @@ from hybrid_memory.validation import positive_seconds, shown, whole
 T = TypeVar("T")
 
 LOWEST, HIGHEST = 1, 10
-INTERACTIVE = 8
-"""From this priority on, a caller is waiting for the answer."""
-
-PATIENT = 5
-"""The priority of work whose caller waits until all of it is done, however long it takes."""
-
-MODEL_KINDS = frozenset(("reasoning", "summarization", "learning"))
-"""Kinds of work that may wait for a language model."""
-
-ENGINE_SECONDS = 2.5
-"""How long to wait for a server while a caller is waiting; see `hurried`."""
+INTERACTIVE = 8  # from this priority on, a caller is waiting for the answer
+PATIENT = 5  # the priority of work whose caller waits until all of it is done, however long it takes
+MODEL_KINDS = frozenset(("reasoning", "summarization", "learning"))  # kinds of work that may wait for a language model
+ENGINE_SECONDS = 2.5  # how long to wait for a server while a caller is waiting; see `hurried`
 
 _log = logging.getLogger(__name__)
 
@@ -167,11 +160,8 @@ Planned: TypeAlias = list[Any]
 """A scheduled action, behind its time and its number; None in its place if it was cancelled."""
 
 
-Entry = tuple[int, float, int, AnyJob]
-"""A queued job in starting order: priority (negative), deadline, arrival."""
-
-Allowed = Callable[[str, bool], bool]
-"""Whether one more job of a kind, interactive or not, may start."""
+Entry = tuple[int, float, int, AnyJob]  # a queued job in starting order: priority (negative), deadline, arrival
+Allowed = Callable[[str, bool], bool]  # whether one more job of a kind, interactive or not, may start
 
 
 class PriorityQueue:

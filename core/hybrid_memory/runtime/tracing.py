@@ -39,8 +39,7 @@ class Span:
 Tracer: TypeAlias = Callable[[Span], AbstractContextManager[Any] | AbstractAsyncContextManager[Any]]
 """Returns a context manager that is entered when an operation begins; one that is only async gets no steps."""
 
-Given: TypeAlias = Mapping[str, Any]
-"""The arguments of an operation by name."""
+Given: TypeAlias = Mapping[str, Any]  # the arguments of an operation by name
 
 BACKGROUND = "background"
 

@@ -19,8 +19,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import LETTER
 
-SAID = (EventKind.MESSAGE, EventKind.PAYLOAD)
-"""Kinds that contain someone's words and are not derived."""
+SAID = (EventKind.MESSAGE, EventKind.PAYLOAD)  # kinds that contain someone's words and are not derived
 
 NAMES = {EventKind.MESSAGE: "turns", EventKind.PAYLOAD: "payloads"}
 
@@ -81,8 +80,7 @@ def texts_of(event: Event) -> str:
     return APART.join(parts)
 
 
-APART = " \x00 "
-"""Separates texts that must not be read as one."""
+APART = " \x00 "  # separates texts that must not be read as one
 
 
 def is_encoded(text: str) -> bool:

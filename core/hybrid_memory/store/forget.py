@@ -30,18 +30,14 @@ from hybrid_memory.store.view import present, retained
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import check_span, shown
 
-SHOWN_CHARS = 200
-"""How much of a turn a dry run shows."""
-
-ROUND = 10_000
-"""Turns destroyed in one transaction; more take several, and the call can be repeated after a crash."""
+SHOWN_CHARS = 200  # how much of a turn a dry run shows
+ROUND = 10_000  # turns destroyed in one transaction; more take several, and the call can be repeated after a crash
 
 TRIES = 8
 """How often to plan again because others wrote in the meantime; then erase anyway and examine the rest afterwards."""
 
 
-MAX_HANDLE_CHARS = 20
-"""A longer number after ``#`` is not a position."""
+MAX_HANDLE_CHARS = 20  # a longer number after ``#`` is not a position
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,12 +42,12 @@ Pending: TypeAlias = Sequence[tuple[Record, Record | None]]
 """Records without a vector yet, each with the previous turn of its segment."""
 
 EMBED_BATCH = 32
+EVENT_BATCH = 2048  # events followed at once
+LEASE_PAUSE = 0.05  # seconds
+MAX_LISTED = 1_000_000  # records of one owner listed at once
 
-LEASE_SECONDS = 30.0
-"""For so long a process works for an owner alone: one that dies keeps others waiting."""
-
-AT_ONCE = 2_000
-"""A recall makes up to this many missing vectors itself; more are left to background work, if enabled."""
+LEASE_SECONDS = 30.0  # for so long a process works for an owner alone: one that dies keeps others waiting
+AT_ONCE = 2_000  # a recall makes up to this many missing vectors itself; more are left to background work, if enabled
 
 _log = logging.getLogger(__name__)
 
@@ -192,7 +192,7 @@ class TextIndex(Projection):
             return False
         with services.statistics.timed("realigning"):
             size = await run.call(index.size)
-            stale = (await run.call(index.latest, Where(owner.owner), min(size.records, 1_000_000))).tolist()
+            stale = (await run.call(index.latest, Where(owner.owner), min(size.records, MAX_LISTED))).tolist()
             at, seen = status.applied, status.anchor
             # Where another process was faster, nothing goes: what is stale here may be new by now, under the same id.
             if await run.call(index.upsert, owner, [], after=at, seen=seen, upto=0, anchor="", gone=stale):
@@ -368,7 +368,7 @@ class TextIndex(Projection):
         while not await run.call(index.lease, owner, self._holder, LEASE_SECONDS):
             if progress is not None:
                 progress(0, 0)  # which raises where nobody waits any more
-            await run.call(time.sleep, 0.05)
+            await run.call(time.sleep, LEASE_PAUSE)
         self._alone[owner] = time.monotonic()
         try:
             yield
@@ -483,9 +483,9 @@ async def vectors_of(
 
 
 async def _news(run: Runner, services: Services, owner: Scope, after: int) -> tuple[list[Event], str]:
-    """The next 2,048 events for the index, and the mark of the last one that it followed; empty if that is gone."""
+    """The next events for the index, and the mark of the last one that it followed; empty if that is gone."""
     # The last one again, which shows whether the log still has it.
-    events = await run.call(services.truth.read, owner.owner, after=max(after - 1, 0), limit=2049)
+    events = await run.call(services.truth.read, owner.owner, after=max(after - 1, 0), limit=EVENT_BATCH + 1)
     if not after:
         return events, ""
     there = bool(events) and events[0].position == after

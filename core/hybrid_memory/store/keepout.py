@@ -29,16 +29,12 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokenize import LETTER, is_known, terms
 from hybrid_memory.validation import shown
 
-KEPT_OUT = "kept_out"
-"""The field of the log's note on what was erased."""
-
-FORGOTTEN = "tombstones"
-"""Its field with the digests of forgotten messages."""
+KEPT_OUT = "kept_out"  # the field of the log's note on what was erased
+FORGOTTEN = "tombstones"  # its field with the digests of forgotten messages
 
 MASK = "[kept out]"
 
-OWNERS = 1024
-"""For how many owners the digests are cached."""
+OWNERS = 1024  # for how many owners the digests are cached
 
 LEAST_DIGITS, LEAST_CODE, LEAST_STEM = 3, 4, 5
 """Shorter numbers and words with digits are everyday ones; of shorter stems the list of known words lacks many."""

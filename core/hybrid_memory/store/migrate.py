@@ -26,8 +26,7 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present
 from hybrid_memory.urls import shown_url
 
-PROBE = ["hello"]
-"""Embedded before anything is dropped for a new embedder, to find out whether it works."""
+PROBE = ["hello"]  # embedded before anything is dropped for a new embedder, to find out whether it works
 
 
 async def copied(run: Runner, source: Services, target: Services, progress: Progress) -> list[OwnerCopy]:

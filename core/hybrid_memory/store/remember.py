@@ -264,8 +264,7 @@ _TEXTS = {
 }
 """The fields with words, by kind; other kinds have names and what was derived from these."""
 
-_NAMES = OWN_EXTRA | {"made_of", "id", "call_id", "tool_call_id"}
-"""Fields that name events and calls."""
+_NAMES = OWN_EXTRA | {"made_of", "id", "call_id", "tool_call_id"}  # fields that name events and calls
 
 
 class RedactingLog(DelegatingLog):

@@ -29,8 +29,7 @@ from hybrid_memory.validation import check_span, shown, whole
 HIDING = frozenset({EventKind.ROLLBACK, EventKind.SUPERSEDED, EventKind.ERASED})
 """Kinds of the events that hide parts of a log."""
 
-IMPORTANT = 8.0
-"""How many times more slowly the most important memories are forgotten than the least important."""
+IMPORTANT = 8.0  # how many times more slowly the most important memories are forgotten than the least important
 
 
 @dataclass(slots=True, kw_only=True)
