@@ -119,7 +119,10 @@ class ToolCall(CheckedModel):
     arguments: dict[str, Any] | str = Field(default_factory=dict)
     id: str | None = None
 
-    _parts_are_storable = field_validator("name", "arguments", "id")(storable)
+    @field_validator("name", "arguments", "id")
+    @classmethod
+    def _parts_are_storable(cls, value: Any) -> Any:
+        return None if value is None else storable(value)
 
     @model_validator(mode="before")
     @classmethod
