@@ -101,14 +101,9 @@ class Postings:
                 self.pairs += 1
 
 
-_NO_IDS: Ids = np.empty(0, dtype=np.int64)
-_ORDERS = ("by_id", "by_place", "size")
-"""Properties of `Columns` that depend on which records there are, and on their places."""
-
-
 @dataclass(eq=False)
 class Columns:
-    """The records of an owner at one instant. They never change: `after` makes the next ones.
+    """The records of an owner at one instant, a `Snapshot`. They never change: `after` makes the next ones.
 
     Attributes:
         number, epoch: see `Changes`; the number goes on where nothing changed.
@@ -209,7 +204,8 @@ class Columns:
         vectors = zip(places, [row[_VECTOR] for row in (*new, *changed)], strict=True)
         made._with_vectors({place: vector for place, vector in vectors if vector is not None})
         if not new and not changes.gone:  # the order of the same records, which takes time to find
-            made.__dict__.update({name: self.__dict__[name] for name in _ORDERS if name in self.__dict__})
+            orders = self.__dict__.keys() & {"by_id", "by_place", "size"}
+            made.__dict__.update({name: self.__dict__[name] for name in orders})
         return made
 
     def _numbers(self, rows: Collection[Row]) -> Table:
@@ -250,7 +246,7 @@ class Columns:
         """The rows of those of these records that there are, and which these are."""
         there, rows = self.by_id
         if not len(there) or not len(ids):
-            return _NO_IDS, np.zeros(len(ids), dtype=np.bool_)
+            return np.empty(0, dtype=np.int64), np.zeros(len(ids), dtype=np.bool_)
         places = np.minimum(np.searchsorted(there, ids), len(there) - 1)
         known = there[places] == ids
         return rows[places[known]], known
@@ -283,7 +279,6 @@ class Columns:
         return visible
 
     def search(self, query: Query, where: Where, k: int) -> Matches:
-        """See `Snapshot.search`."""
         narrowed = where != Where(where.scope.owner)
         if query is None:
             rows = np.flatnonzero(self.visible(where))
@@ -337,7 +332,6 @@ class Columns:
         return Matches(ids[order], scores[order].astype(np.float32))
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
-        """See `Snapshot.columns`."""
         seeds, _ = self.rows(ids)
         steps = np.arange(-radius, radius + 1)
         rows = self._at((_place(self.table[seeds, 1], self.table[seeds, 2])[:, None] + steps).ravel())
@@ -364,7 +358,6 @@ class Columns:
         return list(map(int, self.table[rows, _ID]))
 
     def vector_rows(self, _: Scope, ids: Ids) -> tuple[Floats, Mask]:
-        """See `Snapshot.vector_rows`."""
         vectors, present = np.zeros((len(ids), self.matrix.shape[1]), dtype=np.float32), np.zeros(len(ids), np.bool_)
         rows, known = self.rows(ids)
         having = self.present[rows]
@@ -373,7 +366,6 @@ class Columns:
         return vectors, present
 
     def terms(self, _: Scope, words: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
-        """See `Snapshot.terms`."""
         terms = [*words]
         if near:
             edits = allowed_edits(near)

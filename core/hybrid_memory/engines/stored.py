@@ -51,11 +51,8 @@ def owner_json(scope: Scope) -> str:
     return json.dumps([scope.tenant, scope.user, scope.agent, scope.space])
 
 
-SCOPES = 1 << 16
-"""Scopes kept, as a service asks for the state of all its owners again and again, and each is checked when made."""
-
-
-@lru_cache(maxsize=SCOPES)
+# A service asks for the state of all its owners again and again, and each scope is checked when made.
+@lru_cache(maxsize=1 << 16)
 def owner_scope(tenant: str, user: str, agent: str, space: str, session: str = "") -> Scope:
     """The scope in the stored strings."""
     return Scope(tenant or None, user or None, agent or None, session or None, space or None)
@@ -139,25 +136,18 @@ def plain(record: Record) -> dict[str, Any]:
 def record_of(scope: Scope, values: Mapping[str, Any]) -> Record:
     """The record with the fields that `plain` returned."""
     instants = {name: None if values[name] is None else from_micros(values[name]) for name in _INSTANTS}
-    typed = {
-        "kind": RecordKind(values["kind"]),
-        "sources": tuple(values["sources"]),
-        "origin": Origin(values["origin"]),
-    }
-    return Record(**{**values, **instants, **typed, "scope": scope})
+    kind, origin = RecordKind(values["kind"]), Origin(values["origin"])
+    rest = {"scope": scope, "kind": kind, "origin": origin, "sources": tuple(values["sources"])}
+    return Record(**{**values, **instants, **rest})
 
 
 def columns_of(records: Iterable[Record]) -> RecordColumns:
     """The columns of these records."""
-    return RecordColumns.of(
-        [
-            (
-                *(record.id, record.segment, record.ordinal, len(record.text), to_micros(record.at)),
-                *(record.importance, record.uses, micros_or_none(record.last_used) or 0),
-            )
-            for record in records
-        ]
-    )
+    rows = [
+        (one.id, one.segment, one.ordinal, len(one.text), to_micros(one.at), one.importance, one.uses, one.last_used)
+        for one in records
+    ]
+    return RecordColumns.of([(*numbers, micros_or_none(last) or 0) for *numbers, last in rows])
 
 
 def vectors_at(ids: Ids, vectors: Mapping[int, Floats]) -> tuple[Floats, npt.NDArray[np.bool_]]:
