@@ -69,7 +69,6 @@ class ClickHouseArchive(Remote, Archive):
         url: ``clickhouse://[user:password@]host[:8123]/database?table=name``, ``clickhouse+tls://...`` (port 8443), or
             ``chdb:///relative/folder`` and ``chdb:////absolute/folder`` for the embedded engine, which can have only
             one folder open.
-        engine_timeout: seconds that a read may take while a caller waits; see `OrchestrationConfig.engine_timeout`.
 
     Raises:
         InvalidConfigError: the URL is invalid.

@@ -39,12 +39,8 @@ from hybrid_memory.scope import Scope
 Row: TypeAlias = tuple[Any, ...]
 Statement: TypeAlias = tuple[str, Sequence[Any]]  # a statement with its values
 
-Transaction: TypeAlias = Any
-"""A connection of SQLite or Postgres on which a transaction has begun; rows are fetched at once, or not at all."""
-
-Ask: TypeAlias = Callable[[Sequence[Statement]], list[list[Row]]] | None
-"""Returns the rows of each statement, instead of the database."""
-
+Transaction: TypeAlias = Any  # a connection with a transaction begun; rows are fetched at once, or not at all
+Ask: TypeAlias = Callable[[Sequence[Statement]], list[list[Row]]] | None  # gives the rows instead of the database
 T = TypeVar("T")
 
 EVERYBODY = 0  # instead of an owner's number: the rows of all owners
@@ -396,11 +392,7 @@ def same(draft: Draft, kind: str, payload: str | None, known: bytes | None) -> b
 
 
 class SqlIndex(RowIndex):
-    """The semantic index in tables.
-
-    Args:
-        database: the database; closed with the index.
-        cache_bytes: see `RowIndex`.
+    """The semantic index in tables; it closes the database.
 
     Attributes:
         first_epoch: the expression for the epoch of an owner without records; see `Changes`.

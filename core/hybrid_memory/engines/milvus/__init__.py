@@ -1,8 +1,4 @@
-"""Milvus as L2: a server, or Milvus Lite in this process.
-
-`MilvusIndex` stores an index in a few collections with a common prefix. Milvus has no transactions; the class says what
-a crash or a second writer may leave behind.
-"""
+"""Milvus as L2: a server, or Milvus Lite in this process."""
 
 from __future__ import annotations
 

@@ -71,7 +71,6 @@ class PostgresConnection(Remote, SqlDatabase):
         url: a libpq URL, ``postgresql://[user:password@]host[:port][,host...]/database``. Besides libpq's options, such
             as ``sslmode`` and ``target_session_attrs``, it takes ``schema`` (of the library's tables; default
             ``hybrid_memory``) and ``pool`` (the most connections).
-        engine_timeout: seconds that a read may take while a caller waits; see `OrchestrationConfig.engine_timeout`.
         power_safe: whether a commit waits for the disk. Without it, a server crash loses the last moments, but never a
             part of a transaction.
         read_only: nothing is written, so that a replica is sufficient.

@@ -54,14 +54,9 @@ class RedisConnection(Remote):
     that a lost answer does no harm and a restarted server is found without reopening the store.
 
     Args:
-        engine_timeout: seconds that a read may take while a caller waits; see `OrchestrationConfig.engine_timeout`.
         url: ``redis://[user:password@]host[:port][/database][?prefix=name]``; ``rediss://`` for TLS. All
             keys start with the prefix, by default ``hybrid-memory``; it consists of letters, digits, dots, dashes and
             underscores.
-
-    Attributes:
-        prefix: the prefix of all keys.
-        place: the server with host and port, as shown in errors.
 
     Raises:
         InvalidConfigError: the URL is malformed, or the server is a node of a cluster.

@@ -42,10 +42,6 @@ class RedisIndex(RowIndex):
     """The semantic index on a server, which needs no module.
 
     A vector is stored with its record, and found by its content hash as long as a record has it.
-
-    Args:
-        connection: the connection to the server; closed with the index.
-        cache_bytes: see `RowIndex`.
     """
 
     def __init__(self, connection: RedisConnection, *, cache_bytes: int = CACHE_BYTES) -> None:

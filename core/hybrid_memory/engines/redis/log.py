@@ -37,9 +37,6 @@ class RedisLog(EventLog):
 
     A position is reserved from a counter for all owners. The events are appended only if it is greater than the owner's
     last position; otherwise a new one is reserved. So a reader that follows an owner's log misses nothing.
-
-    Args:
-        connection: the connection to the server; closed with the log.
     """
 
     def __init__(self, connection: RedisConnection) -> None:
