@@ -46,7 +46,7 @@ T = TypeVar("T")
 EVERYBODY = 0  # instead of an owner's number: the rows of all owners
 
 OWNER = 'SELECT id FROM main.owners WHERE tenant = ? AND "user" = ? AND agent = ? AND space = ?'
-_EVENT = ", ".join(EVENT_FIELDS)
+EVENT = ", ".join(EVENT_FIELDS)
 _RECORD = f"SELECT o.tenant, o.user, o.agent, o.space, r.session, {', '.join(f'r.{name}' for name in RECORD_FIELDS)}"
 _WRITTEN = ("owner", "session", "length", "terms", *RECORD_FIELDS)
 _NUMBER = "(SELECT number FROM main.indexed WHERE owner = ?)"
@@ -263,7 +263,7 @@ class SqlLog(EventLog):
             found = f"SELECT e.* FROM ({listed}) u {self._db.each.format(table='events', name='e', condition=by_id)}"
             values = [self._db.array(list(set(wanted.ids))), *values]
         rows = self._db.query(
-            f"SELECT {_EVENT} FROM ({found}) e ORDER BY {order} {'DESC' if wanted.newest else 'ASC'}"
+            f"SELECT {EVENT} FROM ({found}) e ORDER BY {order} {'DESC' if wanted.newest else 'ASC'}"
             f"{'' if wanted.limit is None else ' LIMIT ?'}",
             [*values, *([] if wanted.limit is None else [wanted.limit])],
             owner=number,
@@ -320,7 +320,7 @@ class SqlLog(EventLog):
     def restore(self, owner: Scope, events: Sequence[Event]) -> None:
         def restored(run: Transaction, number: int, _: int) -> None:
             self._last(run, number)
-            there = f"INSERT INTO main.events(owner, {_EVENT}) VALUES (?{', ?' * len(EVENT_FIELDS)})"
+            there = f"INSERT INTO main.events(owner, {EVENT}) VALUES (?{', ?' * len(EVENT_FIELDS)})"
             run.executemany(f"{there} ON CONFLICT DO NOTHING", [(number, *event_row(event)) for event in events])
             self._moved(run, number, max(event.position for event in events))
 

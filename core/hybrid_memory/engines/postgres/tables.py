@@ -12,16 +12,8 @@ import psycopg
 from hybrid_memory.engines.columns import CACHE_BYTES, MOST_GONE, MOST_READ, ROW, Changes, Columns
 from hybrid_memory.engines.postgres.connection import PostgresConnection
 from hybrid_memory.engines.postgres.pool import Answer, Run
-from hybrid_memory.engines.sql import CHANGED, Ask, Row, SqlIndex, SqlLog, Statement, same
-from hybrid_memory.engines.stored import (
-    EVENT_FIELDS,
-    RECORD_FIELDS,
-    conflict,
-    draft_row,
-    event_in,
-    from_micros,
-    owner_key,
-)
+from hybrid_memory.engines.sql import CHANGED, EVENT, Ask, Row, SqlIndex, SqlLog, Statement, same
+from hybrid_memory.engines.stored import RECORD_FIELDS, conflict, draft_row, event_in, from_micros, owner_key
 from hybrid_memory.errors import OutdatedError
 from hybrid_memory.index.port import Entry, Move, Status
 from hybrid_memory.index.record import Keys, Vectors
@@ -49,9 +41,7 @@ LEFT JOIN LATERAL (
 ) l ON true
 WHERE o.id = ?
 """
-_TAIL = f"""
-SELECT {", ".join(EVENT_FIELDS)} FROM main.events WHERE owner = ? AND position >= ? ORDER BY position DESC LIMIT ?
-"""
+_TAIL = f"SELECT {EVENT} FROM main.events WHERE owner = ? AND position >= ? ORDER BY position DESC LIMIT ?"
 TAILS = 64  # for how many owners the newest events are kept
 PENDING = 4096  # the most records without a vector that are sent with the state of a log
 
@@ -68,7 +58,7 @@ class PostgresLog(SqlLog):
     head_of = "o.head"
     newest_of = (
         "SELECT x.*, o.tenant, o.user, o.agent, o.space FROM main.owners o, LATERAL ("
-        f"SELECT {', '.join(EVENT_FIELDS)} FROM main.events WHERE owner = o.id {{}} ORDER BY position DESC LIMIT 1) x"
+        f"SELECT {EVENT} FROM main.events WHERE owner = o.id {{}} ORDER BY position DESC LIMIT 1) x"
     )
 
     sends_tail = True
