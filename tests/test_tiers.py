@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hybrid_memory import Event, EventKind, Message, Record, Role, Scope
 from hybrid_memory.context.queue import Queue, Unit, cut, queue
 from hybrid_memory.engines.in_memory import InMemoryLog
-from hybrid_memory.index.derive import Derived, derive
+from hybrid_memory.index.derive import derive
 from hybrid_memory.log.views import VisibleLog, joined, visible
 from tests.world import NOON, assistant, calls, event, result, user
 
@@ -116,10 +116,10 @@ EVENTS = st.lists(
 def test_records_do_not_depend_on_how_the_log_is_cut(events: list[Event], cuts: list[int]) -> None:
     edges = sorted({0, len(events), *(cut for cut in cuts if cut < len(events))})
     tails: dict[str | None, Record] = {}
-    pieces: list[Derived] = []
+    pieces: list[tuple[Record, Record | None]] = []
     for start, end in itertools.pairwise(edges):
         piece = derive(events[start:end], tails)
-        tails.update({item.record.scope.session: item.record for item in piece})
+        tails.update({record.scope.session: record for record, _ in piece})
         pieces += piece
     assert pieces == derive(events, {})
 
@@ -127,8 +127,8 @@ def test_records_do_not_depend_on_how_the_log_is_cut(events: list[Event], cuts: 
 @given(EVENTS)
 def test_ordinals_count_the_turns_of_a_segment(events: list[Event]) -> None:
     found: dict[int, list[Record]] = {}
-    for item in derive(events, {}):
-        found.setdefault(item.record.segment, []).append(item.record)
+    for record, _ in derive(events, {}):
+        found.setdefault(record.segment, []).append(record)
     for segment, records in found.items():
         assert records[0].id == segment
         assert [record.ordinal for record in records] == list(range(len(records)))

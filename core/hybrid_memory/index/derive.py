@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hybrid_memory.config import CleaningLevel
@@ -39,14 +39,6 @@ BARE_CHARS = 40.0
 _UNPRINTABLE = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), " ")
 
 
-@dataclass(frozen=True, slots=True)
-class Derived:
-    """A new record, and the previous turn of its segment."""
-
-    record: Record
-    previous: Record | None
-
-
 def anchor_of(mark: str, version: str) -> str:
     """The anchor that an index stores with its position: the mark of the event there, and the version of its terms."""
     return f"{mark}~{version}" if version else mark
@@ -58,17 +50,17 @@ def anchored(anchor: str) -> tuple[str, str]:
     return mark, version
 
 
-def derive(events: Iterable[Event], tails: Mapping[str | None, Record]) -> list[Derived]:
-    """The records of these events, which continue the sessions that end in ``tails``.
+def derive(events: Iterable[Event], tails: Mapping[str | None, Record]) -> list[tuple[Record, Record | None]]:
+    """The records of these events, each with the previous turn of its segment; they continue the ``tails`` of sessions.
 
     System messages are instructions, not memories, and leave no record; neither do echoes and messages without words.
     The result does not depend on how the log is split into batches.
     """
     latest = dict(tails)
-    derived = []
+    derived: list[tuple[Record, Record | None]] = []
     for event in events:
         if event.kind in {EventKind.CLAIM, EventKind.ITEM} and "text" in event.payload:
-            derived.append(Derived(_alone(event), None))
+            derived.append((_alone(event), None))
         if event.kind is not EventKind.MESSAGE:
             continue
         message = event.message
@@ -94,7 +86,7 @@ def derive(events: Iterable[Event], tails: Mapping[str | None, Record]) -> list[
             origin=event.origin,
         )
         latest[session] = record
-        derived.append(Derived(record, previous))
+        derived.append((record, previous))
     return derived
 
 

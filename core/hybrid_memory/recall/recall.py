@@ -240,7 +240,7 @@ async def _from_log(
         view = await in_view(run, services, scope)
         allowed = narrowed(view, replace(request.where, scope=scope))
         events = await run.call(view.log.read, scope, kinds=(EventKind.MESSAGE,), limit=NEWEST, newest=True)
-        records += [item.record for item in derive(events, {}) if allowed.allows(item.record)]
+        records += [record for record, _ in derive(events, {}) if allowed.allows(record)]
     times = np.array([record.at.timestamp() for record in records])
     importance, unused = np.array([record.importance for record in records]), np.zeros(len(records), dtype=np.int64)
     rows = np.flatnonzero(kept(services, times, importance, unused))

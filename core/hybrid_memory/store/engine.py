@@ -112,7 +112,7 @@ def check_contents(log: EventLog, index: SemanticIndex, outbox: EventLog | None 
             after = events[-1].position
             stored = {record.id for record in index.get([event.position for event in events])}
             turns = [event for event in events if event.kind is EventKind.MESSAGE and event.position <= applied]
-            missing += [turn.record.id for turn in derive(turns, {}) if turn.record.id not in stored]
+            missing += [record.id for record, _ in derive(turns, {}) if record.id not in stored]
             indexed += len(stored)
         if missing:
             named = ", ".join(f"#{place}" for place in missing[:SHOWN])

@@ -20,7 +20,7 @@ from hybrid_memory.arrays import Floats
 from hybrid_memory.config import CleaningLevel
 from hybrid_memory.display import Progress, counted
 from hybrid_memory.errors import ModelError, StoreUnavailableError
-from hybrid_memory.index.derive import Derived, anchor_of, anchored, derive, index_terms, passage_and_alone
+from hybrid_memory.index.derive import anchor_of, anchored, derive, index_terms, passage_and_alone
 from hybrid_memory.index.port import Entry, SemanticIndex, Status, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.event import Event, EventKind
@@ -133,7 +133,7 @@ class TextIndex(Projection):
             upto, mark = (events[-1].position, events[-1].mark) if events else (head, state.mark)
             anchor, uses, cleaning = anchor_of(mark, self.version), uses_of(events), services.config.cleaning
             move: dict[str, Any] = {"after": after, "upto": upto, "anchor": anchor, "seen": status.anchor, "uses": uses}
-            entries, made = [Entry(item.record, index_terms(item.record, cleaning)) for item in derived], None
+            entries, made = [Entry(record, index_terms(record, cleaning)) for record, _ in derived], None
             if sums and 0 < len(derived) < EMBED_BATCH and not (status.pending or erased):
                 store = partial(index.store, owner, entries, **move)
                 made, note = await self._with_vectors(run, services, owner, derived, store)
@@ -144,7 +144,7 @@ class TextIndex(Projection):
             if made is not None:
                 status, moved = made, False
             elif stored and not erased:
-                waiting = [*status.pending, *(item.record.id for item in derived)][:pending]
+                waiting = [*status.pending, *(record.id for record, _ in derived)][:pending]
                 status = replace(status, applied=upto, anchor=anchor, pending=waiting)
             else:
                 status = await run.call(index.status, owner, pending=pending, sums=sums)
@@ -154,7 +154,7 @@ class TextIndex(Projection):
         run: Runner,
         services: Services,
         owner: Scope,
-        derived: Sequence[Derived],
+        derived: Pending,
         store: Callable[..., Status | None],
     ) -> tuple[Status | None, str]:
         """Store new records together with their vectors; returns the new state of the index.
@@ -162,9 +162,8 @@ class TextIndex(Projection):
         None if that failed, and why if the model did.
         """
         made: list[Status | None] = []
-        fresh = [(item.record, item.previous) for item in derived]
         try:
-            await self.embed(run, services, owner, fresh=fresh, put=lambda *vectors: made.append(store(*vectors)))
+            await self.embed(run, services, owner, fresh=derived, put=lambda *vectors: made.append(store(*vectors)))
         except ModelError as error:
             return None, _later(error)
         return (made[0] if made else None), ""
@@ -494,7 +493,7 @@ async def _news(run: Runner, services: Services, owner: Scope, after: int) -> tu
 
 async def _derived(
     run: Runner, services: Services, owner: Scope, events: Sequence[Event], status: Status | None = None
-) -> list[Derived]:
+) -> list[tuple[Record, Record | None]]:
     """The records for these events, which follow the turns it already has; claims have the metadata of their turn."""
     kinds = {event.kind for event in events}
     for projection in projections(services):
