@@ -42,6 +42,7 @@ class MilvusIndex(SemanticIndex):
             ``milvus:///folder.db`` for Milvus Lite in this process (relative; with four slashes absolute).
         index_type: the vector index: IVF_FLAT, HNSW, or FLAT, which is exact.
         nlist: the number of inverted lists of an IVF_FLAT index, of which an unfiltered search probes one in eight.
+        engine_timeout: seconds that a read may take while a caller waits; see `OrchestrationConfig.engine_timeout`.
 
     Raises:
         InvalidConfigError: the URL is invalid.

@@ -39,7 +39,7 @@ _USES, _LAST = _HELD.index("uses"), _HELD.index("last_used")
 
 
 class RedisIndex(RowIndex):
-    """The semantic index on a server, which needs no module.
+    """The semantic index on a server, which needs no module; it closes the connection.
 
     A vector is stored with its record, and found by its content hash as long as a record has it.
     """

@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 class RedisLog(EventLog):
-    """The event log on a server.
+    """The event log on a server; it closes the connection.
 
     Durability depends on the server: with ``appendfsync always`` acknowledged events survive a power failure, with
     ``everysec`` the last second may be lost.
