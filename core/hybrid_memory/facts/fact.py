@@ -15,9 +15,7 @@ from hybrid_memory.log.message import Message, spoken
 SETTLED = "settled"
 """The ``by`` of a claim that somebody decided with `resolve`: it wins under every rule, and no re-reading drops it."""
 
-USER = "user"
-"""The subject of what the owner says about themselves."""
-
+USER = "user"  # the subject of what the owner says about themselves
 OTHERS = "others"  # the subject of sentences about somebody else than their speaker
 
 

@@ -126,9 +126,7 @@ class Knowledge:
 
 
 MARKS = (EventKind.CLAIM, EventKind.ERASED)  # kinds of events that change facts
-
 CACHED = 256
-
 LASTING = 0.1  # the least probability that the user's sentence tells something lasting, to be listed as a fact
 IMPORTANT = 0.8  # from this importance on a sentence is listed whatever its probability: safety, instructions
 

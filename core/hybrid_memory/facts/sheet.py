@@ -40,7 +40,6 @@ Between half and as much twenty lives have their tasks and questions answered al
 """
 
 COMMON = 0.6  # the share of what all statements have in common that is taken from the question, as in recall
-
 SAFETY_RATIO = 0.2
 """The most of the tokens for memories that the user's own name and safety take in front of the conversation.
 
@@ -50,7 +49,6 @@ questions and tasks answered less.
 
 ORDERS_RATIO = 0.1  # the most of the tokens for memories that standing instructions take in front of the conversation
 OTHERS_RATIO = 0.05  # the same for other people's allergies and illnesses
-
 FEW_TOKENS = 450
 """Of fewer tokens for memories the three take more, up to twice their share: small prompts need an allergy too."""
 

@@ -14,7 +14,6 @@ from hybrid_memory.text import lazy
 from hybrid_memory.text.tokenize import cjk_share
 
 MOST_CHARS = 64  # the longest speaker name
-
 CHINESE_SHARE = 0.25
 """A text with at least this share of Chinese characters is Chinese: names and code in it are often Latin."""
 
@@ -131,7 +130,7 @@ _UNSEEN = lazy(
 )
 """Control characters, direction marks and zero-width characters, but not the joiners in emoji and some scripts."""
 
-_TURN = lazy(
+_TURN = lazy(  # a line that looks like the start of a turn in a model's chat format
     r"^(?=[ \t]*(?:[#*_]{1,6}[ \t]*)?(?:"
     r"(?:system|developer|human|user|assistant|ai|tool)(?:[ \t]+(?:prompt|message|instructions?|notice|override))?"
     r"[ \t]*[*_]{0,3}[ \t]*[:：]"
@@ -140,7 +139,6 @@ _TURN = lazy(
     r"|[ \t]*#{1,6}[ \t]*(?:system|instructions?|human|assistant|user|response|系统|指令|用户|助手)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A line that looks like the start of a turn in a model's chat format."""
 
 _RECORD = lazy(r"^(?=[ \t]*(?:- |#\d+ )?\[\d{4}-\d)", re.MULTILINE)
 """A line that looks like the start of a memory, or of a message with its time."""
