@@ -249,7 +249,6 @@ class FactExtractor(Protocol):
     @property
     def name(self) -> str:
         """The name of the extractor; its progress is stored under this name."""
-        ...
 
     def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
         """The claims of these turns, by position; ``before`` are the preceding turns, oldest first.
@@ -259,4 +258,3 @@ class FactExtractor(Protocol):
         Raises:
             ModelError: a model failed; the turns will be passed again.
         """
-        ...

@@ -151,8 +151,7 @@ _ASKING = any_case(  # a question without its mark
 _CLAUSES = re.compile(r"[,，;；]|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])")
 _TELLS = any_case(  # what a clause beside a request or an unmarked question has if it tells something
     r"\b(?:i|we|he|she|they|my|our|is|are|has|have|can['’]?t|cannot|don['’]?t|doesn['’]?t|soy|es|está|tengo|tiene|voy|"
-    r"va|ella|je|j|il|elle|on|nous|est|suis|ich|wir|er|ist|bin|hat|habe|sitzt|mein\w*)\b|(?<![帮给替醒诉教])我|"
-    r"[她他咱是]|[爸妈]"
+    r"va|ella|je|j|il|elle|on|nous|est|suis|ich|wir|er|ist|bin|hat|habe|sitzt|mein\w*)\b|(?<![帮给替醒诉教])我|[她他咱是]|[爸妈]"
 )
 
 _MINE = any_case(  # what a request has that may name a harm of its speaker
@@ -163,8 +162,7 @@ _MINE = any_case(  # what a request has that may name a harm of its speaker
 _HOW_TO_WORK = any_case(  # a request about how to work, which is lasting
     r"\b(?:always|never|from now on|in future|every time|whenever|any ?time|by default|as a rule|each time|call me|"
     r"don'?t ever|no more|stop (?:using|calling|adding)|keep (?:it|your|answers|them)|please (?:use|don'?t|answer|"
-    r"reply))\b"
-    r"|以后|今后|从现在|每次|总是|永远|一律|不要再|别再|别给|叫我|称呼我"
+    r"reply))\b|以后|今后|从现在|每次|总是|永远|一律|不要再|别再|别给|叫我|称呼我"
     r"|\b(?:siempre|nunca|jamás|a partir de ahora|de ahora en adelante|cada vez|toujours|jamais|désormais|"
     r"à partir de maintenant|dorénavant|chaque fois|immer|niemals?|ab jetzt|künftig|in zukunft|jedes mal)\b"
 )
@@ -192,9 +190,7 @@ _BARE = any_case(  # answers that say nothing by themselves
     r"(?:(?:no|nope|nah|none|nothing|yes|yep|yeah|yup|sure|u+m+|u+g*h+|h+m+|oh|well|okay|ok|k|right|really|what|huh|"
     r"wow|so|"
     r"and|but|thanks|ta|much|better|worse|fine|great|grand|not bad|perfect|done|good|lol|ha+|haha\w*|sí|si|vale|oui|"
-    r"non|"
-    r"merci|gracias|ja|nein|danke|没有?|有的?|是的?|不是?|嗯+|呃|额|哦|啊|对|好的?|好嘞|好多了|还行|不错|行|什么|哈+)"
-    r"[\s.,!?…。，！？~]*)+$"
+    r"non|merci|gracias|ja|nein|danke|没有?|有的?|是的?|不是?|嗯+|呃|额|哦|啊|对|好的?|好嘞|好多了|还行|不错|行|什么|哈+)[\s.,!?…。，！？~]*)+$"
 )
 
 _OFFER = any_case(  # a question that only offers help: what follows answers nothing
@@ -219,8 +215,7 @@ _OWN_SENTENCE = any_case(  # a first clause that says something whatever was ask
 _LETTERS = re.compile(r"[^\W\d_]{2}|[\u3040-\u30ff\u3400-\u9fff]")
 _QUOTE = re.compile(r"[\"“「『«]([^\"”」』»\n]{2,})[\"”」』»]")
 _SPEAKER = re.compile(
-    r"^\s*(?:\[[^\]]{3,25}\]\s*|"
-    r"\(?\d\d?:\d\d\)?\s*)?([^\s:：，。,.!?？！\d][^:：，。,.!?？！\n]{0,24}?)\s?(?:\(\d[^)]*\)|"
+    r"^\s*(?:\[[^\]]{3,25}\]\s*|\(?\d\d?:\d\d\)?\s*)?([^\s:：，。,.!?？！\d][^:：，。,.!?？！\n]{0,24}?)\s?(?:\(\d[^)]*\)|"
     r"\d\d?:\d\d)?\s?[:：]\s*\S"
 )
 _FIELD = re.compile(r"^\s*[-*•]?\s*[^:：\n]{1,32}[:：]\s*\S")
