@@ -11,13 +11,12 @@ RULE = "rule: "  # the prefix of standing instructions about the thing that foll
 ORDERS = ("instruction", "communication_style")  # attributes that, like rules, tell the assistant how to work
 FAVOURITES = ("favorite_", "最喜欢的")  # prefixes of attributes for a favourite of a kind; they hold one value
 
-FAVOURITE_KINDS = {
+FAVOURITE_KINDS = {  # kinds of favourites in Chinese, with their names in attributes
     "颜色": "color", "食物": "food", "菜": "dish", "水果": "fruit", "饮料": "drink", "电影": "movie", "书": "book",
     "歌": "song", "歌手": "singer", "乐队": "band", "演员": "actor", "作家": "author", "运动": "sport",
     "季节": "season", "动物": "animal", "城市": "city", "游戏": "game", "数字": "number", "花": "flower",
     "科目": "subject", "餐厅": "restaurant", "音乐": "music",
 }  # fmt: skip
-"""Kinds of favourites in Chinese, with their names in attributes."""
 
 MOSTLY = 0.5  # a value with at least this share of Chinese characters counts as Chinese
 
@@ -142,12 +141,11 @@ def is_order(name: str) -> bool:
     return name in ORDERS or name.startswith(RULE)
 
 
-_WORDED = {
+_WORDED = {  # how to word a value in a list of several attributes, if prefixing its name would not read well
     "allergy": ("allergic to {}", "对{}过敏"),
     "employer": ("works at {}", "在{}工作"),
     **dict.fromkeys(("diet", "condition", "accessibility", "marital_status"), ("{}", "{}")),
 }
-"""How to word a value in a list of several attributes, if prefixing its name would not read well."""
 
 
 def worded(name: str, value: str, *, chinese: bool) -> str:

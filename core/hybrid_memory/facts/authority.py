@@ -85,18 +85,16 @@ _SESSION = lazy(
     r"(?<!从)(?<!自)今[天晚](?:先|就|只|都|暂|内|之内)|(?:只|仅|就)(?:限)?今[天晚]|暂时|暂且|眼下|临时",
     re.IGNORECASE,
 )
-_BEYOND = lazy(
+_BEYOND = lazy(  # words that extend the scope beyond the occasion they name
     r"\b(?:not (?:just|only)|more than just|as well as) (?:for |in )?(?:this|that|now|today)\b|"
     r"不(?:只|仅|光|单)是?(?:这|今|本)",
     re.IGNORECASE,
 )
-"""Words that extend the scope beyond the occasion they name."""
 
-_ASIDE = lazy(
+_ASIDE = lazy(  # the beginning of a sentence that only states the scope of the one before
     r"(?:(?:but|and|that'?s|this is|it'?s|or at least)\b[ ,]*)*(?:for|in|just|only)\b|(?:但|不过|也)?(?:就|仅|只)",
     re.IGNORECASE,
 )
-"""The beginning of a sentence that only states the scope of the one before."""
 
 
 def scope_of(sentence: str) -> FactScope:

@@ -15,9 +15,7 @@ from hybrid_memory.log.message import Message, spoken
 SETTLED = "settled"
 """The ``by`` of a claim that somebody decided with `resolve`: it wins under every rule, and no re-reading drops it."""
 
-USER = "user"
-"""The subject of what the owner says about themselves."""
-
+USER = "user"  # the subject of what the owner says about themselves
 OTHERS = "others"  # the subject of sentences about somebody else than their speaker
 
 
@@ -251,7 +249,6 @@ class FactExtractor(Protocol):
     @property
     def name(self) -> str:
         """The name of the extractor; its progress is stored under this name."""
-        ...
 
     def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
         """The claims of these turns, by position; ``before`` are the preceding turns, oldest first.
@@ -261,4 +258,3 @@ class FactExtractor(Protocol):
         Raises:
             ModelError: a model failed; the turns will be passed again.
         """
-        ...

@@ -116,19 +116,13 @@ class Knowledge:
             known = [each for each in self._ordered() if each.claim.sentence and each.state.standing]
             return [(each.as_fact(), each.claim.vector) for each in known]
 
-    def rejections(self) -> list[Fact]:
-        """The sentences that somebody rejected or corrected."""
-        return [fact for fact in self.facts if fact.reviewed and fact.valid_to == fact.valid_from and fact.text]
-
     def _ordered(self) -> list[Standing]:
         known = [fact for group in self._groups.values() for fact in group.facts.values()]
         return sorted(known, key=lambda each: (each.event.at, each.id))
 
 
 MARKS = (EventKind.CLAIM, EventKind.ERASED)  # kinds of events that change facts
-
 CACHED = 256
-
 LASTING = 0.1  # the least probability that the user's sentence tells something lasting, to be listed as a fact
 IMPORTANT = 0.8  # from this importance on a sentence is listed whatever its probability: safety, instructions
 

@@ -22,14 +22,12 @@ from hybrid_memory.text import lazy
 
 CLAIMS = "claims"
 
-KINDS = (
+KINDS = (  # the kind of a sentence: a claim about its speaker, or why it is not
     CLAIMS, "question", "quote", "fiction", "hypothetical", "other", "sarcasm", "translate", "momentary", "chat",
     "general", "negated",
 )  # fmt: skip
-"""The kind of a sentence: a claim about its speaker, or why it is not."""
 
-LEARNED = tuple(ATTRIBUTES)
-"""The attributes that the judge distinguishes."""
+LEARNED = tuple(ATTRIBUTES)  # the attributes that the judge distinguishes
 
 MARKS = (*LEARNED, *Stance)
 

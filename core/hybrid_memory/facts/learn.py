@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -121,19 +120,15 @@ async def unlearn(run: Runner, services: Services, owner: Scope) -> None:
     return None
 
 
-async def learn_before_reading(run: Runner, services: Services, owner: Scope) -> None:
-    """Read new turns; whatever a full disk or a missing judge prevents is learned next time."""
-    with left_for_later(owner):
-        await learn(run, services, owner)
-
-
-@contextmanager
-def left_for_later(owner: Scope) -> Iterator[None]:
-    """Ignore a full disk or a failing embedder inside the block; its work is done later."""
+async def learn_before_reading(
+    run: Runner, services: Services, owner: Scope, *, state: LogState | None = None, wait: timedelta | None = None
+) -> bool:
+    """Like `learn`; whether anything may have changed. What a full disk or a missing judge prevents waits."""
     try:
-        yield
+        return await learn(run, services, owner, state=state, wait=wait) > 0
     except (StoreUnavailableError, ModelError) as error:
         _log.warning("%s; only facts learned before are shown for %s", error, owner)
+        return True
 
 
 async def _catch_up(

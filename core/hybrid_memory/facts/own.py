@@ -21,7 +21,6 @@ from hybrid_memory.text.speakers import person_named, voice, without_blocks
 
 MAX_CHARS = 4_000  # how much of a turn is read
 MAX_SENTENCES = 60  # of a turn; a longer one is a document rather than its speaker's words
-
 MAX_SENTENCE_CHARS = 600
 QUOTED_CHARS = 60  # a quotation that is longer, or that holds a sentence, is somebody's text
 PARAGRAPH_CHARS = 280  # a paragraph of this length after a short first line is a text that was handed over
@@ -31,14 +30,13 @@ QUESTION_CHARS = 120  # a longer question lends its sense to no answer, and neit
 HANDED_LINES = 4  # so many further lines after a request about a text are that text
 any_case = partial(re.compile, flags=re.IGNORECASE)  # compiles a form that counts in capitals and small letters
 
-_LABEL = any_case(
+_LABEL = any_case(  # labels in front of a statement, which name nobody
     r"^\W*(?:(?:important|importante|wichtig|note|nota|notez|ps|p\.s\.|psa|fyi|btw|by the way|remember|reminder|"
     r"heads[- ]up|corrections?|corrección|korrektur|(?:other |more )?info(?:rmation)?|about me|profile|bio|"
     r"background|context|sobre mí|à propos de moi|über mich|更正|纠正|关于我|个人信息|简介|背景|"
     r"update|news|good news|for the record|just so you know|tl;?dr|edit|重要|切记|记住|注意|提醒|备注|好消息|坏消息|"
     r"更新|说明|补充|附)(?:\s*[:：]\s*|\s+[-–—]\s+)|(?:btw|fyi|ps|psa)[\s,]+)+"
 )
-"""Labels in front of a statement, which name nobody."""
 
 _MAIL = any_case(
     r"^\W{0,3}(?:from|to|cc|bcc|sent|date|subject|reply-to|von|an|betreff|gesendet|de|para|asunto|enviado|objet|à|"
@@ -138,7 +136,7 @@ _REQUEST = any_case(
     r"ich (?:brauche|möchte|hätte gern\w*) (?:eine?n?|die|den) (?:\w+ ){0,3}"
     r"(?:liste|karte|tabelle|übersicht|mail|zusammenfassung|vorlage)|erklär\w*)\b"
 )
-_ASKING = any_case(
+_ASKING = any_case(  # a question without its mark
     r"^\W*(?:(?:and|but|so|ok|hey|btw|y|pero|oye|et|mais|bon|au fait|dis(?: voir| moi)?|und|aber|sag mal)\W+)*"
     r"(?:(?:what|where|when|who)(?:['’]s| (?:is|are|was|were|do|does|did|should))|"
     r"how (?:do|does|did|much|many|long|often|can|should)|why (?:is|are|do|does|did)|(?:can|could|should|do) i|"
@@ -149,31 +147,25 @@ _ASKING = any_case(
     r"|\b(?:combien|lequel|laquelle)\W*$|\bc['’]est quoi\b|\b(?:faut|dois|doit)\b.{1,20}\bquoi\b"
     r"|^\W*(?:怎么|为什么|为啥|有没有.*的|多少|哪[里个些]|什么时候)"
 )
-"""A question without its mark."""
 
 _CLAUSES = re.compile(r"[,，;；]|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])")
-_TELLS = any_case(
+_TELLS = any_case(  # what a clause beside a request or an unmarked question has if it tells something
     r"\b(?:i|we|he|she|they|my|our|is|are|has|have|can['’]?t|cannot|don['’]?t|doesn['’]?t|soy|es|está|tengo|tiene|voy|"
-    r"va|ella|je|j|il|elle|on|nous|est|suis|ich|wir|er|ist|bin|hat|habe|sitzt|mein\w*)\b|(?<![帮给替醒诉教])我|"
-    r"[她他咱是]|[爸妈]"
+    r"va|ella|je|j|il|elle|on|nous|est|suis|ich|wir|er|ist|bin|hat|habe|sitzt|mein\w*)\b|(?<![帮给替醒诉教])我|[她他咱是]|[爸妈]"
 )
-"""What a clause beside a request or an unmarked question has if it tells something."""
 
-_MINE = any_case(
+_MINE = any_case(  # what a request has that may name a harm of its speaker
     r"\b(?:i|my|our|mis?|soy|tengo|je|j|mon|ma|mes|notre|ich|mein\w*|unser\w*|remind me|recuérdame|"
     r"rappelle[- ]moi|erinner\w* mich)\b|(?<![帮给替诉教])我|[:：]"
 )
-"""What a request has that may name a harm of its speaker."""
 
-_HOW_TO_WORK = any_case(
+_HOW_TO_WORK = any_case(  # a request about how to work, which is lasting
     r"\b(?:always|never|from now on|in future|every time|whenever|any ?time|by default|as a rule|each time|call me|"
     r"don'?t ever|no more|stop (?:using|calling|adding)|keep (?:it|your|answers|them)|please (?:use|don'?t|answer|"
-    r"reply))\b"
-    r"|以后|今后|从现在|每次|总是|永远|一律|不要再|别再|别给|叫我|称呼我"
+    r"reply))\b|以后|今后|从现在|每次|总是|永远|一律|不要再|别再|别给|叫我|称呼我"
     r"|\b(?:siempre|nunca|jamás|a partir de ahora|de ahora en adelante|cada vez|toujours|jamais|désormais|"
     r"à partir de maintenant|dorénavant|chaque fois|immer|niemals?|ab jetzt|künftig|in zukunft|jedes mal)\b"
 )
-"""A request about how to work, which is lasting."""
 
 _QUESTION = re.compile(r"[?？]\W*$|[吗呢][。.!！]?$")
 _TOLD_FIRST = any_case(
@@ -194,43 +186,36 @@ _TOLD_FIRST = any_case(
 )
 """A question after what its speaker says about themselves: "I'm allergic to nuts, what could I cook tonight?"."""
 
-_BARE = any_case(
+_BARE = any_case(  # answers that say nothing by themselves
     r"(?:(?:no|nope|nah|none|nothing|yes|yep|yeah|yup|sure|u+m+|u+g*h+|h+m+|oh|well|okay|ok|k|right|really|what|huh|"
     r"wow|so|"
     r"and|but|thanks|ta|much|better|worse|fine|great|grand|not bad|perfect|done|good|lol|ha+|haha\w*|sí|si|vale|oui|"
-    r"non|"
-    r"merci|gracias|ja|nein|danke|没有?|有的?|是的?|不是?|嗯+|呃|额|哦|啊|对|好的?|好嘞|好多了|还行|不错|行|什么|哈+)"
-    r"[\s.,!?…。，！？~]*)+$"
+    r"non|merci|gracias|ja|nein|danke|没有?|有的?|是的?|不是?|嗯+|呃|额|哦|啊|对|好的?|好嘞|好多了|还行|不错|行|什么|哈+)[\s.,!?…。，！？~]*)+$"
 )
-"""Answers that say nothing by themselves."""
 
-_OFFER = any_case(
+_OFFER = any_case(  # a question that only offers help: what follows answers nothing
     r"\b(?:what|how) (?:can|may|could) I\b|\banything (?:else )?I can (?:do|help)\b|"
     r"\b(?:que|en quoi|comment) puis-je|\b(?:qué|en qué|cómo) (?:te |le )?puedo|"
     r"\b(?:was|wie|womit) kann ich|\b(?:cosa|come) posso|\bcomo posso|"
     r"(?:可以|能|要我?|需要我?).{0,4}帮.{0,3}(?:什么|吗|忙|您|你)"
 )
-"""A question that only offers help: what follows answers nothing."""
 
 _YES_NO = any_case(r"\W*(?:yes|no|yep|nope|yeah|sí|oui|non|ja|nein|是的?|不是|没有|有)\W*$")
-_ASKS_YOU = any_case(
+_ASKS_YOU = any_case(  # a question about the user, which a bare yes or no answers
     r"\b(?:(?:are|were|do|did|have|can) you|(?:eres|tienes|es usted|tiene|es-tu|as-tu|êtes-vous|avez-vous|bist du|"
     r"hast du|sind sie|haben sie))\b|[你您]"
 )
-"""A question about the user, which a bare yes or no answers."""
 
-_OWN_SENTENCE = any_case(
+_OWN_SENTENCE = any_case(  # a first clause that says something whatever was asked; "I am" does not
     r"^\W*(?:i|we|my|our|he|she|they|his|her|their|ich|wir|mein\w*|er|sie|je|j['’]|nous|mon|ma|mes|il|elle|"
     r"yo|mi|mis|nosotros|él|ella|soy|tengo|quiero|voy)\b(?!\W*(?:am|are|is|do|does|have|has|did|was|can|will|"
     r"bin|habe|suis|sí|no|oui|non|ja|nein)?(?:\s+not|n['’]t)?\W*$)"
 )
-"""A first clause that says something whatever was asked; "I am" does not."""
 
 _LETTERS = re.compile(r"[^\W\d_]{2}|[\u3040-\u30ff\u3400-\u9fff]")
 _QUOTE = re.compile(r"[\"“「『«]([^\"”」』»\n]{2,})[\"”」』»]")
 _SPEAKER = re.compile(
-    r"^\s*(?:\[[^\]]{3,25}\]\s*|"
-    r"\(?\d\d?:\d\d\)?\s*)?([^\s:：，。,.!?？！\d][^:：，。,.!?？！\n]{0,24}?)\s?(?:\(\d[^)]*\)|"
+    r"^\s*(?:\[[^\]]{3,25}\]\s*|\(?\d\d?:\d\d\)?\s*)?([^\s:：，。,.!?？！\d][^:：，。,.!?？！\n]{0,24}?)\s?(?:\(\d[^)]*\)|"
     r"\d\d?:\d\d)?\s?[:：]\s*\S"
 )
 _FIELD = re.compile(r"^\s*[-*•]?\s*[^:：\n]{1,32}[:：]\s*\S")

@@ -21,11 +21,10 @@ MAX_REPR_CHARS = 120
 NO_FACT_IMPORTANCE = 0.5  # the importance of a value without a fact
 LATIN_WORDS = 3  # this many single Latin words weigh as much as a Chinese value, or one of several words
 
-SAID_ONCE = {
+SAID_ONCE = {  # fields that may hold the same value, by what they are about; a prompt shows it once
     **dict.fromkeys(("likes", "preferences", "interests"), "tastes"),
     **dict.fromkeys(("communication_style", "instructions"), "instructions"),
 }
-"""Fields that may hold the same value, by what they are about; a prompt shows it once."""
 
 INSTRUCTIONS = {"en": "instructions", "zh": "要求"}
 """The heading in a prompt for the user's instructions, whichever field they are in."""
@@ -69,8 +68,7 @@ class ProfileEntry:
         return f"<ProfileEntry {shown(self.value)} ({state}, {display.counted(len(self.sources), 'turn')})>"
 
 
-Entries = Mapping[str, tuple[ProfileEntry, ...]]
-"""The entries of each field that has some."""
+Entries = Mapping[str, tuple[ProfileEntry, ...]]  # the entries of each field that has some
 
 
 _Item = tuple[float, str, str]

@@ -29,10 +29,8 @@ from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, 
 from hybrid_memory.text.tokens import estimate_tokens
 
 SPAN_TOKENS = 3000  # tokens of turns in one question
-
 TURN_CHARS = 1200
 CONTEXT_CHARS = 240  # longer turns are shown as excerpts, and turns that are only context as shorter ones
-
 CONTEXT_TURNS = 4
 MAX_READ_CHARS = 20_000
 MAX_FACTS = 24
@@ -55,12 +53,11 @@ _FACT: dict[str, Any] = {
 }
 """The value comes first: small models that begin with a turn or an attribute enumerate all of them."""
 
-SCHEMA: dict[str, Any] = {
+SCHEMA: dict[str, Any] = {  # the JSON schema of the answer
     "type": "object",
     "properties": {"facts": {"type": "array", "maxItems": MAX_FACTS, "items": _FACT}},
     "required": ["facts"],
 }
-"""The JSON schema of the answer."""
 
 Field = tuple[str, str, str]
 """A profile field: name, type in words (which begin with "list" if it holds several), and description."""
@@ -244,10 +241,9 @@ _CHINESE = SimpleNamespace(
 _SPACE = re.compile("(?<=[。！？；，]) ")
 _SPEAKERS = frozenset((Role.USER, Role.ASSISTANT))
 _NAMES = frozenset(ATTRIBUTES).union(UserProfile.model_fields, *(known.aliases for known in ATTRIBUTES.values()))
-_CUES = frozenset(
+_CUES = frozenset(  # words to include in excerpts of long turns
     term for known in ATTRIBUTES.values() for term in terms(f"{known.english} {known.chinese}") if len(term) > 1
 )
-"""Words to include in excerpts of long turns."""
 
 
 def _shown(turn: Event, max_chars: int, own: Own | None = None) -> Shown:
@@ -269,7 +265,7 @@ MAX_NAME_CHARS = 40  # the longest subject or attribute
 SUPPORTED = 0.7  # share of a value's terms that its turn must contain
 
 MARKS = " \t\r\n\"'“”‘’「」『』《》()（）.,;:!?，。；：！？、*_`"
-NOTHING = (
+NOTHING = (  # words that name no person and no value
     ENGLISH_STOP_WORDS
     | CHINESE_STOP_WORDS
     | frozenset(
@@ -278,7 +274,6 @@ NOTHING = (
         未知""".split()
     )
 )
-"""Words that name no person and no value."""
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
@@ -303,24 +298,22 @@ _SELF = frozenset("i me my myself mine we us user speaker self 我 我们 本人
 }
 _OF = any_case(r"(?:(?P<owner>.+?)(?:'s|’s|的)\s*|(?:my|our)\s+|我们?(?=.))(?P<noun>.+)")
 _LETTER = r"[^\W\u2e80-\u9fff]"
-_TASTE = any_case(
+_TASTE = any_case(  # words of which the turn must have one, so that a thing mentioned is not taken for a thing liked
     r"\b(?:dis)?lik(?:e[sd]?|ing)\b|\b(?:lov|ador|enjoy|hat|despis|detest|avoid|prefer|appreciat)\w*|\bfavou?rites?\b"
     r"|\b(?:fans?|fond|keen|into|passion\w*|obsess\w*|crazy|aversion|stand|bear|never|only|always|rather|refus\w*)\b"
     r"|\b(?:best|worst|sick of|tired of|afraid|fear|bother\w*|annoy\w*|sensitive)\b"
     r"|喜|(?<!可)爱|迷|偏|宁|倾向|讨厌|烦|恨|厌|嫌|怕|避免|受不了|不了|不想|从不|绝不|只|总|最|热衷|享受|欣赏|感兴趣|控"
 )
-"""Words of which the turn must have one, so that a thing mentioned is not taken for a thing liked."""
 
 _ALSO = {
     "partner": ("married", "dating", "engaged", "结婚", "订婚", "嫁", "娶"),
     "parent": ("mother", "mom", "mum", "father", "dad", "妈", "爸"),
     "pet": ("bird", "fish", "宠物", "狗", "猫", "鸟", "鱼", "兔", "龟", "鼠", "鹦鹉"),
 }
-_CALLED = {
+_CALLED = {  # for each attribute, words of which one must occur
     name: frozenset([name, *_ALSO.get(name, ()), *(word for word, (attribute, _) in KIN.items() if attribute == name)])
     for name in {attribute for attribute, _ in KIN.values()}
 }
-"""For each attribute, words of which one must occur."""
 
 _NAMED = r"(?:\b(?:name|called?|named|i['’]m|i am|this is|me)\b|叫|名字?|我是|[昵姓]称?)(?: is|['’]s|是|为)?\W{0,3}"
 
@@ -429,7 +422,7 @@ def _numbers(text: str) -> frozenset[int]:
 CONFIDENCE = 0.6
 MISCOUNTED = 2  # by how many turns a model's turn number may be off
 
-_SPOKEN = {
+_SPOKEN = {  # names that models use for the attributes
     spoken: known.name
     for known in reversed(ATTRIBUTES.values())
     for spoken in (*known.aliases, known.english, known.english.replace(" ", "_"), known.chinese)
@@ -442,7 +435,6 @@ _SPOKEN = {
     "居住地": "home", "过敏原": "allergy", "任务": "todo", "提醒": "todo", "预约": "appointment",
     **{word: known for word, (known, _) in KIN.items()}, **{name: name for name in ATTRIBUTES},
 }  # fmt: skip
-"""Names that models use for the attributes."""
 
 
 def read(answer: Any, asked: Question, by: str) -> list[Claim]:

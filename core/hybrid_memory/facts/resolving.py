@@ -17,7 +17,6 @@ from hybrid_memory.facts.values import NOT_SAID, normalised, overlap, value_key,
 from hybrid_memory.log.event import Event
 
 SAME_TASK = 0.6  # the share of the shorter wording's words that two wordings of one task have in common
-
 MAX_CONFIDENCE = 0.99
 
 GROWS = frozenset(("name", "home", "hometown", "address", "employer", "school"))
@@ -125,14 +124,13 @@ def worded(shelf: Shelf, claim: Claim, key: str) -> Standing | None:
 AT_ONCE = timedelta(minutes=1)
 """Claims of two authors no further apart than this are simultaneous: neither has seen the other."""
 
-_OPPOSITE: dict[str, tuple[str, ...]] = {
+_OPPOSITE: dict[str, tuple[str, ...]] = {  # attributes of which only one can apply to a thing
     "likes": ("dislikes", "avoids"),
     "prefers": ("dislikes", "avoids"),
     "interest": ("dislikes",),
     "dislikes": ("likes", "prefers", "interest"),
     "avoids": ("likes", "prefers"),
 }
-"""Attributes of which only one can apply to a thing."""
 
 _TASTES = frozenset((*kin("likes"), *kin("dislikes")))
 

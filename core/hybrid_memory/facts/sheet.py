@@ -19,7 +19,7 @@ from hybrid_memory.facts.attributes import AT_STAKE, is_order
 from hybrid_memory.facts.authority import applying
 from hybrid_memory.facts.fact import OTHERS, USER, Fact
 from hybrid_memory.facts.facts import FactsProjection, Knowledge, is_lasting, knowledge
-from hybrid_memory.facts.learn import learn, learn_before_reading, left_for_later
+from hybrid_memory.facts.learn import learn_before_reading
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profiling import own_facts, profile_of
 from hybrid_memory.facts.statements import unpacked
@@ -40,7 +40,6 @@ Between half and as much twenty lives have their tasks and questions answered al
 """
 
 COMMON = 0.6  # the share of what all statements have in common that is taken from the question, as in recall
-
 SAFETY_RATIO = 0.2
 """The most of the tokens for memories that the user's own name and safety take in front of the conversation.
 
@@ -50,7 +49,6 @@ questions and tasks answered less.
 
 ORDERS_RATIO = 0.1  # the most of the tokens for memories that standing instructions take in front of the conversation
 OTHERS_RATIO = 0.05  # the same for other people's allergies and illnesses
-
 FEW_TOKENS = 450
 """Of fewer tokens for memories the three take more, up to twice their share: small prompts need an allergy too."""
 
@@ -146,11 +144,8 @@ async def sheet(run: Runner, services: Services, scope: Scope, state: LogState |
     """
     view = await in_view(run, services, scope)
     if view.horizon is None:
-        learned = 1  # perhaps, if something fails
-        with left_for_later(scope):
-            wait = services.config.orchestration.model_timeout if services.config.learning.background else None
-            learned = await learn(run, services, scope, state=state, wait=wait)
-        state = None if learned else state
+        wait = services.config.orchestration.model_timeout if services.config.learning.background else None
+        state = None if await learn_before_reading(run, services, scope, state=state, wait=wait) else state
     known = await knowledge(run, view, state)
     key = known.last, scope.session if scope.session in known.passing else None
     made: Sheet | None = known.sheets.get(key)
@@ -164,7 +159,8 @@ def _sheet_of(known: Knowledge, session: str | None) -> Sheet:
     statements = known.statements()
     applies = {fact.id for fact in applying((fact for fact, _ in statements), session)}
     rows = [(fact, vector) for fact, vector in statements if fact.id in applies]
-    withdrawn = [*known.rejections(), *(fact for fact, _ in statements if fact.id not in applies)]
+    rejected = (fact for fact in known.facts if fact.reviewed and fact.valid_to == fact.valid_from and fact.text)
+    withdrawn = [*rejected, *(fact for fact, _ in statements if fact.id not in applies)]
     vectors = [unpacked(text) if text else None for _, text in rows]
     dim = max((len(vector) for vector in vectors if vector is not None), default=0)
     table = np.zeros((len(rows), dim), dtype=np.float32)

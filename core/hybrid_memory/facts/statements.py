@@ -138,7 +138,7 @@ SCALE = 127  # vectors are kept as bytes: 127 times each number of a unit vector
 _NO_STATEMENTS = list(map(KINDS.index, ("question", "quote", "fiction", "hypothetical", "sarcasm", "translate")))
 _CLAIMS, _OTHER = KINDS.index(CLAIMS), KINDS.index("other")
 
-_WORDS = {
+_WORDS = {  # words for harms, where an embedder has no judge
     name: any_case(words)
     for name, words in {
         "allergy": r"\b(?:\w*allerg\w*|al[eé]rg\w*|anaphyla\w*|epi-?pens?|\w*intol[eé]ran\w*|unverträg\w*|co?eliac|"
@@ -155,13 +155,11 @@ _WORDS = {
         r"fauteuil roulant|rollstuhl|gehörlos|schwerhörig)\b|轮椅|助听器|失明|色盲|听障|视障",
     }.items()
 }
-"""Words for harms, where an embedder has no judge."""
 
-_TELLS = any_case(
+_TELLS = any_case(  # what tells of somebody and addresses nobody is no instruction by its meaning alone
     r"^\W*(?:(?:and|but|so|then|now that|by the way|before)\W+)*(?:i|we|he|she|it|they)\b"
     r"(?!.*\b(?:you|your|u|answers?|repl(?:y|ies)|responses?)\b)|^我(?!.*[你您别])"
 )
-"""What tells of somebody and addresses nobody is no instruction by its meaning alone."""
 
 _LIVES = any_case(
     r"\b(?:live|lives|living|moved?|moving|flat|apartment|house|home|address|viv\w+|mud\w+|piso|casa|habit\w+|"

@@ -72,22 +72,20 @@ _PEOPLE_ZH = (
     rf"(?:{'|'.join(word for word in KIN if not word.isascii() and ' ' not in word)}|"
     "爷|(?<![牛羊酸喝])奶(?![粉油茶酪])|爹|娘|娃|姨|舅|姑|婶|伯|岳|侄|老公|那口子|导师|老师|学生|客人|客户|实习生|房东|同桌|姑娘|大爷|大妈)"
 )
-_ABOUT_OTHERS = any_case(
+_ABOUT_OTHERS = any_case(  # beginnings of sentences whose subject is somebody else
     r"^\W*(?:and |but |so |also |btw |oh )*(?:my (?:\w+ ){0,2}?|our (?:\w+ ){0,2}?|mi |mis |mon |ma |mein\w* |"
     r"(?:il |la )?mi[oa] |(?:o |a )?meu |(?:a )?minha )?"
     rf"(?:{_PEOPLE}|"
     r"(?:he|she|they|he'?s|she'?s)(?!.*\b(?:me|my|i)\b)|elle|il(?!.*\bmi\b)|él|ella|er|sie)\b"
     rf"|^(?:我|俺|咱)(?:家|的)?{_PEOPLE_ZH}|^[他她]"
 )
-"""Beginnings of sentences whose subject is somebody else."""
 
-_TOO = any_case(
+_TOO = any_case(  # says that the same is true of the speaker
     r"\b(?:(?:so|neither|nor) (?:am|do|can|have|must|was) i|me (?:too|neither)|same (?:here|for me)|"
     r"moi (?:aussi|non plus)|(?:ich|mir) auch|yo (?:también|tampoco)|anch'io|eu também)\b|"
     r"^\W*(?:(?:my|our|mi|mon|ma|mein\w*) (?:\w+ )?)?[\w-]+ (?:and|&|y|et|und) (?:i|myself|yo|moi|ich)\b|"
     r"我也|我[和跟与][^，。]{1,8}都|[和跟与]我[都也]"
 )
-"""Says that the same is true of the speaker."""
 
 _BORDER = any_case(
     r"[,，]?\s*\b(?:who|que|qui)\b|[,;:，；：—–]|(?<=[说道讲])|(?<=[\u3400-\u9fff\d])\s+(?=[\u3400-\u9fff])|"

@@ -46,23 +46,21 @@ _FORMER = (
 )
 _FORMERLY = _cues(_FORMER)  # about how things were before they changed
 
-_BEFORE = _cues(
+_BEFORE = _cues(  # about how things were, or a change
     _FORMER,
     r"\b(?:once|no longer|any ?more|last|history|chang(?:e|ed)|\w+ ago)\b",
     "过去|曾经|当时|那时|去年|上个月|上周|历史|变化|改变|第一次",
     r"\b(?:früher|damals|vorher|ehemals|ursprünglich|avant(?!-)|autrefois|auparavant|antes|antiguamente|un tempo"
     r"|antigamente|vroeger|раньше|прежде)\b",
 )
-"""About how things were, or a change."""
 
 _WHEN = _cues(r"\bwhen\b", "什么时候|何时")
-_NOW = _cues(
+_NOW = _cues(  # about how things are
     r"\b(?:current(?:ly)?|now(?:adays)?|these days|latest|at the moment|so far|still)\b",
     "现在|目前|如今|眼下|最新|当前|至今",
     r"\b(?:jetzt|aktuell|derzeit|zurzeit|inzwischen|maintenant|actuellement|en ce moment|ahora|actualmente|hoy en día"
     r"|adesso|attualmente|agora|atualmente|hoje em dia|nu|сейчас|теперь)\b",
 )
-"""About how things are."""
 
 _OVER = _cues(r"\b(?:did(?:n't)?|was(?:n't)?|were(?:n't)?|had)\b", r"过|了|\d+[月号日]")
 """What was done or said on a day, and no longer changes."""
@@ -88,7 +86,7 @@ def asks(sentence: str) -> bool:
     return bool(asking and (plain_terms(sentence) or _OWN.search(sentence)))
 
 
-_OPENINGS = {
+_OPENINGS = {  # what opens a question or a request for an answer, in a sentence whose words show its language
     "german": "was|wer|wem|wen|wessen|wann|wo|wohin|woher|wie|wieso|warum|weshalb|welche[rsnm]?|wieviel|womit|worüber"
     "|(?:hast|kannst|weißt) du|ha(?:be|b|tte) ich|sag mir|erzähl mir|zeig mir|erklär(?:e)?|nenn(?:e)? mir",
     "french": "qui|que|quoi|quand|où|comment|pourquoi|combien|quel(?:le)?s?|est-ce|c'est (?:quoi|qui|quand|où)|as-tu"
@@ -103,7 +101,6 @@ _OPENINGS = {
     "russian": "что|кто|когда|где|куда|откуда|как|почему|зачем|какой|какая|какое|какие|сколько|чей|чья|скажи|расскажи",
     "swedish": "vad|vem|när|var|varför|hur|vilken|vilket|vilka|berätta|förklara",
 }
-"""What opens a question or a request for an answer, in a sentence whose words show its language."""
 
 _OPENING = {
     language: lazy(rf"^\W*(?:(?:und|et|y|e|en|och|и) )?(?:{words})(?!{LETTER})", re.IGNORECASE)

@@ -35,12 +35,11 @@ _LAST_WORD = re.compile(r"[^\s(\[“\"'‘「,，:：;/*_]{1,20}$")
 _ORDINAL = re.compile(r"[(\[]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})$")
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")
 _DAY = re.compile(r"\d{1,2}")
-_MONTH = re.compile(
+_MONTH = re.compile(  # behind the number of a day in German, also of the first of two
     r"\.\s?(?:(?:und|bis|oder) \d{1,2}\.|(?:januar|jänner|februar|märz|april|mai|juni|juli|august|september|oktober|"
     r"november|dezember)\b)",
     re.IGNORECASE,
 )
-"""Behind the number of a day in German, also of the first of two."""
 
 _NOT_BLANK = re.compile(r"\S")
 GAP = " … "

@@ -14,7 +14,6 @@ from hybrid_memory.text import lazy
 from hybrid_memory.text.tokenize import cjk_share
 
 MOST_CHARS = 64  # the longest speaker name
-
 CHINESE_SHARE = 0.25
 """A text with at least this share of Chinese characters is Chinese: names and code in it are often Latin."""
 
@@ -102,8 +101,7 @@ def voice(text: str) -> tuple[str, str]:
 SURNAMES = (
     "王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔"
     "钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤温康施文牛樊葛邢"
-    "安齐伍庞颜倪庄聂章鲁岳翟殷詹申欧耿关兰焦俞左柳甘祝包宁尚符舒阮柯纪梅童凌毕单季裴霍涂成苗谷盛曲翁冉骆蓝路游辛"
-    "靳"
+    "安齐伍庞颜倪庄聂章鲁岳翟殷詹申欧耿关兰焦俞左柳甘祝包宁尚符舒阮柯纪梅童凌毕单季裴霍涂成苗谷盛曲翁冉骆蓝路游辛靳"
 )
 
 COMPOUND_SURNAMES = "欧阳 司马 上官 诸葛 司徒 夏侯 皇甫 尉迟 公孙 慕容 长孙 令狐".split()
@@ -131,16 +129,14 @@ _UNSEEN = lazy(
 )
 """Control characters, direction marks and zero-width characters, but not the joiners in emoji and some scripts."""
 
-_TURN = lazy(
+_TURN = lazy(  # a line that looks like the start of a turn in a model's chat format
     r"^(?=[ \t]*(?:[#*_]{1,6}[ \t]*)?(?:"
     r"(?:system|developer|human|user|assistant|ai|tool)(?:[ \t]+(?:prompt|message|instructions?|notice|override))?"
-    r"[ \t]*[*_]{0,3}[ \t]*[:：]"
-    r"|系统(?:提示词?|指令|消息|通知)?[*_]{0,3}[:：]|(?:开发者|用户|人类|助手)[*_]{0,3}[:：]"
+    r"[ \t]*[*_]{0,3}[ \t]*[:：]|系统(?:提示词?|指令|消息|通知)?[*_]{0,3}[:：]|(?:开发者|用户|人类|助手)[*_]{0,3}[:：]"
     r"|\[/?(?:inst|sys|system)\b)"
     r"|[ \t]*#{1,6}[ \t]*(?:system|instructions?|human|assistant|user|response|系统|指令|用户|助手)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A line that looks like the start of a turn in a model's chat format."""
 
 _RECORD = lazy(r"^(?=[ \t]*(?:- |#\d+ )?\[\d{4}-\d)", re.MULTILINE)
 """A line that looks like the start of a memory, or of a message with its time."""

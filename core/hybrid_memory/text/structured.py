@@ -9,7 +9,6 @@ from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 MAX_SPANS = 64  # how many candidates in a text are tried, so that a megabyte of braces costs no more than reading it
-
 MAX_REPAIR_CHARACTERS = 20_000
 MAX_REPAIR_DEPTH = 32
 """Repair takes quadratic time in the worst case: a second for 4,000 characters, hours for a megabyte."""

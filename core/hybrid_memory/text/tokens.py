@@ -17,17 +17,15 @@ PRIMING = 3
 
 IMAGE_TOKENS = 765  # an image of 1024 x 1024 at high detail: 85 + 4 * 170, OpenAI's published figures
 AUDIO_TOKENS = 600  # a minute of speech at one token per 100 ms, OpenAI's published figure for user audio
-
 FILE_TOKENS = 3000
 """A dense page: Anthropic states 1,500 to 3,000 tokens per PDF page. Also used for video, whose length is unknown."""
 
-_PIECES = (
+_PIECES = (  # stretches of ASCII that are one token each; a single space belongs to what follows
     r"[A-Z]?[a-z]{1,10}|'(?:[sdmt]|ll|ve|re)\b|[ \t]{2,64}|[A-Z]{1,4}|[0-9]{1,3}"
     r"|[!-/:-@\[-`{-~]{1,3}[\r\n]*|\n{1,16}|[^\S ]"
 )
-"""Stretches of ASCII that are one token each; a single space belongs to what follows."""
 
-_SCRIPTS = {
+_SCRIPTS = {  # other scripts: tokens per character
     "hanzi": (r"[\u3400-\u9fff\uf900-\ufaff]+", 0.85),
     "kana": (r"[\u3040-\u30ff]+", 0.65),
     "hangul": (r"[\uac00-\ud7af]+", 0.75),
@@ -36,7 +34,6 @@ _SCRIPTS = {
     "pictograph": (r"[\u2600-\u27bf\U00010000-\U0010ffff]+", 1.5),
     "other": (r"[^ ]", 1.0),
 }
-"""Other scripts: tokens per character."""
 
 _ASCII = re.compile(rf"{_PIECES}|[^ ]")
 _ANY = re.compile(f"(?P<piece>{_PIECES})|" + "|".join(f"(?P<{name}>{run})" for name, (run, _) in _SCRIPTS.items()))

@@ -17,11 +17,10 @@ from hybrid_memory.text.tokenize import language_of
 
 _CHINESE_MONTHS = "一 二 三 四 五 六 七 八 九 十 十一 十二".split()
 _TABLES = [table.split() for words in WORDS.values() for table in (words.month, words.doubtful) if table]
-_MONTH_NAMES = [
+_MONTH_NAMES = [  # of each month, from January on, its names in all languages
     re.compile(rf"\b(?:{'|'.join(set(names) - {'-'})})\b|(?<![\d十])(?:{number}|{chinese})月", re.IGNORECASE)
     for number, (chinese, *names) in enumerate(zip(_CHINESE_MONTHS, *_TABLES, strict=True), 1)
 ]
-"""Of each month, from January on, its names in all languages."""
 
 _WINDOW = 80  # how far to look for words that show the tense of a sentence, in characters
 _REACH = 40  # how far before an expression to look for "since" and for a part of it, in characters
@@ -32,14 +31,13 @@ _BETWEEN = re.compile(r"(?<!\w)(?:between|zwischen|entre|tra|fra)\s$", re.IGNORE
 _AND = re.compile(r"\s(?:and|und|et|y|e)\s(?:in\s)?", re.IGNORECASE)
 _STOP = re.compile(r"[.!?](?=\s|$)|[。！？；;\n]")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_SIGNS = {
+_SIGNS = {  # of each language, the words for times
     name: lazy(re.sub(r"[\s_]+", "|", " ".join(tables)), re.IGNORECASE)
     for name, words in WORDS.items()
     for units in [re.sub("(?= |$)", words.plural, words.unit)]
     for tables in [(words.day, words.weekday, words.month, words.doubtful, words.context, words.season, units,
                     words.number, words.which, words.parts)]
 }  # fmt: skip
-"""Of each language, the words for times."""
 
 
 @dataclass(frozen=True, slots=True)

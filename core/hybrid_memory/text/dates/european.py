@@ -224,7 +224,7 @@ WORDS = {
 }
 
 _UNITS = ("day", "week", "weekend", "month", "year", "quarter", "decade", "hour", "minute")
-_MEANT: dict[str, Sequence[Any]] = {
+_MEANT: dict[str, Sequence[Any]] = {  # what the entries of a table mean, in their order
     "day": (-2, -1, 0, 1, 2),
     "weekday": range(7),
     **dict.fromkeys(("month", "doubtful", "context"), range(1, SPRING)),
@@ -235,7 +235,6 @@ _MEANT: dict[str, Sequence[Any]] = {
     **dict.fromkeys(("which", "behind", "inner", "weekwhich", "weekbehind", "yearwhich", "yearbehind"), tuple(Which)),
     **dict.fromkeys(("before", "after"), ("lasting", "ago", "ahead")),
 }
-"""What the entries of a table mean, in their order."""
 
 _STEPS: dict[Which | None, Any] = dict(zip([*Which, None], (-2, -1, 0, 1, 2, 1, 0, None), strict=True))
 
@@ -481,7 +480,7 @@ def _rules(words: Words, part: str, of: str) -> Iterator[Rule]:
     yield _rule(("0000",), of_year, lambda match, _: year_of(int(match["year"])))
 
 
-_ENGLISH = (
+_ENGLISH = (  # what only English has
     _rule(
         ("end",),
         f"(?:(?:by|at|before)_)?(?:the_)?{_named('unit', '- - - month year')}(?:['’]s)?(?:_|-)(?P<end>end)",
@@ -504,4 +503,3 @@ _ENGLISH = (
         lambda match, moment: moment.day_of_month(int(match["date"]), _STEPS[_meant(match, "which")]),
     ),
 )
-"""What only English has."""
