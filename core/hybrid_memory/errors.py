@@ -78,11 +78,7 @@ class StoreUnavailableError(StoreError):
 
 
 class OutcomeUnknownError(StoreUnavailableError):
-    """The store did not answer a write, which may or may not take effect: repeat it with the same ids.
-
-    Attributes:
-        ids: the ids of the write, including generated ones.
-    """
+    """The store did not answer a write, which may or may not take effect: repeat it with the same ``ids``."""
 
     def __init__(self, ids: Sequence[str], reason: object) -> None:
         self.ids = tuple(ids)
@@ -139,12 +135,7 @@ class DeadlineExceededError(HybridMemoryError, TimeoutError):
 
 
 class MissingDependencyError(HybridMemoryError, ImportError):
-    """An optional package is not installed.
-
-    Attributes:
-        package: the missing package.
-        extra: the extra of this distribution that installs it; None if none does.
-    """
+    """An optional package is not installed; ``extra`` is that of this distribution which installs it, if one does."""
 
     def __init__(self, package: str, extra: str | None = None) -> None:
         self.package = package

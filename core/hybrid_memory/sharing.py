@@ -31,11 +31,7 @@ RANKS: Sequence[Right | None] = (None, *Right)  # from no right to the one that 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A requested access.
-
-    Attributes:
-        verb: its name; needed: the right it requires.
-    """
+    """A requested access: the verb, and the right that it needs."""
 
     verb: str
     needed: Right
@@ -43,12 +39,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A right in a space.
+    """A right in a space, when it was given, and by whom, as text.
 
-    Attributes:
-        user, agent: the member; None means any, but at least one is named.
-        right: read, write or admin.
-        by: who gave it, as text; at: when.
+    Of the member's ``user`` and ``agent`` None means any; at least one is named.
     """
 
     user: str | None
@@ -60,13 +53,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """A refused access to a space.
-
-    Attributes:
-        who: the user and agent, as text; verb: what they tried.
-        needed, held: the right the verb needs, and the right they had.
-        at: when.
-    """
+    """A refused access to a space: the user and agent, as text, the verb, the right it needs and the one they had."""
 
     who: str
     verb: str
@@ -77,12 +64,7 @@ class Denial:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The result of the decisions so far.
-
-    Attributes:
-        number: the number of decisions; position: the log position of the last one.
-        grants: the last decision for each grantee.
-    """
+    """The result of the decisions so far: how many, the log position of the last, and each grantee's last one."""
 
     number: int = 0
     position: int = 0

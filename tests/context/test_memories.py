@@ -110,11 +110,10 @@ def test_a_turn_of_the_user_whose_statement_is_shown_is_no_further_turn() -> Non
 def test_beside_statements_stand_the_surest_turn_and_likely_ones_of_others() -> None:
     mine, also_mine = (replace(hit(number, " ".join([word] * 20)), confidence=0.9 - number / 10)
                        for number, word in ((1, "rent"), (2, "flat")))  # fmt: skip
-    theirs = replace(hit(3, " ".join(["answer"] * 20)), confidence=0.5)
-    theirs = replace(theirs, record=replace(theirs.record, origin=Origin.ASSISTANT, speaker="assistant"))
+    record = replace(hit(3, " ".join(["answer"] * 20)).record, origin=Origin.ASSISTANT, speaker="assistant")
     statements = tuple(statement(number, " ".join([f"word{number}"] * 20)) for number in range(4, 10))
-    for confidence, shown in ((0.5, (mine, theirs)), (0.3, (mine,))):
-        others = replace(theirs, confidence=confidence)
-        kept = fitting(Memories((mine, also_mine, others), statements), "the rent?", 110, words)
-        assert [one.record for one in kept.hits] == [one.record for one in shown]
+    for confidence, shown in ((0.5, [mine.record, record]), (0.3, [mine.record])):
+        theirs = replace(mine, record=record, confidence=confidence)
+        kept = fitting(Memories((mine, also_mine, theirs), statements), "the rent?", 110, words)
+        assert [one.record for one in kept.hits] == shown
         assert kept.statements

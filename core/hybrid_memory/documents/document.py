@@ -110,12 +110,8 @@ def label_of(path: str) -> str:
 class File:
     """A file of a memory, or a folder that contains some.
 
-    Attributes:
-        path: absolute.
-        size: bytes of its text in UTF-8; for a folder, of all files in it.
-        modified_at: when it was last changed; None if unknown.
-        read_only: whether it cannot be written.
-        folder: whether it is a folder.
+    The path is absolute; the size is the bytes of its text in UTF-8, of a folder those of all files in it. It was last
+    changed at ``modified_at``, None if unknown.
     """
 
     path: str
@@ -126,11 +122,7 @@ class File:
 
 
 class Part(NamedTuple):
-    """A piece of a file: a message and the characters after its words; without an id only the latter.
-
-    Attributes:
-        size: bytes of the words.
-    """
+    """A piece of a file: a message, the characters after its words, and their bytes; without an id only characters."""
 
     id: str
     tail: str

@@ -48,11 +48,9 @@ SCRUB_EVERY = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A stored value; a copy that you may change.
+    """A stored value, a copy that you may change; when its key was first and last put.
 
-    Attributes:
-        created_at: when its key was first put; updated_at: when it was last put.
-        score: in [0, 1], for a search with words; None if it was not ranked.
+    The score is in [0, 1], for a search with words; None if it was not ranked.
     """
 
     namespace: Namespace
@@ -146,11 +144,9 @@ ItemResult: TypeAlias = Item | list[Item] | list[Namespace] | None
 
 @dataclass(frozen=True, slots=True)
 class KeptItem:
-    """A current item.
+    """A current item, with the positions of the event that put it and of those with its further texts.
 
-    Attributes:
-        texts: positions of the event that put it, and of those with its further texts.
-        indexed: whether a search with words can find it.
+    ``indexed`` is whether a search with words can find it.
     """
 
     value: dict[str, Any]

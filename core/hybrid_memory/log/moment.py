@@ -21,8 +21,7 @@ READS, READ_EVENTS = 16, 512  # how many answers to earlier reads are kept for a
 class Tail:
     """The newest events of an owner: all after a position. The next one is made with what came since.
 
-    Attributes:
-        reads: answers to earlier reads, each with the position up to which it goes.
+    ``reads`` are answers to earlier reads, each with the position up to which it goes.
     """
 
     after: int = 0

@@ -124,13 +124,9 @@ Flow: TypeAlias = Callable[[Call, ScopedMemory, Any], Coroutine[Any, Any, str | 
 
 @dataclass(frozen=True, slots=True)
 class MemoryTool:
-    """A tool with which a model uses its memory.
+    """A tool with which a model uses its memory: its name, and for the model what it does and when to use it.
 
-    Attributes:
-        name: the name by which the model calls it.
-        description: for the model: what the tool does, and when to use it.
-        arguments: the schema of the arguments, with a description of each.
-        flow: the implementation.
+    ``arguments`` is the schema of the arguments, with a description of each, ``flow`` the implementation.
     """
 
     name: str

@@ -130,13 +130,9 @@ def _detected(values: Iterator[Record]) -> tuple[Form | None, Iterator[Record]]:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A conversation of one user with one assistant, oldest message first.
+    """A conversation of one user with one assistant, oldest message first; their ids are unique.
 
-    Attributes:
-        name: its name in the report.
-        messages: the messages, with unique ids.
-        form: the form it was read from.
-        key: its key in its file; empty if it has none.
+    It has a name for the report, the form that it was read from, and its key in its file, if there is one.
     """
 
     name: str

@@ -22,12 +22,7 @@ from hybrid_memory.validation import shown
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A JSON value of a file.
-
-    Attributes:
-        where: the file, with the line if there are several; for errors.
-        refusals: gets what cannot be read, with its place.
-    """
+    """A JSON value of a file, with its place for errors; ``refusals`` gets what cannot be read."""
 
     value: Any
     where: str
@@ -150,12 +145,7 @@ PLAIN_FILES = ("*.json", "*.jsonl")
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """The messages of a file in its own form, oldest first.
-
-    Attributes:
-        name: the name in the file, or empty.
-        at: its own time, for messages without one.
-    """
+    """The messages of a file in its own form, oldest first, and its own time, for messages without one."""
 
     messages: list[Message]
     name: str = ""
@@ -163,11 +153,7 @@ class Conversation:
 
 
 class Reader(ABC):
-    """A reader of one form of files.
-
-    Attributes:
-        program: whose form it is; files: patterns of file names.
-    """
+    """A reader of one form of files, that of a program; ``files`` are patterns of their names."""
 
     program: ClassVar[str]
     files: ClassVar[tuple[str, ...]]

@@ -40,9 +40,7 @@ def _listed_chats(value: Any) -> list[Any]:
 class _Export(Reader):
     """The conversations of a program's users, named by their titles and the beginnings of their ids.
 
-    Attributes:
-        turns: the field of a conversation with its turns, and what that is.
-        title: the field of the title, then those of the id.
+    ``turns`` is the field with the turns, and what that is; ``title`` that of the title, then those of the id.
     """
 
     files = ("conversations*.json",)
