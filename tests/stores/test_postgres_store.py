@@ -24,7 +24,7 @@ QUIET: dict[str, Any] = {"embedder": "hashing", "orchestration": {"background": 
 
 @pytest.fixture
 def schema() -> str:
-    return f"store_{next(NUMBERS)}"
+    return f"alone_{next(NUMBERS)}"
 
 
 @pytest.fixture
