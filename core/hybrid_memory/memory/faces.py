@@ -177,9 +177,6 @@ class BlockHandle(Part):
     """The block with one label, which need not exist yet; made by `ScopedMemory.block`.
 
     Every change is an event in the log.
-
-    Attributes:
-        label: the block's label.
     """
 
     def __init__(self, memory: Handle, label: str) -> None:

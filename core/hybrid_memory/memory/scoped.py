@@ -46,11 +46,7 @@ Forgettable = str | Hit | Fact | Line | Record
 
 
 class ScopedMemory(Prompts):
-    """One owner's memory; made by `HybridMemory.scoped`.
-
-    Attributes:
-        scope: whose it is.
-    """
+    """One owner's memory; made by `HybridMemory.scoped`. Its ``scope`` says whose it is."""
 
     @verb(Right.READ)
     async def facts(

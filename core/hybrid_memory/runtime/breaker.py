@@ -21,12 +21,7 @@ SLOW_SECONDS = 0.5  # a call that fails faster keeps nobody waiting, and does no
 
 
 class Admission(Enum):
-    """Whether to make a call.
-
-    Attributes:
-        YES: make it; NO: do not, it would fail like the last ones.
-        PROBE: this caller alone tries, to see whether there is an answer again.
-    """
+    """Whether to make a call; after failures one caller alone tries whether there is an answer again, with a probe."""
 
     YES, NO, PROBE = "yes", "no", "probe"
 

@@ -257,12 +257,7 @@ class Scheduler:
 
 
 class _Worker:
-    """One thread of a scheduler.
-
-    Attributes:
-        woken: what it waits for while idle.
-        job: its current job.
-    """
+    """One thread of a scheduler, with its current job, or what wakes it while it has none."""
 
     def __init__(self, name: str, work: Callable[[_Worker], None]) -> None:
         self.woken: queue.SimpleQueue[None] = queue.SimpleQueue()
