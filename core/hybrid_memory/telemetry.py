@@ -35,12 +35,8 @@ def observe(
     ``assemble``, ``compact``, ``learn``, ``index`` and ``offload``. Our own attributes start with
     ``hybrid_memory.``. Background work starts its own trace.
 
-    Args:
-        memory: an open memory.
-        meter_provider: a meter provider of the OpenTelemetry API; the global one by default.
-        tracer_provider: a tracer provider; the global one by default.
-        content: whether spans contain queries, messages, hits, user and session, and error messages; by default the
-            memory's setting ``trace_content``.
+    The providers are those of the OpenTelemetry API, by default the global ones. With ``content``, by default the
+    memory's setting ``trace_content``, spans contain queries, messages, hits, user and session, and error messages.
 
     Raises:
         MissingDependencyError: opentelemetry-api is not installed.
@@ -119,15 +115,7 @@ def _ours(span: Span, *, content: bool = False) -> dict[str, Any]:
     return ours
 
 
-COUNTERS = (
-    "tasks",
-    "cache.hits",
-    "cache.misses",
-    "model.calls",
-    "model.tokens",
-    "embedding.batches",
-    "embedding.texts",
-)
+COUNTERS = "tasks cache.hits cache.misses model.calls model.tokens embedding.batches embedding.texts".split()
 GAUGES = ("queued", "running", "latency")
 
 
