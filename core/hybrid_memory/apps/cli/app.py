@@ -31,7 +31,6 @@ BAD_INPUT = 2
 FAILED = 1
 INTERRUPTED = 130
 
-
 INSTEAD = {
     "add": "remember",
     "assemble": "inspect, which shows what a prompt would hold",

@@ -11,15 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
 from hybrid_memory import Message, Role, ToolCall, as_messages
-from hybrid_memory.apps.transcripts.documents import (
-    MAX_LOOKED_AT,
-    PLAIN_FILES,
-    Packed,
-    Reader,
-    Record,
-    packed,
-    records,
-)
+from hybrid_memory.apps.transcripts.documents import MAX_LOOKED_AT, PLAIN_FILES, Packed, Reader, Record, packed, records
 from hybrid_memory.apps.transcripts.exports import OF_ACCOUNTS, ChatGpt, ClaudeAi
 from hybrid_memory.apps.transcripts.messages import LangChain, OpenAi, dated
 from hybrid_memory.display import counted
