@@ -16,8 +16,6 @@ from hybrid_memory.validation import Duration, Settings, shown
 DEFAULT_TOKENS = 30_000
 """Of a prompt for a model whose window is unknown: room for an agent with twenty tools and a long document."""
 
-PresetName: TypeAlias = Literal["chat", "conversation", "agent", "memgpt"]
-
 
 @runtime_checkable
 class SummaryStrategy(Protocol):
@@ -76,7 +74,7 @@ class CompactionConfig(Settings):
         return self
 
     @classmethod
-    def preset(cls, name: PresetName, **changes: Any) -> Self:
+    def preset(cls, name: Literal["chat", "conversation", "agent", "memgpt"], **changes: Any) -> Self:
         """A set of settings that go together, with your changes.
 
         ``chat`` keeps a short window: 5 rounds (10 messages) are compacted to 3. ``conversation`` compacts 140 rounds
@@ -166,9 +164,6 @@ class PagingConfig(Settings):
 MOST_FIXED = 0.7  # of a budget, so that there is room for a conversation
 
 CleaningLevel: TypeAlias = Literal["off", "light"]
-
-OriginName: TypeAlias = Literal["operator", "user", "person", "assistant", "tool", "web", "imported"]
-"""A value of `hybrid_memory.log.message.Origin`."""
 
 
 class IndexConfig(Settings):
@@ -358,7 +353,7 @@ class RecallConfig(Settings):
     cache_ttl: Duration = Field(default=timedelta(seconds=300), ge=timedelta(0))
     ranker: str | None = None
     rerank_candidates: int = Field(default=30, ge=1, le=1000)
-    origins: tuple[OriginName, ...] = ()
+    origins: tuple[Literal["operator", "user", "person", "assistant", "tool", "web", "imported"], ...] = ()
     min_confidence: float = Field(default=0.0, ge=0, le=1)
     count_uses: bool = True
 
