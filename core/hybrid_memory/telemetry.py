@@ -14,9 +14,6 @@ from hybrid_memory.memory import HybridMemory
 from hybrid_memory.runtime.statistics import WorkStats
 from hybrid_memory.runtime.tracing import Span, Tracer
 
-OUTCOMES = ("done", "failed", "cancelled", "missed")
-QUANTILES = ("p50", "p95", "p99")
-
 NAMES = {"recall": "search_memory", "remember": "create_memory", "forget": "delete_memory", "embed": "embeddings"}
 """Names of operations in the GenAI conventions; operations without one keep our name."""
 
@@ -122,11 +119,11 @@ GAUGES = ("queued", "running", "latency")
 def _figures(work: WorkStats) -> Iterator[tuple[str, float, dict[str, str]]]:
     """The values of all instruments with their labels."""
     for kind, stats in work.kinds.items():
-        for outcome in OUTCOMES:
+        for outcome in ("done", "failed", "cancelled", "missed"):
             yield "tasks", getattr(stats, outcome), {"kind": kind, "outcome": outcome}
         for name in ("queued", "running"):
             yield name, getattr(stats, name), {"kind": kind}
-        for quantile in QUANTILES:
+        for quantile in ("p50", "p95", "p99"):
             if (seconds := getattr(stats, quantile)) is not None:
                 yield "latency", seconds, {"kind": kind, "quantile": quantile}
     for name, cache in work.caches.items():

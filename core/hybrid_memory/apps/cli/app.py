@@ -32,7 +32,7 @@ BAD_INPUT = 2
 FAILED = 1
 INTERRUPTED = 130
 
-INSTEAD = {
+INSTEAD = {  # what does the work of verbs that are gone, and of those that Python and other memories have
     "add": "remember",
     "assemble": "inspect, which shows what a prompt would hold",
     "chat": "mcp, which serves a memory to a chat program",
@@ -46,7 +46,6 @@ INSTEAD = {
     "sessions": "history",
     "summary": "inspect, which shows summaries",
 }
-"""What does the work of verbs that are gone, and of those that Python and other memories have."""
 
 
 class Verbs(TyperGroup):
@@ -163,7 +162,7 @@ def _close_at_signals(memory: HybridMemory) -> None:
         signal.signal(number, lambda *_: threading.Thread(target=close).start())
 
 
-PANELS: dict[str, dict[str, Callable[..., None]]] = {
+PANELS: dict[str, dict[str, Callable[..., None]]] = {  # the verbs as the help shows them
     "Start": {"import": import_chats, "remember": remember},
     "Look": {"search": search, "why": why, "history": history, "profile": profile},
     "Maintain": {
@@ -176,7 +175,6 @@ PANELS: dict[str, dict[str, Callable[..., None]]] = {
     },
     "Serve": {"mcp": mcp, "worker": worker},
 }
-"""The verbs as the help shows them."""
 
 for _panel, _verbs in PANELS.items():
     for _name, _verb in _verbs.items():

@@ -189,11 +189,9 @@ class Owner:
             yield scoped
 
     def of(self, memory: HybridMemory, *, known: bool = False) -> ScopedMemory:
-        """The owner's memory.
+        """The owner's memory; if no tenant, user or agent is named, that of the store's only owner.
 
-        Args:
-            memory: an open memory; if no tenant, user or agent is named, it must have exactly one owner.
-            known: the owner must be in the store already; then the given names need only match one owner.
+        With ``known`` the owner must be in the store already; then the given names need only match one owner.
 
         Raises:
             InvalidInputError: no owner or several match, or the session does not exist; the error lists those that do.

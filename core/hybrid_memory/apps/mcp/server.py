@@ -145,8 +145,7 @@ def _bound(tool: MemoryTool, memory: ScopedMemory, spaces: tuple[str, ...]) -> T
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 TOKEN_BYTES = 32
-SECONDS_TO_END = 2
-"""The time to finish answers when the server is stopped; then streams that clients keep open are closed."""
+SECONDS_TO_END = 2  # to finish answers when the server is stopped; then streams that clients keep open are closed
 
 
 def application(
