@@ -165,6 +165,9 @@ MOST_FIXED = 0.7  # of a budget, so that there is room for a conversation
 
 CleaningLevel: TypeAlias = Literal["off", "light"]
 
+OriginName: TypeAlias = Literal["operator", "user", "person", "assistant", "tool", "web", "imported"]
+"""A value of `hybrid_memory.log.message.Origin`."""
+
 
 class IndexConfig(Settings):
     """Where the semantic index (L2) is, if not with the log, and how its vectors are searched.
@@ -353,7 +356,7 @@ class RecallConfig(Settings):
     cache_ttl: Duration = Field(default=timedelta(seconds=300), ge=timedelta(0))
     ranker: str | None = None
     rerank_candidates: int = Field(default=30, ge=1, le=1000)
-    origins: tuple[Literal["operator", "user", "person", "assistant", "tool", "web", "imported"], ...] = ()
+    origins: tuple[OriginName, ...] = ()
     min_confidence: float = Field(default=0.0, ge=0, le=1)
     count_uses: bool = True
 

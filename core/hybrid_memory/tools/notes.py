@@ -49,8 +49,8 @@ async def remember(call: Call, memory: ScopedMemory, request: Remembering, origi
     notes = (hit.record for hit in hits if NOTED_WITH in hit.record.metadata and (hit.confidence or 0) >= SIMILAR)
     similar = "".join(f" An earlier note is similar: {line_of(note, text)}" for note in islice(notes, 1))
     category = {"category": request.category} if request.category.strip() else {}
-    metadata, spoken = {NOTED_WITH: NOTED, **category}, lowest((Origin.ASSISTANT, origin))
-    note = Message(content=text, importance=request.importance, metadata=metadata, origin=spoken)
+    metadata, origin = {NOTED_WITH: NOTED, **category}, lowest((Origin.ASSISTANT, origin))
+    note = Message(content=text, importance=request.importance, metadata=metadata, origin=origin)
     return f"Remembered{await _written(call, memory, note)}.{similar}"
 
 
