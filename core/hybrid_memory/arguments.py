@@ -29,8 +29,6 @@ T = TypeVar("T")
 MAX_ITEMS = 100_000  # the most elements read from an iterator, which may be endless
 _PATH = re.compile(r"\b(?:\w+\.)+")  # the module in the name of a type
 
-_OF_SCOPES = ("tenant", "user", "agent", "session")
-
 
 class _RefusedError(Exception):
     """The value is not of the type; the text is what the type itself does not say."""
@@ -75,7 +73,7 @@ class Arguments:
         try:
             result = _passed(hint, value)
         except _RefusedError as error:
-            kind = InvalidScopeError if name in _OF_SCOPES else self._error
+            kind = InvalidScopeError if name in ("tenant", "user", "agent", "session") else self._error
             plain = isinstance(hint, type) and not get_args(hint)
             allowed = [hint.__name__ if plain else _PATH.sub("", str(hint))]
             # A class may advise on how to get an object of it.

@@ -50,13 +50,7 @@ class InvalidConfigError(InvalidInputError):
 
 
 class AccessDeniedError(HybridMemoryError):
-    """A user or agent is not allowed to do this in a shared space; nothing was done.
-
-    Args:
-        who: the user and the agent, as text.
-        verb: what they tried; space: where.
-        reason: the right it needs.
-    """
+    """A user or agent may not do this in a shared space; nothing was done. ``reason`` is the right that it takes."""
 
     def __init__(self, who: str, verb: str, space: str, reason: str) -> None:
         super().__init__(f"{who} may not {verb} in the space {space!r}: {reason}")
@@ -91,13 +85,7 @@ class WrongKeyError(StoreError):
 
 
 class StoreVersionError(StoreError):
-    """The store was written by a version of this library with another schema.
-
-    Args:
-        store: the store, as the message names it.
-        there: the version of its schema.
-        here: the only one that this version reads and writes.
-    """
+    """The store was written by a version of this library with another schema: ``there`` the store's, ``here`` ours."""
 
     def __init__(self, store: object, there: int, here: int) -> None:
         super().__init__(
@@ -111,12 +99,7 @@ class OutdatedError(StoreError):
 
 
 class EmbedderMismatchError(StoreError):
-    """The store's vectors come from another embedder than the one given.
-
-    Args:
-        there: name and width of the embedder that made the store's vectors.
-        given: name of the other embedder, and its width if known.
-    """
+    """The store's vectors come from another embedder than the one given; each has a name and, if known, a width."""
 
     def __init__(self, there: tuple[str, int], given: tuple[str, int | None]) -> None:
         width = "" if given[1] is None else f" (width {given[1]})"

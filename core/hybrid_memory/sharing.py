@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Any
 
 from hybrid_memory.errors import AccessDeniedError, InvalidInputError
 from hybrid_memory.log.event import Event, EventKind, author_of
@@ -14,8 +14,6 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.projection import FoldedProjection, number_of
 from hybrid_memory.store.services import Services
-
-Grantee: TypeAlias = tuple[str | None, str | None]  # the user and the agent that a grant names
 
 
 class Right(StrEnum):
@@ -64,11 +62,11 @@ class Denial:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The result of the decisions so far: how many, the log position of the last, and each grantee's last one."""
+    """The result of the decisions so far: how many, the log position of the last, and the grants by user and agent."""
 
     number: int = 0
     position: int = 0
-    grants: Mapping[Grantee, Grant] = field(default_factory=dict)
+    grants: Mapping[tuple[str | None, str | None], Grant] = field(default_factory=dict)
 
     def after(self, decisions: Iterable[Event]) -> Standing:
         """The result after these events, which follow by position."""

@@ -14,9 +14,6 @@ from hybrid_memory.memory import HybridMemory
 from hybrid_memory.runtime.statistics import WorkStats
 from hybrid_memory.runtime.tracing import Span, Tracer
 
-OUTCOMES = ("done", "failed", "cancelled", "missed")
-QUANTILES = ("p50", "p95", "p99")
-
 NAMES = {"recall": "search_memory", "remember": "create_memory", "forget": "delete_memory", "embed": "embeddings"}
 """Names of operations in the GenAI conventions; operations without one keep our name."""
 
@@ -35,12 +32,8 @@ def observe(
     ``assemble``, ``compact``, ``learn``, ``index`` and ``offload``. Our own attributes start with
     ``hybrid_memory.``. Background work starts its own trace.
 
-    Args:
-        memory: an open memory.
-        meter_provider: a meter provider of the OpenTelemetry API; the global one by default.
-        tracer_provider: a tracer provider; the global one by default.
-        content: whether spans contain queries, messages, hits, user and session, and error messages; by default the
-            memory's setting ``trace_content``.
+    The providers are those of the OpenTelemetry API, by default the global ones. With ``content``, by default the
+    memory's setting ``trace_content``, spans contain queries, messages, hits, user and session, and error messages.
 
     Raises:
         MissingDependencyError: opentelemetry-api is not installed.
@@ -119,26 +112,18 @@ def _ours(span: Span, *, content: bool = False) -> dict[str, Any]:
     return ours
 
 
-COUNTERS = (
-    "tasks",
-    "cache.hits",
-    "cache.misses",
-    "model.calls",
-    "model.tokens",
-    "embedding.batches",
-    "embedding.texts",
-)
+COUNTERS = "tasks cache.hits cache.misses model.calls model.tokens embedding.batches embedding.texts".split()
 GAUGES = ("queued", "running", "latency")
 
 
 def _figures(work: WorkStats) -> Iterator[tuple[str, float, dict[str, str]]]:
     """The values of all instruments with their labels."""
     for kind, stats in work.kinds.items():
-        for outcome in OUTCOMES:
+        for outcome in ("done", "failed", "cancelled", "missed"):
             yield "tasks", getattr(stats, outcome), {"kind": kind, "outcome": outcome}
         for name in ("queued", "running"):
             yield name, getattr(stats, name), {"kind": kind}
-        for quantile in QUANTILES:
+        for quantile in ("p50", "p95", "p99"):
             if (seconds := getattr(stats, quantile)) is not None:
                 yield "latency", seconds, {"kind": kind, "quantile": quantile}
     for name, cache in work.caches.items():

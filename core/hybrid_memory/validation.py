@@ -191,13 +191,6 @@ def _short(text: str) -> str:
     return text if len(text) <= MAX_SHOWN_CHARS else f"{text[: MAX_SHOWN_CHARS - 3]}..."
 
 
-def checked_share(name: str, share: object) -> float:
-    """The share; raises `InvalidInputError` unless it is a number from 0 to 1."""
-    if isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1:
-        return float(share)
-    raise InvalidInputError(f"{name} must lie in 0 to 1, got {shown(share)}")
-
-
 def check_span(since: datetime | None, until: datetime | None) -> None:
     """Raise `InvalidInputError` unless both have a time zone and are in order."""
     for name, value in (("since", since), ("until", until)):

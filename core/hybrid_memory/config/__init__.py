@@ -16,8 +16,6 @@ from hybrid_memory.validation import Duration, Settings, shown
 DEFAULT_TOKENS = 30_000
 """Of a prompt for a model whose window is unknown: room for an agent with twenty tools and a long document."""
 
-PresetName: TypeAlias = Literal["chat", "conversation", "agent", "memgpt"]
-
 
 @runtime_checkable
 class SummaryStrategy(Protocol):
@@ -76,7 +74,7 @@ class CompactionConfig(Settings):
         return self
 
     @classmethod
-    def preset(cls, name: PresetName, **changes: Any) -> Self:
+    def preset(cls, name: Literal["chat", "conversation", "agent", "memgpt"], **changes: Any) -> Self:
         """A set of settings that go together, with your changes.
 
         ``chat`` keeps a short window: 5 rounds (10 messages) are compacted to 3. ``conversation`` compacts 140 rounds

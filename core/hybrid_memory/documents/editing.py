@@ -42,7 +42,6 @@ MAX_BLOCK_CHARS = 100_000
 MAX_FILE_CHARS = 1_000_000
 MAX_ARGUMENT_CHARS = 2000  # the longest description, id or source
 RACES = 100  # how many changes by others may interfere before the call fails
-AT_ONCE = 500  # messages read at once
 WHOLE = ("write", "rethink")  # the changes that leave nothing of the old text
 DERIVED = 0.5  # the share of the shorter piece's words from which a later piece counts as derived from an earlier one
 
@@ -85,12 +84,10 @@ async def history(run: Runner, owned: Owned, path: str) -> Sequence[Revision]:
 
 async def messages_of(run: Runner, owned: Owned, ids: Sequence[str]) -> list[Event]:
     """The messages with these ids, without those that were destroyed."""
-    events: list[Event] = []
-    if ids:
-        view = await in_view(run, owned.services, owned.scope)
-        for start in range(0, len(ids), AT_ONCE):
-            events += await run.call(view.truth.get, owned.scope.owner, ids[start : start + AT_ONCE])
-    return events
+    if not ids:
+        return []
+    view = await in_view(run, owned.services, owned.scope)
+    return await run.call(view.truth.get, owned.scope.owner, ids)
 
 
 async def changed(

@@ -24,7 +24,7 @@ from hybrid_memory.text.dates.calendar import TimeSpan
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.speakers import COMPOUND_SURNAMES, SURNAMES
 from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, LETTER, terms
-from hybrid_memory.validation import check_span, checked_share, shown, storable, whole
+from hybrid_memory.validation import check_span, shown, storable, whole
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -84,7 +84,8 @@ class Request:
         if within == "session" and spaces:
             raise InvalidInputError("scope='session' searches this session only: leave out spaces")
         check_span(since, until)
-        least = None if min_confidence is None else checked_share("min_confidence", min_confidence)
+        if min_confidence is not None and not 0 <= min_confidence <= 1:
+            raise InvalidInputError(f"min_confidence must lie in 0 to 1, got {shown(min_confidence)}")
         where = Where(
             scope=scope if within == "session" else scope.owner,
             kinds=_members("kinds", RecordKind, kinds),
@@ -98,7 +99,7 @@ class Request:
             intent = Intent(intent)
         except ValueError:
             raise InvalidInputError(f"intent must be one of {', '.join(Intent)}; got {shown(intent)}") from None
-        return cls(query, number, where, weights, intent, spaces, least, scope.session)
+        return cls(query, number, where, weights, intent, spaces, min_confidence, scope.session)
 
     def keeps(self, confidence: float | None, usual: float) -> bool:
         """Whether a hit's confidence is high enough, by the requested or the usual threshold, or unknown."""

@@ -60,13 +60,11 @@ async def file(call: Call, memory: ScopedMemory, request: FileCommand) -> str:
 async def view(call: Call, files: MemoryFiles, request: FileCommand) -> str:
     """A file with the numbers of its lines, or what lies in a folder."""
     path = _inside(request.path)
-    inside: Sequence[File] | None = None
     try:
-        inside = await call(files.list, path, deep=True)
+        inside: Sequence[File] = await call(files.list, path, deep=True)
     except FileError as error:
         if error.reason != "file":
             raise
-    if inside is None:
         lines, start = (await call(files.read, path)).split("\n"), 0
         if request.view_range and len(request.view_range) == len(("first", "last")):
             start = max(1, request.view_range[0]) - 1

@@ -16,16 +16,7 @@ from hybrid_memory.log.message import Message, Origin, lowest
 from hybrid_memory.log.port import Receipt
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.tools.reading import line_of, short_name
-from hybrid_memory.tools.tool import (
-    NOTED_WITH,
-    REPLACES,
-    UPDATED,
-    Call,
-    MemoryTool,
-    named,
-    newest,
-    position,
-)
+from hybrid_memory.tools.tool import NOTED_WITH, REPLACES, UPDATED, Call, MemoryTool, named, newest, position
 from hybrid_memory.validation import CheckedModel, shown
 
 NOTED = "memory_remember"
@@ -58,12 +49,8 @@ async def remember(call: Call, memory: ScopedMemory, request: Remembering, origi
     notes = (hit.record for hit in hits if NOTED_WITH in hit.record.metadata and (hit.confidence or 0) >= SIMILAR)
     similar = "".join(f" An earlier note is similar: {line_of(note, text)}" for note in islice(notes, 1))
     category = {"category": request.category} if request.category.strip() else {}
-    note = Message(
-        content=text,
-        importance=request.importance,
-        metadata={NOTED_WITH: NOTED, **category},
-        origin=lowest((Origin.ASSISTANT, origin)),
-    )
+    metadata, origin = {NOTED_WITH: NOTED, **category}, lowest((Origin.ASSISTANT, origin))
+    note = Message(content=text, importance=request.importance, metadata=metadata, origin=origin)
     return f"Remembered{await _written(call, memory, note)}.{similar}"
 
 
@@ -83,12 +70,8 @@ async def update(call: Call, memory: ScopedMemory, request: Updating) -> str:
         raise InvalidInputError(f"{named(place)} was replaced meanwhile; if that is wrong too, update it: {now}")
     old: Message = (await call(memory.expand, named(place)))[0]
     category = {"category": label} if isinstance(label := old.metadata.get("category"), str) else {}
-    note = Message(
-        content=text,
-        importance=old.importance,
-        metadata={NOTED_WITH: UPDATED, REPLACES: place, **category},
-        origin=Origin.ASSISTANT,
-    )
+    metadata = {NOTED_WITH: UPDATED, REPLACES: place, **category}
+    note = Message(content=text, importance=old.importance, metadata=metadata, origin=Origin.ASSISTANT)
     now = await _written(call, memory, note)
     known = [fact for fact in await call(memory.facts) if fact.positions == (place,)]
     if old.spoken_by is Origin.ASSISTANT:  # a model may take back what it noted, not what others said

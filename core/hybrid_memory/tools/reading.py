@@ -27,16 +27,7 @@ from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.speakers import escaped, speaker, within_record
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.tools.tool import (
-    NOTED_WITH,
-    Answer,
-    Call,
-    MemoryTool,
-    named,
-    newest,
-    position,
-    stretch,
-)
+from hybrid_memory.tools.tool import NOTED_WITH, Answer, Call, MemoryTool, named, newest, position, stretch
 from hybrid_memory.validation import MAX_COUNT, CheckedModel, moment, shown
 
 MAX_HITS = 10

@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from hybrid_memory.errors import (
     AccessDeniedError,
@@ -118,21 +118,17 @@ class Answer:
     media: tuple[dict[str, Any], ...] = ()
 
 
-Flow: TypeAlias = Callable[[Call, ScopedMemory, Any], Coroutine[Any, Any, str | Answer]]
-"""What a tool does, written once for blocking and async use."""
-
-
 @dataclass(frozen=True, slots=True)
 class MemoryTool:
     """A tool with which a model uses its memory: its name, and for the model what it does and when to use it.
 
-    ``arguments`` is the schema of the arguments, with a description of each, ``flow`` the implementation.
+    ``arguments`` is the schema of the arguments, with a description of each; ``flow`` does it, blocking and async.
     """
 
     name: str
     description: str
     arguments: type[CheckedModel]
-    flow: Flow
+    flow: Callable[[Call, ScopedMemory, Any], Coroutine[Any, Any, str | Answer]]
 
     async def _run(self, run: Runner, /, memory: ScopedMemory, arguments: Mapping[str, Any], **known: Any) -> Answer:
         """The answer, of at most `MAX_TOKENS`, from the memory of one owner; ``known`` are fields of `Call`.

@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +18,7 @@ from typer.core import TyperGroup
 from hybrid_memory import __version__
 from hybrid_memory.apps.cli.knowledge import profile
 from hybrid_memory.apps.cli.maintenance import check, migrate, rebuild, stats, worker
-from hybrid_memory.apps.cli.stores import OWNER, AgentName, StoreName, TenantName, open_store
+from hybrid_memory.apps.cli.stores import AgentName, StoreName, TenantName, open_store, owner_name
 from hybrid_memory.apps.cli.transfer import export, import_chats
 from hybrid_memory.apps.cli.turns import forget, history, remember, search, why
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MissingDependencyError
@@ -31,8 +32,7 @@ BAD_INPUT = 2
 FAILED = 1
 INTERRUPTED = 130
 
-
-INSTEAD = {
+INSTEAD = {  # what does the work of verbs that are gone, and of those that Python and other memories have
     "add": "remember",
     "assemble": "inspect, which shows what a prompt would hold",
     "chat": "mcp, which serves a memory to a chat program",
@@ -46,7 +46,6 @@ INSTEAD = {
     "sessions": "history",
     "summary": "inspect, which shows summaries",
 }
-"""What does the work of verbs that are gone, and of those that Python and other memories have."""
 
 
 class Verbs(TyperGroup):
@@ -85,26 +84,19 @@ app = typer.Typer(
 TOKEN = "HYBRID_MEMORY_MCP_TOKEN"  # noqa: S105 - the name of a variable
 """The environment variable with the token that clients must show over HTTP: on the command line others would see it."""
 
-HTTP = "HTTP"  # panel of the help
+http_option = partial(typer.Option, rich_help_panel="HTTP")
 
-User = Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", rich_help_panel=OWNER, help="The user.")]
+User = Annotated[str | None, owner_name("--user", "-u", help="The user.")]
 Spaces = Annotated[
     list[str] | None, typer.Option("--space", metavar="NAME", help="A shared space to open; may be repeated.")
 ]
 Port = Annotated[
-    int | None,
-    typer.Option(
-        "--http", min=0, max=65535, metavar="PORT", rich_help_panel=HTTP, help="Use HTTP, not stdio; 0: any port."
-    ),
+    int | None, http_option("--http", min=0, max=65535, metavar="PORT", help="Use HTTP, not stdio; 0: any port.")
 ]
-Host = Annotated[
-    str, typer.Option(metavar="ADDRESS", rich_help_panel=HTTP, help="Address to listen on, if other machines connect.")
-]
+Host = Annotated[str, http_option(metavar="ADDRESS", help="Address to listen on, if other machines connect.")]
 Allowed = Annotated[
     list[str] | None,
-    typer.Option(
-        "--allow-host", metavar="NAME", rich_help_panel=HTTP, help="A name that clients reach it by, such as a proxy's."
-    ),
+    http_option("--allow-host", metavar="NAME", help="A name that clients reach it by, such as a proxy's."),
 ]
 
 
@@ -170,7 +162,7 @@ def _close_at_signals(memory: HybridMemory) -> None:
         signal.signal(number, lambda *_: threading.Thread(target=close).start())
 
 
-PANELS: dict[str, dict[str, Callable[..., None]]] = {
+PANELS: dict[str, dict[str, Callable[..., None]]] = {  # the verbs as the help shows them
     "Start": {"import": import_chats, "remember": remember},
     "Look": {"search": search, "why": why, "history": history, "profile": profile},
     "Maintain": {
@@ -183,7 +175,6 @@ PANELS: dict[str, dict[str, Callable[..., None]]] = {
     },
     "Serve": {"mcp": mcp, "worker": worker},
 }
-"""The verbs as the help shows them."""
 
 for _panel, _verbs in PANELS.items():
     for _name, _verb in _verbs.items():

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 KEY = "HYBRID_MEMORY_KEY"
 """The environment variable with the key of an encrypted store: on the command line others would see it."""
-
-OWNER = "Owner"  # panel of the help
 
 AUTO = "auto"
 EMBEDDERS = (AUTO, "local", "hashing", "none")  # that need nobody else's package
@@ -61,24 +59,19 @@ def moment(text: str | datetime) -> datetime:
     return result
 
 
-MOMENT = "DATE"
+owner_name = partial(typer.Option, metavar="NAME", rich_help_panel="Owner")
+date_option = partial(typer.Option, parser=moment, metavar="DATE")
+
 StoreName = Annotated[
     str,
     typer.Argument(
         metavar="STORE", show_default=False, help="A file (memory.db), a store URL, or a YAML file of settings."
     ),
 ]
-TenantName = Annotated[str | None, typer.Option("--tenant", metavar="NAME", rich_help_panel=OWNER, help="The tenant.")]
-UserName = Annotated[
-    str | None,
-    typer.Option(
-        "--user", "-u", metavar="NAME", rich_help_panel=OWNER, help="The user; not needed if the store has one owner."
-    ),
-]
-AgentName = Annotated[str | None, typer.Option("--agent", metavar="NAME", rich_help_panel=OWNER, help="The agent.")]
-SessionName = Annotated[
-    str | None, typer.Option("--session", "-s", metavar="NAME", rich_help_panel=OWNER, help="Only this conversation.")
-]
+TenantName = Annotated[str | None, owner_name("--tenant", help="The tenant.")]
+UserName = Annotated[str | None, owner_name("--user", "-u", help="The user; not needed if the store has one owner.")]
+AgentName = Annotated[str | None, owner_name("--agent", help="The agent.")]
+SessionName = Annotated[str | None, owner_name("--session", "-s", help="Only this conversation.")]
 EmbeddedBy = Annotated[
     str,
     typer.Option(
@@ -89,11 +82,8 @@ EmbeddedBy = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Since = Annotated[
-    datetime | None,
-    typer.Option(parser=moment, metavar=MOMENT, help="Only turns from this date on, such as 2026-03-01 or yesterday."),
-]
-Until = Annotated[datetime | None, typer.Option(parser=moment, metavar=MOMENT, help="Only turns before this date.")]
+Since = Annotated[datetime | None, date_option(help="Only turns from this date on, such as 2026-03-01 or yesterday.")]
+Until = Annotated[datetime | None, date_option(help="Only turns before this date.")]
 
 
 def open_store(
@@ -199,11 +189,9 @@ class Owner:
             yield scoped
 
     def of(self, memory: HybridMemory, *, known: bool = False) -> ScopedMemory:
-        """The owner's memory.
+        """The owner's memory; if no tenant, user or agent is named, that of the store's only owner.
 
-        Args:
-            memory: an open memory; if no tenant, user or agent is named, it must have exactly one owner.
-            known: the owner must be in the store already; then the given names need only match one owner.
+        With ``known`` the owner must be in the store already; then the given names need only match one owner.
 
         Raises:
             InvalidInputError: no owner or several match, or the session does not exist; the error lists those that do.

@@ -15,14 +15,13 @@ import typer
 from hybrid_memory.apps.cli import printing as shapes
 from hybrid_memory.apps.cli.printing import agreed, bar, fields_of, one_line, print_json, printable, show, when
 from hybrid_memory.apps.cli.stores import (
-    MOMENT,
     AsJson,
     Owner,
     Since,
     StoreName,
     Until,
+    date_option,
     listed,
-    moment,
     open_store,
     with_owner,
 )
@@ -217,10 +216,7 @@ Text = Annotated[
     typer.Argument(metavar="TEXT", show_default=False, help="What to remember, quoted or not; - reads stdin."),
 ]
 Role = Annotated[str, typer.Option(metavar="ROLE", help="Who says it: user, assistant, ...")]
-At = Annotated[
-    datetime | None,
-    typer.Option("--at", parser=moment, metavar=MOMENT, help="When it was said, such as 2026-03-01; by default now."),
-]
+At = Annotated[datetime | None, date_option("--at", help="When it was said, such as 2026-03-01; by default now.")]
 
 
 @with_owner()
@@ -250,29 +246,21 @@ def remember(
 SHOWN_TURNS = 10  # how many of the turns to delete are shown before the question; a dry run shows all
 
 WHICH = "Which turns (exactly one)"
+which = partial(typer.Option, rich_help_panel=WHICH)
 
 Ids = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--ids", metavar="ID", rich_help_panel=WHICH, help="A handle (12) or the id of a turn; may be repeated."
-    ),
+    list[str] | None, which("--ids", metavar="ID", help="A handle (12) or the id of a turn; may be repeated.")
 ]
-Words = Annotated[
-    str | None,
-    typer.Option("--query", "-q", metavar="TEXT", rich_help_panel=WHICH, help="Every turn with these whole words."),
-]
-Before = Annotated[
-    datetime | None,
-    typer.Option(parser=moment, metavar=MOMENT, rich_help_panel=WHICH, help="Every turn before this date."),
-]
-Expired = Annotated[bool, typer.Option("--expired", rich_help_panel=WHICH, help="Every turn that retention hides.")]
+Words = Annotated[str | None, which("--query", "-q", metavar="TEXT", help="Every turn with these whole words.")]
+Before = Annotated[datetime | None, date_option(rich_help_panel=WHICH, help="Every turn before this date.")]
+Expired = Annotated[bool, which("--expired", help="Every turn that retention hides.")]
 Everything = Annotated[
     bool,
-    typer.Option(
-        "--everything", rich_help_panel=WHICH,
+    which(
+        "--everything",
         help="All of the user: every session, with every agent if none is named, and what they wrote in shared spaces.",
     ),
-]  # fmt: skip
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be deleted.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")]
 

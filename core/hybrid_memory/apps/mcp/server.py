@@ -145,23 +145,16 @@ def _bound(tool: MemoryTool, memory: ScopedMemory, spaces: tuple[str, ...]) -> T
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 TOKEN_BYTES = 32
-SECONDS_TO_END = 2
-"""The time to finish answers when the server is stopped; then streams that clients keep open are closed."""
+SECONDS_TO_END = 2  # to finish answers when the server is stopped; then streams that clients keep open are closed
 
 
 def application(
     memory: ScopedMemory, *, spaces: tuple[str, ...] = (), token: str, hosts: Collection[str] = ()
 ) -> Starlette:
-    """The server as an ASGI application, at ``/mcp``.
+    """The server of `server` as an ASGI application, at ``/mcp``.
 
-    A request without the token gets 401; one whose Host or Origin is neither the loopback nor in ``hosts`` gets 421 or
-    403.
-
-    Args:
-        memory: the owner's memory.
-        spaces: see `server`.
-        token: see `server`.
-        hosts: host names, without a port, by which clients reach it in addition to the loopback.
+    A request without the token gets 401; one whose Host or Origin is neither the loopback nor in ``hosts``, names
+    without a port, gets 421 or 403.
     """
     allowed = [form for name in (*LOOPBACK, *hosts) for form in (name, f"{name}:*")]
     origins = [f"{scheme}://{form}" for form in allowed for scheme in ("http", "https")]
@@ -180,16 +173,11 @@ def serve_http(
     token: str | None = None,
     ready: Callable[[str, str], None] = lambda _url, _token: None,
 ) -> None:
-    """Serve until the process is interrupted.
+    """Serve `server` until the process is interrupted.
 
-    Args:
-        memory: the owner's memory.
-        spaces: see `server`.
-        port: the port; 0 chooses a free one.
-        host: the address to listen on; by default only this machine can connect.
-        hosts: host names by which clients reach it in addition to ``host``.
-        token: see `server`; None generates one.
-        ready: called with the URL and the token as soon as clients can connect.
+    Port 0 chooses a free one; by default only this machine can connect. ``hosts`` are names by which clients reach it
+    in addition to ``host``. Without a token one is generated. ``ready`` is called with the URL and the token as soon as
+    clients can connect.
 
     Raises:
         InvalidInputError: the token is invalid, or the server cannot listen at this address.

@@ -11,15 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
 from hybrid_memory import Message, Role, ToolCall, as_messages
-from hybrid_memory.apps.transcripts.documents import (
-    MAX_LOOKED_AT,
-    PLAIN_FILES,
-    Packed,
-    Reader,
-    Record,
-    packed,
-    records,
-)
+from hybrid_memory.apps.transcripts.documents import MAX_LOOKED_AT, PLAIN_FILES, Packed, Reader, Record, packed, records
 from hybrid_memory.apps.transcripts.exports import OF_ACCOUNTS, ChatGpt, ClaudeAi
 from hybrid_memory.apps.transcripts.messages import LangChain, OpenAi, dated
 from hybrid_memory.display import counted
@@ -73,8 +65,8 @@ def read_transcript(
         chats, single = list[Transcript](), len(said) == 1 and not said[0].name
         for number, chat in enumerate(said, 1):
             title = name if single else f"{name}#{chat.name or number}"
-            one = Transcript.of(paired(chat.messages), name=title, form=detected or "", key=chat.name)
-            chats.append(replace(one, messages=tuple(dated(one.messages, chat.at))))
+            messages = dated(paired(chat.messages), chat.at)
+            chats.append(Transcript.of(messages, name=title, form=detected or "", key=chat.name))
         if refusals is not None:
             times = (message.at for chat in chats for message in chat.messages if message.at is not None)
             oldest = min([file_time(file), *times])

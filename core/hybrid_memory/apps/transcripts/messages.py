@@ -205,16 +205,9 @@ class OpenAi(Reader):
         )
 
 
-_LANGCHAIN_ROLES = {
-    "human": Role.USER,
-    "ai": Role.ASSISTANT,
-    "system": Role.SYSTEM,
-    "tool": Role.TOOL,
-    "function": Role.TOOL,
-    "chat": Role.USER,
-    "remove": Role.USER,
-}
 _SPEAKERS = {"assistant": Role.ASSISTANT, "ai": Role.ASSISTANT, "system": Role.SYSTEM, "developer": Role.SYSTEM}
+_LANGCHAIN_ROLES = {"ai": Role.ASSISTANT, "system": Role.SYSTEM, **dict.fromkeys(("tool", "function"), Role.TOOL)}
+_LANGCHAIN_ROLES |= dict.fromkeys(("human", "chat", "remove"), Role.USER)
 
 
 class LangChain(OpenAi):
