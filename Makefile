@@ -58,7 +58,7 @@ help:
 	@echo "make docs       the documents as a site in site/, warnings as errors               (ARGS=serve shows them)"
 	@echo "make screenshots  the pictures in docs/assets: README, inspector, demo; in headless Chromium, 3 minutes"
 	@echo "make dist       wheels and sdist in dist/, tried in clean environments with each extra alone (20 minutes)"
-	@echo "make bench      how to measure retrieval, compression, learning       (DATA=folder measures them)"
+	@echo "make bench      how to measure retrieval, compression, prompts        (DATA=folder measures them)"
 	@echo "make setup      make the environment in $(VENV); the targets above do it when they need it"
 	@echo "make setup-pooler   PgBouncer from Debian for the tests of Postgres behind it"
 	@echo "make setup-browser  Chromium from Debian for the tests in a browser; setup-fonts: letters of the pictures"
@@ -231,8 +231,6 @@ bench: $(STAMP)
 	@$(BIN)/python benchmarks/retrieval.py --data "$(DATA)" --json retrieval.json
 	@echo "== long conversations: benchmarks/compression"
 	@$(BIN)/python benchmarks/compression --data "$(DATA)" --json compression.json
-	@echo "== learning: benchmarks/learning"
-	@$(BIN)/python benchmarks/learning --data "$(DATA)" --json learning.json
 	@echo "== a model that manages its memory: benchmarks/paging"
 	@$(BIN)/python benchmarks/paging --json paging.json
 	@echo "== methods side by side: benchmarks/methods.py"
@@ -243,7 +241,7 @@ bench: $(STAMP)
 	@$(BIN)/python benchmarks/poisoning --json poisoning.json
 	@echo "== four figures before and after: benchmarks/original_case.py"
 	@$(BIN)/python benchmarks/original_case.py --data "$(DATA)" --json original_case.json
-	@echo "== written: lives, retrieval, compression, learning, paging, methods, acting, poisoning, original_case (.json)"
+	@echo "== written: lives, retrieval, compression, paging, methods, acting, poisoning, original_case (.json)"
 else
 bench:
 	@echo "The benchmarks read conversation sets with labelled evidence from a folder (*.jsonl.gz)."
@@ -251,7 +249,6 @@ bench:
 	@echo "  make bench DATA=folder                                  all of them; takes four hours"
 	@echo "  $(BIN)/python benchmarks/retrieval.py --data folder     recall, hit rate and MRR per set; --sets, --limit"
 	@echo "  $(BIN)/python benchmarks/compression --data folder      prompts and summaries of long chats; --parts, --limit"
-	@echo "  $(BIN)/python benchmarks/learning --data folder         facts beside what readers wrote down; --limit"
 	@echo
 	@echo "  $(BIN)/python benchmarks/pasted.py --data folder        questions beside a long pasted text; --sets, --chars"
 	@echo "  $(BIN)/python benchmarks/methods.py --data folder       what methods of compression keep; --sets, --limit, --words"
@@ -273,7 +270,7 @@ endif
 clean:
 	@echo "== removing $(VENV), $(DEMO), $(FULL), $(OLDEST), $(OLDEST_HOSTS), caches and reports"
 	@rm -rf $(VENV) $(DEMO) $(FULL) $(OLDEST) $(OLDEST_HOSTS) .venv-peers dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
-	@rm -f retrieval.json speed.json compression.json learning.json paging.json methods.json acting.json poisoning.json original_case.json
+	@rm -f retrieval.json speed.json compression.json paging.json methods.json acting.json poisoning.json original_case.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 clean-models:

@@ -9,7 +9,7 @@ is taken for safety among sentences that nothing was learned from: of those that
 (`safety.tsv`), in plain ones (`plain.tsv`), beside something else (`mixed.tsv`) or in a request (`requests.tsv`), and
 of false friends (`harmless.tsv`) and ordinary chat (`ordinary.tsv`); for two of them also whether it is told of the
 right person. With ``--write`` the network is learned from all examples, and from plain sentences made of `forms.tsv`,
-and stored in the package.
+and stored in the package; `needs.py` has to follow, since what questions need is told in its outputs.
 """
 
 import sys
@@ -33,7 +33,7 @@ from hybrid_memory import Event, EventKind, Scope
 from hybrid_memory.arrays import Array, Floats
 from hybrid_memory.facts.attributes import AT_STAKE
 from hybrid_memory.facts.fact import USER
-from hybrid_memory.facts.judge import CLAIMS, KINDS, SHIPPED, Judge, asked, logit, sigmoid, softmax
+from hybrid_memory.facts.judge import CLAIMS, KINDS, OUTPUTS, SHIPPED, Judge, asked, logit, sigmoid, softmax
 from hybrid_memory.facts.statements import RISKY, stated_in
 from hybrid_memory.runtime.runners import InlineRunner, drive
 
@@ -107,7 +107,8 @@ def main() -> None:
     slope, bias = training.calibrated(told[chats], claims[chats].astype(np.float64))
     calibration(0.5 * (1 + np.tanh(0.5 * (slope * told[chats] + bias))), claims[chats])
     if options.write:
-        training.saved(Judge(embedder.name, training.learned(taught, seeds=SEEDS), slope, bias), SHIPPED)
+        none = np.zeros((len(OUTPUTS), embedder.dim + 1), dtype=np.float32)
+        training.saved(Judge(embedder.name, training.learned(taught, seeds=SEEDS), slope, bias, none), SHIPPED)
     for name in ASIDE:
         taken_for_safety(name, embedder)
     embedder.save()

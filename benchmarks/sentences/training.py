@@ -277,7 +277,12 @@ def saved(judge: Judge, file: Path) -> None:
     network = judge.network
     layers = {f"{row}.{name}": part for row, layer in enumerate(network.layers) for name, part in enumerate(layer)}
     calibration = [judge.slope, judge.bias]
-    arrays: dict[str, Any] = {"mean": network.mean, "scale": network.scale, "embedder": judge.embedder}
+    arrays: dict[str, Any] = {
+        "mean": network.mean,
+        "scale": network.scale,
+        "embedder": judge.embedder,
+        "needs": judge.needs,
+    }
     arrays |= {"calibration": calibration, "outputs": OUTPUTS}
     halved: dict[str, Any] = {
         name: array.astype(np.float16) if array.dtype == np.float32 else array

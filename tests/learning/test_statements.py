@@ -269,3 +269,20 @@ def test_a_judge_that_was_fitted_for_other_attributes_is_refused(monkeypatch: py
     monkeypatch.setattr(judge, "OUTPUTS", judge.OUTPUTS[::-1])
     with pytest.raises(ValueError, match="fitted for other kinds or attributes"):
         judge._shipped.__wrapped__()
+
+
+@pytest.mark.parametrize(
+    ("task", "first", "last"),
+    [
+        ("Fill in the intake form for the new clinic.", "I take five milligrams of warfarin.", "We watched a film."),
+        ("Plan a dinner for Saturday.", "Onions are not my thing at all.", "I study geology at Leeds."),
+        ("Write my bio for the conference.", "I study geology at Leeds.", "The bus was late again this morning."),
+        ("周六请客，菜单帮我定一下", "我女儿对虾过敏。", "今天公交车又晚点了。"),
+    ],
+)
+def test_a_task_needs_sentences_of_some_kinds_more_than_others(task: str, first: str, last: str) -> None:
+    embedder = LocalEmbedder()
+    of_it = judge.judge_of(embedder)
+    assert of_it is not None
+    worth = of_it.outlines(embedder.embed_documents([first, last])) @ of_it.needed(embedder.embed_query(task))
+    assert worth[0] > worth[1] + 1  # as much as a standard deviation of the likeness

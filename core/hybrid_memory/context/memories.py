@@ -45,7 +45,7 @@ from hybrid_memory.store.indexing import embedding
 from hybrid_memory.store.projection import FoldedProjection
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import at_positions, in_view
-from hybrid_memory.text.asking import SHORT_CHARS, asks_nothing, emptiness, is_memory, tells
+from hybrid_memory.text.asking import SHORT_CHARS, asking_share, asks_nothing, emptiness, is_memory, tells
 from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.speakers import speaker, within_line
 from hybrid_memory.text.tokenize import terms
@@ -81,7 +81,7 @@ Such turns are requests, or hand over letters and chats of others. With their pl
 lose one of 120 tasks in half the tokens, and eight more one of 144 questions.
 """
 
-RANKS = 20.0  # a place in a ranking counts ``1 / (RANKS + place)``: the first places most
+RANKS = 60.0  # a place in a ranking counts ``1 / (RANKS + place)``: the first places most, as in the source below
 LEAST_STATEMENT = 12  # with fewer tokens left no further statement is tried
 
 
@@ -363,23 +363,19 @@ async def _nearest(run: Runner, services: Services, asked: Asking, hits: Sequenc
     """The statements that the prompt does not show otherwise: by their nearness to the question, and by recall.
 
     Nearness finds what a task needs, recall what answers a question; their places are added (reciprocal rank fusion,
-    Cormack et al. 2009).
+    Cormack et al. 2009), for a question recall's twice.
     """
     rows = asked.sheet
     if rows is None or not rows.facts:
         return ()
     vector, _ = await query_vector(run, services, asked.words)
-    sessions: dict[str, float] = {}
-    for hit in hits:
-        session = hit.record.scope.session or ""
-        sessions[session] = max(sessions.get(session, 0.0), hit.signals.vector)
-    nearness = await run.call(rows.nearness, vector, sessions)
+    nearness = await run.call(rows.nearness, vector)
     recall_place = np.full(len(rows.facts), len(hits))
     for place in range(len(hits) - 1, -1, -1):  # of several turns the best counts
         for source in hits[place].record.sources:
             recall_place[rows.rows_of.get(source, [])] = place
     places = np.argsort(np.argsort(-nearness, kind="stable"))
-    worth = 1 / (RANKS + places) + 1 / (RANKS + recall_place)
+    worth = 1 / (RANKS + places) + (2 if asking_share(asked.words) else 1) / (RANKS + recall_place)
     shown = {session: _may_show(session, asked) for session in {fact.session for fact in rows.facts}}
     chosen: dict[str, Fact] = {}
     for row in np.argsort(-worth, kind="stable").tolist():

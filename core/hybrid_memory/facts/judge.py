@@ -66,12 +66,15 @@ class Judge:
         embedder: its name.
         network: maps vector and cues to kinds and marks.
         slope, bias: of the calibration, ``1 / (1 + exp(-(slope * logit + bias)))``.
+        needs: what questions need, of shape (73, dim + 1), in the order of `OUTPUTS`: for the vector of a question
+            and a 1; see `benchmarks/sentences/needs.py`.
     """
 
     embedder: str
     network: Network
     slope: float
     bias: float
+    needs: Floats
 
     def __call__(self, texts: Sequence[str], before: Sequence[str], vectors: Floats) -> Judged:
         """Judge the sentences, given what was said before each, and the vectors of their texts from `asked`."""
@@ -80,6 +83,17 @@ class Judge:
         told = self.slope * logit(kinds[:, 0]) + self.bias
         marks = sigmoid(outputs[:, len(KINDS) :])
         return Judged(kinds, marks[:, :-1], 0.5 * (1 + np.tanh(0.5 * told)), marks[:, -1])
+
+    def outlines(self, vectors: Floats) -> Floats:
+        """What vectors alone show of sentences: square roots of the probabilities of `OUTPUTS`, of shape (n, 73)."""
+        cues = np.tile(self.network.mean[vectors.shape[1] :], (len(vectors), 1))
+        outputs = self.network(np.column_stack([vectors, cues]))
+        kinds, marks = softmax(outputs[:, : len(KINDS)]), sigmoid(outputs[:, len(KINDS) :])
+        return np.asarray(np.sqrt(np.column_stack([kinds, marks])), dtype=np.float32)
+
+    def needed(self, question: Floats) -> Floats:
+        """How much a question needs sentences with each of `OUTPUTS`, of shape (73,), by its vector."""
+        return np.asarray(self.needs @ np.append(question, np.float32(1)), dtype=np.float32)
 
 
 def judge_of(embedder: Embedder) -> Judge | None:
@@ -98,7 +112,9 @@ def _shipped() -> Judge:
     scale = arrays["scale"].astype(np.float32)
     count = sum(name.endswith(".0") for name in arrays)
     layers = tuple(tuple(arrays[f"{row}.{name}"].astype(np.float32) for name in range(4)) for row in range(count))
-    return Judge(str(arrays["embedder"]), Network(mean, scale, layers), *arrays["calibration"].tolist())
+    slope, bias = arrays["calibration"].tolist()
+    network, needs = Network(mean, scale, layers), arrays["needs"].astype(np.float32)
+    return Judge(str(arrays["embedder"]), network, slope, bias, needs)
 
 
 def asked(text: str, before: str) -> str:

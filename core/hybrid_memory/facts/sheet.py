@@ -7,7 +7,7 @@ nearest to the question stand with the question. See docs/decisions/0056 for wha
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -19,11 +19,13 @@ from hybrid_memory.facts.attributes import AT_STAKE, is_order
 from hybrid_memory.facts.authority import applying
 from hybrid_memory.facts.fact import OTHERS, USER, Fact
 from hybrid_memory.facts.facts import FactsProjection, Knowledge, is_lasting, knowledge
+from hybrid_memory.facts.judge import Judge, judge_of
 from hybrid_memory.facts.learn import learn_before_reading
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profiling import own_facts, profile_of
 from hybrid_memory.facts.statements import unpacked
 from hybrid_memory.log.port import LogState
+from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
@@ -33,11 +35,7 @@ from hybrid_memory.text.speakers import is_chinese, within_line
 from hybrid_memory.text.tokenize import plain_terms
 from hybrid_memory.text.tokens import TokenCounter
 
-HALF = 0.5
-"""How much the session of a statement and the logarithm of its size count beside its own likeness to the question.
-
-Between half and as much twenty lives have their tasks and questions answered alike; without them .02 fewer tasks.
-"""
+HALF = 0.5  # how much the logarithm of a statement's size counts beside its likeness to the question
 
 COMMON = 0.6  # the share of what all statements have in common that is taken from the question, as in recall
 SAFETY_RATIO = 0.2
@@ -85,12 +83,14 @@ class Sheet:
         facts: the statements.
         vectors: of shape (n, dim), zeros for those without one.
         size: the logarithm of the number of their words, of shape (n,).
+        judge: of the embedder, if it has one.
         withdrawn: sentences that somebody rejected or corrected, and instructions for other sessions.
     """
 
     facts: Sequence[Fact]
     vectors: Floats
     size: Array
+    judge: Judge | None = None
     withdrawn: Sequence[Fact] = ()
 
     @cached_property
@@ -118,22 +118,22 @@ class Sheet:
                 rows[source].append(row)
         return dict(rows)
 
-    def nearness(self, vector: Floats | None, sessions: Mapping[str, float]) -> Array:
+    @cached_property
+    def outlines(self) -> Floats:
+        """What the judge sees in them, of shape (n, outputs); see `hybrid_memory.facts.judge.Judge.outlines`."""
+        return np.zeros((len(self.facts), 0), np.float32) if self.judge is None else self.judge.outlines(self.vectors)
+
+    def nearness(self, vector: Floats | None) -> Array:
         """How much each statement is worth showing for a question, of shape (n,); only differences mean something.
 
-        Args:
-            vector: of the question; None without an embedder.
-            sessions: the highest similarity of a turn of each session to the question; others count as the least.
+        By its likeness to the question, its size, and how much the question needs statements of its kind. ``vector`` is
+        of the question; None without an embedder.
         """
-        like = np.zeros(len(self.facts))
+        score = HALF * self.size
         if vector is not None and self.vectors.shape[1] == len(vector):
             like = (self.vectors @ (vector - self.common)).astype(np.float64)
-        least = min(sessions.values(), default=0.0)
-        near = np.array([sessions.get(fact.session or "", least) for fact in self.facts])
-        score = HALF * self.size
-        for weight, column in ((1.0, like), (HALF, near)):
-            spread = float(column.std()) if len(column) else 0.0
-            score = score + weight * ((column - column.mean()) / spread if spread > 1e-9 else 0.0)  # noqa: PLR2004
+            score = score + (like - like.mean()) / max(float(like.std()), 1e-9)
+            score = score if self.judge is None else score + self.outlines @ self.judge.needed(vector)
         return np.asarray(score)
 
 
@@ -150,12 +150,12 @@ async def sheet(run: Runner, services: Services, scope: Scope, state: LogState |
     key = known.last, scope.session if scope.session in known.passing else None
     made: Sheet | None = known.sheets.get(key)
     if made is None:
-        made = await run.call(_sheet_of, known, scope.session)
+        made = await run.call(_sheet_of, known, scope.session, services.embedder)
         known.sheets.put(key, made)
     return made
 
 
-def _sheet_of(known: Knowledge, session: str | None) -> Sheet:
+def _sheet_of(known: Knowledge, session: str | None, embedder: Embedder | None) -> Sheet:
     statements = known.statements()
     applies = {fact.id for fact in applying((fact for fact, _ in statements), session)}
     rows = [(fact, vector) for fact, vector in statements if fact.id in applies]
@@ -167,8 +167,14 @@ def _sheet_of(known: Knowledge, session: str | None) -> Sheet:
     for row, vector in enumerate(vectors):
         if vector is not None and len(vector) == dim:
             table[row] = vector
-    size = np.log1p([1.5 * len(set(plain_terms(fact.text))) for fact, _ in rows])
-    return Sheet([fact for fact, _ in rows], table, size, withdrawn)
+    size = size_of([fact.text for fact, _ in rows])
+    judge = None if embedder is None else judge_of(embedder)
+    return Sheet([fact for fact, _ in rows], table, size, judge if dim else None, withdrawn)
+
+
+def size_of(texts: Iterable[str]) -> Array:
+    """The logarithm of the number of words of each."""
+    return np.asarray(np.log1p([1.5 * len(set(plain_terms(text))) for text in texts]))
 
 
 def is_safety(fact: Fact) -> bool:
