@@ -83,16 +83,21 @@ def test_why_leads_from_a_field_and_from_a_turn_to_the_words(command: Any, fille
     assert command.err.count("\n") == 1
 
 
+def test_emoji_and_persian_words_are_printed_whole() -> None:
+    assert printable("👩‍👧 می‌خواهم \x1b[31m") == "👩‍👧 می‌خواهم \N{REPLACEMENT CHARACTER}[31m"
+
+
+REPLACED = "\N{REPLACEMENT CHARACTER}"
+KEPT = "\n\t\u200c\u200d\u00ad"
+
+
 @settings(max_examples=40)
 @given(st.text())
 def test_printable_text_has_no_control_characters_and_keeps_all_else(text: str) -> None:
     shown = printable(text)
-    assert all(char in "\n\t" or unicodedata.category(char)[0] != "C" for char in shown)
-    assert [char for char in shown if char != "\N{REPLACEMENT CHARACTER}"] == [
-        char
-        for char in text
-        if (char in "\n\t" or unicodedata.category(char)[0] != "C") and char != "\N{REPLACEMENT CHARACTER}"
-    ]
+    kept = [char for char in text if char in KEPT or unicodedata.category(char)[0] != "C"]
+    assert [char for char in shown if char != REPLACED] == [char for char in kept if char != REPLACED]
+    assert len(shown) == len(text)
     assert len(one_line(text, 10)) <= 10
     assert "\n" not in one_line(text)
 

@@ -75,6 +75,7 @@ _TEXT = (
 _HANDOVER = any_case(
     rf"\b(?:translate|proof-?read|rewrite|paraphrase|rephrase|summari[sz]e|correct(?!ion)|edit|polish|shorten|improve|"
     rf"tidy(?: up)?|clean up|tl;?dr|reword|grammar|spell-?check|turn (?:this|it)|continue|transcribe|"
+    rf"(?:roast|critique) (?:my|this)|"
     rf"check (?:the|my|his|her|their|this)|fix (?:the|my|his|her|this|grammar|spelling)|"
     rf"make (?:this|it|that) (?:\w+ )?(?:short|long|nic|polit|clear|formal|sound|read|friendl|punch|warm|professional))"
     rf"|\b(?:here(?:'s| is| are)|this is|below is|got|received|pasting|paste|forwarding|copied|it'?s from|its from|"
@@ -84,7 +85,7 @@ _HANDOVER = any_case(
     r"a scam))\b.{0,30}$"
     r"|\b(?:wrote|sent|texted|e-?mailed) (?:to )?(?:me|us)(?: this)?\s*:|^\W*this is from [\w ]{1,20}:\s*$"
     r"|(?:下面|以下|这)是.{0,12}(?:发|写|寄|转)(?:给我|来)的"
-    r"|翻译|翻成|译成|校对|润色|改写|缩写|续写|改成|概括|总结一下|帮我看[看下]?|看一下|看看这|改一下|改改|这段|"
+    r"|翻译|翻成|译成|校对|点评|吐槽一?下|润色|改写|缩写|续写|改成|概括|总结一下|帮我看[看下]?|看一下|看看这|改一下|改改|这段|"
     r"下面这|以下是|回一?下|怎么回|转发|病句|语法|写得|通顺"
     r"|\b(?:traduc\w*|corr[ií]ge\w*|corrig\w*|resum\w*|résum\w*|reescrib\w*|mejora\w*|acorta\w*|revis[ae]\w*|relis\w*|"
     r"reformul\w*|raccourci\w*|adapta\w*|te pego|me (?:ha )?escri\w+|voici|je te colle|übersetz\w*|korrigier\w*|"

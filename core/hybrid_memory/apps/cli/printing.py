@@ -25,10 +25,13 @@ BAR_CELLS = 10
 CLIPPED_CHARS = 400  # of a turn in a list; `why` and `--json` show all of it
 
 
+KEPT = "\n\t\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}\N{SOFT HYPHEN}"  # of Persian words, emoji and long words
+
+
 def printable(text: str) -> str:
     """The text without control characters and characters that change its direction; lines are kept."""
     return "".join(
-        char if char in "\n\t" or unicodedata.category(char)[0] != "C" else "\N{REPLACEMENT CHARACTER}" for char in text
+        char if char in KEPT or unicodedata.category(char)[0] != "C" else "\N{REPLACEMENT CHARACTER}" for char in text
     )
 
 
