@@ -9,6 +9,7 @@ from dataclasses import replace
 from threading import RLock
 from typing import Any
 
+from hybrid_memory.arrays import Floats
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import InvalidInputError, ModelError, OutdatedError
 from hybrid_memory.facts.attributes import attribute as attribute_of
@@ -53,6 +54,7 @@ class Knowledge:
         user: the owner of the facts; None in a space, which has no user.
         passing: sessions with instructions that apply only there.
         sheets: what prompts show of it, by `last`, and by the session if that is among these.
+        outlines: what the judge sees in each vector; see `hybrid_memory.facts.judge.Judge.outlines`.
         speakers: the names under which the user spoke, empty for turns without one.
     """
 
@@ -62,6 +64,7 @@ class Knowledge:
         self.hidden = hidden
         self.passing: set[str | None] = set()
         self.sheets: LruCache[tuple[Place, str | None], Any] = LruCache(SHEETS)
+        self.outlines: dict[str, Floats] = {}
         self.speakers: set[str] = set()
         self._lock = RLock()
         self._user = user

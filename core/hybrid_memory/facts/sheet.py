@@ -83,7 +83,7 @@ class Sheet:
         facts: the statements.
         vectors: of shape (n, dim), zeros for those without one.
         size: the logarithm of the number of their words, of shape (n,).
-        judge: of the embedder, if it has one.
+        judge: of the embedder, if it has one; outlines: what it sees in them, of shape (n, outputs).
         withdrawn: sentences that somebody rejected or corrected, and instructions for other sessions.
     """
 
@@ -91,6 +91,7 @@ class Sheet:
     vectors: Floats
     size: Array
     judge: Judge | None = None
+    outlines: Floats | None = None
     withdrawn: Sequence[Fact] = ()
 
     @cached_property
@@ -118,11 +119,6 @@ class Sheet:
                 rows[source].append(row)
         return dict(rows)
 
-    @cached_property
-    def outlines(self) -> Floats:
-        """What the judge sees in them, of shape (n, outputs); see `hybrid_memory.facts.judge.Judge.outlines`."""
-        return np.zeros((len(self.facts), 0), np.float32) if self.judge is None else self.judge.outlines(self.vectors)
-
     def nearness(self, vector: Floats | None) -> Array:
         """How much each statement is worth showing for a question, of shape (n,); only differences mean something.
 
@@ -133,7 +129,8 @@ class Sheet:
         if vector is not None and self.vectors.shape[1] == len(vector):
             like = (self.vectors @ (vector - self.common)).astype(np.float64)
             score = score + (like - like.mean()) / max(float(like.std()), 1e-9)
-            score = score if self.judge is None else score + self.outlines @ self.judge.needed(vector)
+            if self.judge is not None and self.outlines is not None:
+                score = score + self.outlines @ self.judge.needed(vector)
         return np.asarray(score)
 
 
@@ -168,8 +165,12 @@ def _sheet_of(known: Knowledge, session: str | None, embedder: Embedder | None) 
         if vector is not None and len(vector) == dim:
             table[row] = vector
     size = size_of([fact.text for fact, _ in rows])
-    judge = None if embedder is None else judge_of(embedder)
-    return Sheet([fact for fact, _ in rows], table, size, judge if dim else None, withdrawn)
+    judge, outlines = judge_of(embedder) if embedder is not None and dim else None, None
+    if judge is not None:
+        new = [row for row, (_, text) in enumerate(rows) if text not in known.outlines]
+        known.outlines.update(zip((rows[row][1] for row in new), judge.outlines(table[new]), strict=True))
+        outlines = np.array([known.outlines[text] for _, text in rows])
+    return Sheet([fact for fact, _ in rows], table, size, judge, outlines, withdrawn)
 
 
 def size_of(texts: Iterable[str]) -> Array:
