@@ -6,6 +6,7 @@ import re
 import string
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -74,6 +75,18 @@ def rome() -> dict[str, Any]:
         node("a2", "think", said("a2", "assistant", "Add the Appian Way.", at=BEGAN + 61.5)),
         current="a2",
     )
+
+
+def test_what_is_unknown_is_named_and_marks_of_sources_are_dropped(tmp_path: Path) -> None:
+    sauce = said("b", "assistant", "Dry in summer.\ue200cite\ue202turn0search0\ue201 Wet later.")
+    nodes = [node("a", None, said("a", "robot", "Hello?"), "b"), node("b", "a", sauce, "c")]
+    nodes.append(node("c", "b", said("c", "user", {"content_type": "hologram", "light": "x"})))
+    with ZipFile(tmp_path / "export.zip", "w") as archive:
+        archive.writestr("conversations.json", json.dumps([chat(*nodes, current="c")]))
+    refusals: list[str] = []
+    (transcript,) = read_transcript(tmp_path, refusals=refusals)
+    assert [message.text for message in transcript.messages] == ["Dry in summer. Wet later."]
+    assert ["robot" in refusals[0], "hologram" in refusals[1]] == [True, True]
 
 
 def gist(path: Path) -> list[tuple[str, str, str]]:

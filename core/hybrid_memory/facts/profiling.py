@@ -1,7 +1,7 @@
 """From facts to a profile: the best supported value of a scalar, lists without duplicates, each with its sources.
 
-* A scalar takes the value with the highest confidence; of equals the one stated by more turns, then the more recent
-  one; if the field rejects it, the next.
+* A scalar takes the value with the highest confidence, to a tenth; of equals the one stated by more turns, then the
+  more recent one; if the field rejects it, the next.
 * A list merges equivalent values, worded like the best supported fact; important ones first, then the newest.
 * Empty, ended, replaced or corrected values are only in the history: facts without a value change nothing.
 * In a list of several attributes, a value names its attribute, "mother Anna", unless that is the list's main one:
@@ -228,7 +228,7 @@ def profile_of(facts: Iterable[Fact], schema: type[P]) -> P:
 def _support(fact: Fact) -> tuple[Any, ...]:
     """A sort key, best supported last; facts of several spaces may share an id."""
     turns = len(fact.sources), fact.valid_from, max(fact.positions, default=0)
-    return fact.confidence, *turns, fact.id, fact.author, fact.attribute, fact.value
+    return round(fact.confidence, 1), *turns, fact.id, fact.author, fact.attribute, fact.value
 
 
 def _read(fact: Fact, field: ProfileField, schema: type[UserProfile], chinese: bool) -> _Reading | None:

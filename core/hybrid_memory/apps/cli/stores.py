@@ -207,7 +207,8 @@ class Owner:
             case [owner]:
                 if known and self.session is not None:
                     events = memory.for_scope(owner).events(kinds=["message"])
-                    sessions = sorted({event.scope.session for event in events if event.scope.session is not None})
+                    names_there = {event.scope.session for event in events if event.scope.session is not None}
+                    sessions = sorted(names_there, key=lambda name: (not name.startswith(self.session or ""), name))
                     if self.session not in sessions:
                         there = f"there are: {listed(sessions)}" if sessions else "there are none"
                         raise InvalidInputError(f"{owner} has no session {self.session!r}; {there}")

@@ -91,17 +91,19 @@ def _files(path: Path, form: Form | Literal["auto"], refusals: list[str]) -> Seq
     if not path.exists():
         refusals.append(f"{path}: no such file or folder")
         return []
+    of_archives = _READERS["chatgpt" if form == "auto" else form].files
     if path.suffix.lower() == ".zip" and path.is_file():
-        return packed(path, _READERS["chatgpt" if form == "auto" else form].files, refusals)
+        return packed(path, of_archives, refusals)
     if not path.is_dir():
         return [path]
     patterns = PLAIN_FILES if form == "auto" else _READERS[form].files
     matching = {file for pattern in patterns for file in path.rglob(pattern)}
     files = sorted(file for file in matching if file.is_file() and not file.name.startswith("."))
     files = [file for file in files if form != "auto" or file.name not in OF_ACCOUNTS]
-    if not files:
+    archives = sorted(file for file in path.rglob("*.zip") if file.is_file())
+    if not files and not archives:
         refusals.append(f"{path} has no file named {' or '.join(patterns)}")
-    return files
+    return [*files, *(file for archive in archives for file in packed(archive, of_archives, refusals))]
 
 
 def _detected(values: Iterator[Record]) -> tuple[Form | None, Iterator[Record]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,13 +12,16 @@ from typing import Any, ClassVar
 from hybrid_memory import Message, Role
 from hybrid_memory.apps.transcripts.documents import Conversation, Reader, Record
 from hybrid_memory.apps.transcripts.messages import items, mapping, messages_of
+from hybrid_memory.errors import InvalidMessageError
 from hybrid_memory.validation import shown, stated_time
 
 _ROLES_OF_CHATGPT = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL}
+_UNSEEN = ("system", "developer", "critic")  # authors of messages that ChatGPT shows nobody
 _ROLES_OF_CLAUDE = {"human": Role.USER, "assistant": Role.ASSISTANT}
 _HIDDEN = frozenset({"user_editable_context", "model_editable_context", "thoughts", "reasoning_recap"})
 """Kinds of content that are hidden, or are thinking."""
 
+_CITED = re.compile("\ue200[^\ue201]*\ue201")  # ChatGPT's references to sources, in private characters
 _TEXTS = ("text", "result", "content")  # the fields for the words of content without parts
 
 _TITLE_CHARS = 200
@@ -115,15 +119,17 @@ class ChatGpt(_Export):
         author, content = mapping(turn.get("author")), mapping(turn.get("content"))
         role = _ROLES_OF_CHATGPT.get(str(author.get("role")))
         hidden = mapping(turn.get("metadata")).get("is_visually_hidden_from_conversation") or turn.get("weight") == 0
-        if role is None or hidden or str(content.get("content_type")) in _HIDDEN:
+        if author.get("role") in _UNSEEN or hidden or str(content.get("content_type")) in _HIDDEN:
             return []
+        if role is None or content.keys().isdisjoint(("parts", *_TEXTS)):
+            raise InvalidMessageError(f"unknown author or content: {shown(author)}, {shown(content)}")
         parts: list[Any] = []
         if not isinstance(content.get("parts"), list):
             texts = map(content.get, _TEXTS)
             parts = [text for text in texts if isinstance(text, str) and text.strip()][:1]
         for part in items(content.get("parts")):
             if isinstance(part, str):
-                parts += [part] if part.strip() else []
+                parts += [part] if (part := _CITED.sub("", part)).strip() else []
             elif isinstance(part, Mapping) and isinstance(part.get("text"), str):  # what was spoken
                 parts += [part["text"]] if part["text"] else []
             elif isinstance(part, Mapping) and (kind := part.get("content_type")):
