@@ -135,6 +135,7 @@ def test_custom_instructions_are_read_once_from_their_first_conversation_on(tmp_
     written(tmp_path, [], name="shared_conversations.json")
     own = [one for one in read_transcript(tmp_path) if one.key == "custom instructions"]
     assert [one.messages[0].text for one in own] == ["I am Mia.", "Be brief."]
+    assert [one.messages[0].metadata for one in own] == [{}, {"standing_instruction": True}]
     assert {one.messages[0].at and one.messages[0].at.timestamp() for one in own} == {BEGAN}
 
 

@@ -265,6 +265,14 @@ def test_a_prompt_does_not_show_what_was_corrected(memory: HybridMemory) -> None
     assert "Bonn" not in shown
 
 
+def test_a_turn_that_is_marked_as_standing_instruction_is_one(memory: HybridMemory) -> None:
+    ann = memory.scoped(user="ann", session="settings")
+    ann.remember(Message(content="Answer briefly. No emojis. What else?", metadata={"standing_instruction": True}))
+    ann.remember("Answer briefly, I am in a hurry.")
+    ann.learn()
+    assert [fact.text for fact in ann.facts(attribute="instruction")] == ["Answer briefly.", "No emojis."]
+
+
 def test_a_judge_that_was_fitted_for_other_attributes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judge, "OUTPUTS", judge.OUTPUTS[::-1])
     with pytest.raises(ValueError, match="fitted for other kinds or attributes"):

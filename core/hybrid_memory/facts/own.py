@@ -19,6 +19,7 @@ from hybrid_memory.log.message import Role
 from hybrid_memory.text.sentences import blocks, sentences
 from hybrid_memory.text.speakers import person_named, voice, without_blocks
 
+STANDING = "standing_instruction"  # in the metadata of a message: its sentences say how to work, always
 MAX_CHARS = 4_000  # how much of a turn is read
 MAX_SENTENCES = 60  # of a turn; a longer one is a document rather than its speaker's words
 MAX_SENTENCE_CHARS = 600
@@ -232,7 +233,7 @@ class Sentence:
         text: verbatim, without a label or the mark of a list item in front.
         question: the question that it answers, asked by another speaker right before; mostly empty.
         asked: the id of the turn that asked it.
-        order: whether it says how to work, always.
+        order: whether it says how to work, always; standing: whether its turn is marked as saying so.
         momentary: whether it asks for something now or answers a question: no instruction by its meaning alone.
         request: whether it only asks for something: a statement only if it names what may harm somebody.
     """
@@ -245,6 +246,7 @@ class Sentence:
     momentary: bool = False
     asked: str = ""
     request: bool = False
+    standing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +313,7 @@ def own_sentences(turns: Sequence[Event], before: Sequence[Event]) -> list[Sente
     for own in own_turns(turns, before):
         made: list[Sentence] = []
         asking, question = own.asking, own.asking.question if own.asking is not None else ""
+        marked = bool(own.event.message.metadata.get(STANDING))
         for number, text in enumerate(own.lines):
             plain = _LABEL.sub("", _ITEM.sub("", text), count=1).strip() or text
             if len(plain) <= MAX_SENTENCE_CHARS and _QUESTION.search(plain) and (first := _TOLD_FIRST.match(plain)):
@@ -318,7 +321,8 @@ def own_sentences(turns: Sequence[Event], before: Sequence[Event]) -> list[Sente
             clauses = _CLAUSES.split(plain)
             independent = _OWN_SENTENCE.match(clauses[0]) or _ASKING.search(plain) or any(map(asks_for, clauses))
             answer = question if number == 0 and len(plain) <= QUESTION_CHARS and not independent else ""
-            order = _HOW_TO_WORK.search(f"{answer} {plain}") is not None
+            standing = marked and not _QUESTION.search(plain)
+            order = standing or _HOW_TO_WORK.search(f"{answer} {plain}") is not None
             telling = _LETTERS.search(plain) or (answer and any(map(str.isdigit, plain)))
             bare = _BARE.match(plain) and not (_ASKS_YOU.search(answer) and _YES_NO.match(plain))
             if bare or len(plain) > MAX_SENTENCE_CHARS or not telling:
@@ -330,7 +334,8 @@ def own_sentences(turns: Sequence[Event], before: Sequence[Event]) -> list[Sente
                 continue
             asked = asking.id if asking is not None and answer else ""
             momentary = bool(answer or asks or _HANDOVER.search(plain))
-            made.append(Sentence(own.turn.owner, plain, answer, own.event.position, order, momentary, asked, request))
+            position = own.event.position
+            made.append(Sentence(own.turn.owner, plain, answer, position, order, momentary, asked, request, standing))
         taken += made[:MAX_SENTENCES] if len(made) <= 2 * MAX_SENTENCES else []
     return taken
 

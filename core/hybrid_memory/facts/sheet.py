@@ -217,7 +217,7 @@ def standing_text(
                 days.add(fact.valid_from.date())
                 room -= tokens
     groups = [[fact for fact in part if kept.get(fact.text) is fact] for part in (orders, own, others)]
-    headings = _HEADINGS["zh" if 2 * sum(map(is_chinese, kept)) > len(kept) else "en"]
+    headings = _HEADINGS["zh" if is_chinese("".join(kept)) else "en"]
     parts = ["\n".join([heading, *by_day(group)]) for heading, group in zip(headings, groups, strict=True) if group]
     return "\n".join(parts), [*kept.values()]
 

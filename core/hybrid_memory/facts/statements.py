@@ -335,6 +335,7 @@ def _topic(sentence: Sentence, judged: Judged) -> tuple[str, float]:
     ordering = claims * max(marks[order] for order in ORDERS)
     if best in ORDERS and marks[best] >= MEANT and scope_of(sentence.text) is FactScope.SESSION:
         ordering = max(ordering, ORDERED)  # "for this chat" is momentary, and an order as long as it lasts
+    ordering = max(ordering, MEANT * sentence.standing)
     if ordering >= ORDERED and (sentence.order or not (sentence.momentary or _TELLS.match(sentence.text))):
         return best if best in ORDERS else "instruction", ordering
     wording = _MEANT_BY.get(best)

@@ -13,6 +13,7 @@ from hybrid_memory import Message, Role
 from hybrid_memory.apps.transcripts.documents import Conversation, Reader, Record
 from hybrid_memory.apps.transcripts.messages import items, mapping, messages_of
 from hybrid_memory.errors import InvalidMessageError
+from hybrid_memory.facts.own import STANDING
 from hybrid_memory.validation import shown, stated_time
 
 _ROLES_OF_CHATGPT = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL}
@@ -33,7 +34,8 @@ OF_ACCOUNTS = (
 ).split()
 """What ChatGPT and Claude export next to the chats."""
 
-_SETTINGS = ("about_user_message", "about_model_message")
+FOR_THE_MODEL = "about_model_message"
+_SETTINGS = ("about_user_message", FOR_THE_MODEL)
 
 
 def _listed_chats(value: Any) -> list[Any]:
@@ -150,16 +152,21 @@ class ChatGpt(_Export):
         records = list(records)
         yield from super().read(records)
         chats = [chat for record in records for chat in _listed_chats(record.value) if isinstance(chat, Mapping)]
-        first: dict[str, datetime | None] = {}
+        first: dict[tuple[str, bool], datetime | None] = {}
         for chat in sorted(chats, key=lambda chat: stated_time(chat) or datetime.now(UTC)):
             for node in mapping(chat.get("mapping")).values():
                 metadata = mapping(mapping(mapping(node).get("message")).get("metadata"))
-                given = map(mapping(metadata.get("user_context_message_data")).get, _SETTINGS)
-                first |= {text: stated_time(chat) for text in given if isinstance(text, str) and text not in first}
-        for text, at in first.items():
+                given = mapping(metadata.get("user_context_message_data"))
+                for setting in _SETTINGS:
+                    if isinstance(text := given.get(setting), str):
+                        first.setdefault((text, setting == FOR_THE_MODEL), stated_time(chat))
+        for (text, standing), at in first.items():
             id_ = hashlib.blake2b(text.encode(), digest_size=_ID_CHARS).hexdigest()
             # Its time is inferred: other files of an export may have a later first conversation.
-            yield Conversation(messages_of(Role.USER, text, id_=id_), "custom instructions", at)
+            messages = messages_of(Role.USER, text, id_=id_)
+            if standing:
+                messages = [one.model_copy(update={"metadata": {STANDING: True}}) for one in messages]
+            yield Conversation(messages, "custom instructions", at)
 
 
 class ClaudeAi(_Export):
