@@ -13,7 +13,6 @@ from hybrid_memory import Message, Role
 from hybrid_memory.apps.transcripts.documents import Conversation, Reader, Record
 from hybrid_memory.apps.transcripts.messages import items, mapping, messages_of
 from hybrid_memory.errors import InvalidMessageError
-from hybrid_memory.facts.own import STANDING
 from hybrid_memory.validation import shown, stated_time
 
 _ROLES_OF_CHATGPT = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL}
@@ -165,7 +164,7 @@ class ChatGpt(_Export):
             # Its time is inferred: other files of an export may have a later first conversation.
             messages = messages_of(Role.USER, text, id_=id_)
             if standing:
-                messages = [one.model_copy(update={"metadata": {STANDING: True}}) for one in messages]
+                messages = [one.model_copy(update={"metadata": {"standing_instruction": True}}) for one in messages]
             yield Conversation(messages, "custom instructions", at)
 
 
