@@ -1,6 +1,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import count
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +12,7 @@ from hybrid_memory.facts.attributes import SAFETY
 from hybrid_memory.facts.own import own_sentences
 from hybrid_memory.facts.sheet import is_safety
 from hybrid_memory.facts.statements import cut_value, packed, unpacked
-from hybrid_memory.models.embedders import LocalEmbedder
+from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder
 from tests.world import cases, event, rows
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -294,3 +295,14 @@ def test_a_task_needs_sentences_of_some_kinds_more_than_others(task: str, first:
     assert of_it is not None
     worth = of_it.outlines(embedder.embed_documents([first, last])) @ of_it.needed(embedder.embed_query(task))
     assert worth[0] > worth[1] + 1  # as much as a standard deviation of the likeness
+
+
+def test_statements_of_a_wider_embedder_are_shown_after_a_change_to_the_local_one(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/memory.db"
+    with open_memory(store, embedder=HashingEmbedder(dim=1024)) as memory:
+        memory.scoped(user="ann", session="monday").remember("I live in Ghent with two cats.")
+        memory.flush(progress=False)
+    with open_memory(store, embedder="none") as memory:
+        memory.rebuild(embedder=LocalEmbedder(), progress=False)
+    with open_memory(store, embedder="local") as memory:
+        assert "two cats" in memory.scoped(user="ann", session="friday").assemble("Plan a dinner.").text

@@ -165,8 +165,8 @@ def _sheet_of(known: Knowledge, session: str | None, embedder: Embedder | None) 
         if vector is not None and len(vector) == dim:
             table[row] = vector
     size = size_of([fact.text for fact, _ in rows])
-    judge, outlines = judge_of(embedder) if embedder is not None and dim else None, None
-    if judge is not None:
+    judge, outlines = None if embedder is None else judge_of(embedder), None
+    if judge is not None and judge.needs.shape[1] == dim + 1:  # vectors of an earlier embedder may have another width
         new = [row for row, (_, text) in enumerate(rows) if text not in known.outlines]
         known.outlines.update(zip((rows[row][1] for row in new), judge.outlines(table[new]), strict=True))
         outlines = np.array([known.outlines[text] for _, text in rows])
